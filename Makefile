@@ -1,0 +1,42 @@
+# `make demo` deploys the reference stack on a local emulator and shows what happens; `make test` runs every check.
+# Each sets up what it needs on the first call and installs nothing on the next.
+
+PYTHON ?= python3
+READY := .venv/ready
+
+# The virtual environment comes first, so that `python`, `node` and `cdk` mean the locked ones in every recipe.
+export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+
+.PHONY: help setup demo test unit lint bench clean
+help:
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+setup: $(READY) ## install everything that is locked, once
+
+demo: $(READY) ## deploy, update and destroy the reference stack on the local emulator
+	@python -m tests.e2e.demo
+
+test: lint ## lint, type-check and run the whole test suite
+	@pytest
+
+unit: $(READY) ## the test suite without the end-to-end part
+	@pytest -m "not e2e"
+
+lint: $(READY)
+	@ruff check .
+	@ruff format --check .
+	@lint-imports
+	@mypy
+
+bench: $(READY) ## measure against the same stacks in plain aws-cdk-lib
+	@python -m bench.synth
+
+lock: $(READY) ## write requirements/ anew from pyproject.toml (asks the registries)
+	@python tools/lock.py
+
+clean:
+	rm -rf .venv node_modules cdk.out .demo .mypy_cache .ruff_cache .pytest_cache
+
+$(READY): requirements/dev.txt requirements/node.txt package-lock.json pyproject.toml tools/setup.sh
+	@PYTHON="$(PYTHON)" sh tools/setup.sh
+	@touch $@

@@ -1,0 +1,73 @@
+"""GPU workloads on Amazon ECS as CDK constructs, proved to fit before anything is deployed.
+
+::
+
+    cluster = GpuCluster(self, "Cluster", vpc=ec2.Vpc(self, "Vpc"))
+    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=8)
+
+    chat = GpuTaskDefinition(self, "Chat", capacity=[l4])
+    chat.add_gpu_container("vllm", image=image, gpus=1, gpu_memory_gib=16)
+    GpuService(self, "ChatService", cluster=cluster, task_definition=chat, desired_count=2)
+
+A task that no host of its capacity can run does not get past the line that defines it. The rooms behind the front door
+(``hardware``, ``fleet``, ``placement``, ``rules``) are plain Python: importing them starts no Node process.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpu_constructs.capacity import GpuCapacity as GpuCapacity
+    from gpu_constructs.cluster import FamilyCapacity as FamilyCapacity
+    from gpu_constructs.cluster import GpuCluster as GpuCluster
+    from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
+    from gpu_constructs.errors import GpuConstructsError as GpuConstructsError
+    from gpu_constructs.errors import IncompatibleError as IncompatibleError
+    from gpu_constructs.errors import InvalidValueError as InvalidValueError
+    from gpu_constructs.errors import UnknownNameError as UnknownNameError
+    from gpu_constructs.images import GpuMachineImage as GpuMachineImage
+    from gpu_constructs.service import GpuService as GpuService
+    from gpu_constructs.task_definition import GpuTaskDefinition as GpuTaskDefinition
+
+# Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
+_HOME = {
+    "DoesNotFitError": "errors",
+    "FamilyCapacity": "cluster",
+    "GpuCapacity": "capacity",
+    "GpuCluster": "cluster",
+    "GpuConstructsError": "errors",
+    "GpuMachineImage": "images",
+    "GpuService": "service",
+    "GpuTaskDefinition": "task_definition",
+    "IncompatibleError": "errors",
+    "InvalidValueError": "errors",
+    "UnknownNameError": "errors",
+}
+
+__all__ = [
+    "DoesNotFitError",
+    "FamilyCapacity",
+    "GpuCapacity",
+    "GpuCluster",
+    "GpuConstructsError",
+    "GpuMachineImage",
+    "GpuService",
+    "GpuTaskDefinition",
+    "IncompatibleError",
+    "InvalidValueError",
+    "UnknownNameError",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

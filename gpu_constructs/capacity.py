@@ -1,0 +1,141 @@
+"""One capacity provider: hosts of one shape, from none to as many as allowed, that ECS scales with the tasks."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from gpu_constructs.capacity_plan import CapacityPlan
+from gpu_constructs.construction import whole_or_nothing
+from gpu_constructs.fleet import Pool
+from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.hosts import ClusterHosts
+from gpu_constructs.notices import warn
+from gpu_constructs.rules import pool_findings
+from gpu_constructs.user_data import agent_settings, join_cluster
+
+__all__ = ["GpuCapacity"]
+
+
+class GpuCapacity(Construct):
+    """Defines a launch template, an Auto Scaling group and an ECS capacity provider over it.
+
+    Hosts run in private subnets without public addresses, take metadata requests with IMDSv2 tokens only and not from
+    containers in bridge mode (hop limit 1), keep container images on an encrypted gp3 volume, and are reached through
+    Session Manager. ECS managed scaling moves the group with the tasks, and managed draining lets the tasks of a
+    leaving host end first. Serves CPU pools as well.
+
+    Made by `GpuCluster.add_capacity`, where the arguments are explained.
+
+    Attributes:
+        pool: What it can launch, as the value that every check reads.
+        instance_type_names: Names of its instance types as given, tokens among them.
+        launch_template: The launch template; its user data may be added to.
+        auto_scaling_group: The Auto Scaling group.
+        provider: The ECS capacity provider.
+        capacity_provider_name: Its name, known to CloudFormation at deploy time.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
+        with whole_or_nothing(scope, construct_id):
+            super().__init__(scope, construct_id)
+            operating_system = plan.pool.image.image.operating_system
+            bottlerocket = operating_system is OperatingSystem.BOTTLEROCKET
+            user_data = ec2.UserData.custom("") if bottlerocket else ec2.UserData.for_linux()
+            self.pool: Pool = plan.pool
+            self.instance_type_names: tuple[str, ...] = plan.instance_types
+            self.launch_template: ec2.LaunchTemplate = _launch_template(self, hosts, plan, user_data)
+            self.auto_scaling_group: autoscaling.AutoScalingGroup = _group(self, hosts, plan, self.launch_template)
+            self.provider: ecs.AsgCapacityProvider = ecs.AsgCapacityProvider(
+                self,
+                "Provider",
+                auto_scaling_group=self.auto_scaling_group,
+                capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
+                enable_managed_scaling=True,
+                enable_managed_draining=True,
+                enable_managed_termination_protection=plan.pool.managed_termination_protection,
+                instance_warmup_period=plan.instance_warmup_seconds,
+                machine_image_type=ecs.MachineImageType.BOTTLEROCKET
+                if bottlerocket
+                else ecs.MachineImageType.AMAZON_LINUX_2,
+            )
+            self.capacity_provider_name: str = self.provider.capacity_provider_name
+            joined = hosts.attach(self.provider, self.capacity_provider_name)
+            join = () if joined else join_cluster(operating_system, hosts.cluster.cluster_name)
+            user_data.add_commands(*join, *agent_settings(operating_system))
+        warn(self, pool_findings(plan.pool))
+
+    @property
+    def gpus(self) -> int:
+        """Whole GPUs of one host; 0 on a CPU pool and where the types are tokens."""
+        return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
+
+    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
+        """This provider as an item of a capacity provider strategy.
+
+        Args:
+            weight: Relative share of the tasks above every base, 0 to 1000.
+            base: Tasks that run here before any other provider gets one; one item of a strategy may have a base.
+        """
+        return ecs.CapacityProviderStrategy(capacity_provider=self.capacity_provider_name, weight=weight, base=base)
+
+
+def _launch_template(
+    scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, user_data: ec2.UserData
+) -> ec2.LaunchTemplate:
+    image = plan.pool.image.image
+    volumes: dict[str, int | None] = {image.root_device: None, image.image_device: plan.root_volume_gib}
+    return ec2.LaunchTemplate(
+        scope,
+        "LaunchTemplate",
+        machine_image=plan.machine_image.to_machine_image(),
+        instance_type=ec2.InstanceType(plan.instance_types[0]),
+        instance_profile=hosts.instance_profile,
+        security_group=hosts.security_group,
+        user_data=user_data,
+        block_devices=[_volume(device, size_gib) for device, size_gib in volumes.items()],
+        associate_public_ip_address=False,
+        require_imdsv2=True,
+        http_put_response_hop_limit=1,
+    )
+
+
+def _volume(device: str, size_gib: int | None) -> ec2.BlockDevice:
+    # Bottlerocket keeps its system on a volume of its own, whose size is the snapshot's.
+    ebs = ec2.EbsDeviceProps(
+        volume_size=size_gib, encrypted=True, volume_type=ec2.EbsDeviceVolumeType.GP3, delete_on_termination=True
+    )
+    return ec2.BlockDevice(device_name=device, volume=ec2.BlockDeviceVolume(ebs))
+
+
+def _group(
+    scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, launch_template: ec2.LaunchTemplate
+) -> autoscaling.AutoScalingGroup:
+    # Several types need a mixed instances policy; weights are left out, since ECS managed scaling does not know them.
+    mixed = (
+        autoscaling.MixedInstancesPolicy(
+            launch_template=launch_template,
+            launch_template_overrides=[
+                autoscaling.LaunchTemplateOverrides(instance_type=ec2.InstanceType(each))
+                for each in plan.instance_types
+            ],
+            instances_distribution=autoscaling.InstancesDistribution(
+                on_demand_percentage_above_base_capacity=100,
+                on_demand_allocation_strategy=autoscaling.OnDemandAllocationStrategy.PRIORITIZED,
+            ),
+        )
+        if len(plan.instance_types) > 1
+        else None
+    )
+    return autoscaling.AutoScalingGroup(
+        scope,
+        "Group",
+        vpc=hosts.vpc,
+        vpc_subnets=hosts.vpc_subnets,
+        launch_template=None if mixed else launch_template,
+        mixed_instances_policy=mixed,
+        min_capacity=plan.min_instances,
+        max_capacity=plan.max_instances,
+    )

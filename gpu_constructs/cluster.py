@@ -1,0 +1,205 @@
+"""An ECS cluster that knows its GPU capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from gpu_constructs.capacity import GpuCapacity
+from gpu_constructs.capacity_plan import plan_capacity
+from gpu_constructs.construction import require_free_ids, whole_or_nothing
+from gpu_constructs.errors import InvalidValueError, argument_named
+from gpu_constructs.fleet import Shape
+from gpu_constructs.hardware import family as types_of_family
+from gpu_constructs.hosts import ClusterHosts
+from gpu_constructs.images import GpuMachineImage
+
+__all__ = ["FamilyCapacity", "GpuCluster"]
+
+
+class FamilyCapacity(Mapping[float, GpuCapacity]):
+    """The capacities of one family, by the number of GPUs of a host: ``family[8]``.
+
+    Fractional hosts are found by their part of a GPU: ``cluster.add_family("g6f", …)[0.125]``. Iterates from the
+    smallest hosts to the largest.
+    """
+
+    def __init__(self, capacities: Mapping[float, GpuCapacity]) -> None:
+        self._capacities = dict(sorted(capacities.items()))
+
+    def __getitem__(self, gpus: float) -> GpuCapacity:
+        return self._capacities[gpus]
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._capacities)
+
+    def __len__(self) -> int:
+        return len(self._capacities)
+
+
+class GpuCluster(Construct):
+    """Defines an ECS cluster with enhanced Container Insights, and what all its hosts share.
+
+    Underneath: the cluster, an instance role with the permissions of the ECS agent and Session Manager and no others,
+    its instance profile, and a security group that lets nothing in. Capacity is added with `add_capacity`; without any,
+    the cluster runs nothing.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        vpc: Where the cluster and its hosts run. Needed unless `cluster` is given; by default that cluster's own.
+        cluster: A cluster that the app already has, defined in this stack, in another one, or imported. By default a
+            new one is defined. On a cluster of another stack or an imported one, this stack writes the whole list of
+            its capacity providers, replacing the list it had.
+        vpc_subnets: Subnets of the hosts. By default the private subnets with a way out, through NAT or otherwise.
+        container_insights: CloudWatch Container Insights of a new cluster. By default enhanced, with metrics for each
+            task and container.
+
+    Raises:
+        InvalidValueError: Neither or not the right kind of `vpc` and `cluster`, or a VPC without private subnets.
+        IncompatibleError: Another stack already associates capacity providers with the cluster.
+
+    Attributes:
+        cluster: The ECS cluster, as services of this stack see it.
+        hosts: What the hosts share: ``hosts.role`` for grants, ``hosts.security_group`` for connections.
+        capacities: Every capacity so far, in the order in which they were added.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        vpc: ec2.IVpc | None = None,
+        cluster: ecs.ICluster | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        container_insights: ecs.ContainerInsights = ecs.ContainerInsights.ENHANCED,
+    ) -> None:
+        _require_kind("cluster", cluster, attribute="cluster_arn", kind="an ecs.ICluster", example="ecs.Cluster(…)")
+        _require_kind("vpc", vpc, attribute="vpc_id", kind="an ec2.IVpc", example='ec2.Vpc(self, "Vpc")')
+        if vpc is None and cluster is None:
+            raise InvalidValueError(
+                "a cluster needs a network, and none was given", argument="vpc", fix='vpc=ec2.Vpc(self, "Vpc")'
+            )
+        with whole_or_nothing(scope, construct_id):
+            super().__init__(scope, construct_id)
+            of_hosts = cluster or ecs.Cluster(self, "Cluster", vpc=vpc, container_insights_v2=container_insights)
+            self.hosts: ClusterHosts = ClusterHosts(
+                self, "Hosts", cluster=of_hosts, vpc=vpc or of_hosts.vpc, vpc_subnets=vpc_subnets
+            )
+            self.cluster: ecs.ICluster = self.hosts.cluster
+        self.capacities: list[GpuCapacity] = []
+
+    def add_capacity(
+        self,
+        construct_id: str,
+        *,
+        instance_types: Sequence[str],
+        max_instances: int,
+        min_instances: int = 0,
+        image: GpuMachineImage | None = None,
+        root_volume_gib: int = 100,
+        capacity_provider_name: str | None = None,
+        instance_warmup_seconds: int | None = None,
+        managed_termination_protection: bool = False,
+    ) -> GpuCapacity:
+        """Defines a capacity provider over instance types of one shape, CPU types included.
+
+        Args:
+            construct_id: Its id under the cluster.
+            instance_types: What it may launch, preferred first, such as ``["g6.xlarge", "g6.2xlarge"]``. All have the
+                same number of accelerators of one vendor and the same architecture, because ECS managed scaling looks
+                at the smallest only.
+            max_instances: Hosts at most. From zero, ECS starts two at once unless this is 1.
+            min_instances: Hosts that are always there. By default none.
+            image: The machine image. By default the ECS image that drives the types, pinned to the newest release that
+                this version of the library knows.
+            root_volume_gib: Size in GiB of the encrypted gp3 volume that holds container images; 30 at least.
+            capacity_provider_name: Name of the provider. By default CloudFormation makes one, which lets it replace the
+                provider when it must.
+            instance_warmup_seconds: How long a new host counts as on its way. By default 600 with accelerators, whose
+                images and drivers take minutes, and 300 without.
+            managed_termination_protection: Whether hosts with tasks are protected from scale-in. By default not:
+                managed draining already lets their tasks end, and protected hosts keep a stack from being deleted.
+
+        Raises:
+            UnknownNameError: An instance type does not exist; the nearest names are in the message.
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: The types have different shapes, no ECS image drives one, or `image` cannot.
+        """
+        plan = plan_capacity(
+            construct_id,
+            instance_types=instance_types,
+            max_instances=max_instances,
+            min_instances=min_instances,
+            image=image,
+            root_volume_gib=root_volume_gib,
+            capacity_provider_name=capacity_provider_name,
+            instance_warmup_seconds=instance_warmup_seconds,
+            managed_termination_protection=managed_termination_protection,
+        )
+        capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
+        self.capacities.append(capacity)
+        return capacity
+
+    def add_family(
+        self,
+        family: str,
+        *,
+        max_instances: int,
+        min_instances: int = 0,
+        image: GpuMachineImage | None = None,
+        root_volume_gib: int = 100,
+    ) -> FamilyCapacity:
+        """Defines one capacity provider for each GPU shape of a family, with every type of that shape in it.
+
+        Construct ids are the family and the GPUs of a host, ``g6-4``.
+
+        Args:
+            family: A family of instance types, such as ``g6`` or ``p6-b200``.
+            max_instances: Hosts at most, for each shape.
+            min_instances: Hosts that are always there, for each shape. By default none.
+            image: The machine image. By default as in `add_capacity`.
+            root_volume_gib: Size in GiB of the encrypted gp3 volume that holds container images; 30 at least.
+
+        Returns:
+            The capacities by GPUs of a host: ``cluster.add_family("g6", max_instances=2)[4]``.
+
+        Raises:
+            UnknownNameError: There is no such family.
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: No ECS image drives the family, or `image` cannot.
+        """
+        with argument_named("family"):
+            types = types_of_family(family)
+        by_shape: dict[Shape, list[str]] = {}
+        for each in types:
+            by_shape.setdefault(Shape.of(each), []).append(each.name)
+        plans = {
+            _size_of(shape): plan_capacity(
+                f"{family}-{_size_of(shape):g}",
+                instance_types=names,
+                max_instances=max_instances,
+                min_instances=min_instances,
+                image=image,
+                root_volume_gib=root_volume_gib,
+            )
+            for shape, names in by_shape.items()
+        }
+        require_free_ids(self, *(plan.pool.name for plan in plans.values()))
+        made = {size: GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for size, plan in plans.items()}
+        self.capacities.extend(made.values())
+        return FamilyCapacity(made)
+
+
+def _size_of(shape: Shape) -> float:
+    return shape.count if shape.partition == 1 else shape.partition
+
+
+def _require_kind(argument: str, value: object, *, attribute: str, kind: str, example: str) -> None:
+    # Imported constructs are proxies of an interface, so isinstance says nothing about them.
+    if value is not None and not hasattr(value, attribute):
+        raise InvalidValueError(f"expects {kind}, got {value!r}", argument=argument, value=value, fix=example)

@@ -1,0 +1,246 @@
+"""What a GPU container was asked to be, checked against every host it may land on before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from gpu_constructs.arguments import whole_number
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, Task, Unknown
+from gpu_constructs.hardware import InstanceType, Vendor, find
+from gpu_constructs.placement import FairShare, Resource, Shortfall, fair_share, shortfalls
+from gpu_constructs.tokens import is_token
+
+__all__ = ["ContainerPlan", "plan_container"]
+
+MIN_MEMORY_MIB = 6
+"""Docker's own minimum (memory of the ECS ContainerDefinition API)."""
+
+MAX_SHARED_MEMORY_MIB = 65536
+"""Default of shared memory at most: more helps no data loader known, and it counts as the container's memory."""
+
+_DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+_VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+
+_FIX_GPUS = "gpus=1, or a type with more memory per GPU instead of a part of a GPU"
+_FIX_SHARE = "leave it out for the share of the host that goes with the GPUs"
+
+_ARGUMENT = {
+    Resource.GPU: "gpus",
+    Resource.GPU_MEMORY: "gpu_memory_gib",
+    Resource.CPU: "cpu",
+    Resource.MEMORY: "memory_mib",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerPlan:
+    """A container that may be made, with every default filled in.
+
+    Attributes:
+        container: What it asks of a host.
+        task: The task with it.
+        cpu: CPU units, as given where it is a token.
+        memory_mib: Memory in MiB, as given where it is a token.
+        shared_memory_mib: Size of ``/dev/shm`` in MiB.
+        environment: Environment variables with the defaults.
+    """
+
+    container: Container
+    task: Task
+    cpu: int
+    memory_mib: int
+    shared_memory_mib: int
+    environment: Mapping[str, str]
+
+
+def plan_container(
+    name: str,
+    *,
+    task: Task,
+    pools: Sequence[Pool],
+    gpus: int,
+    gpu_memory_gib: float | None,
+    cpu: int | None,
+    memory_mib: int | None,
+    shared_memory_mib: int | None,
+    command: Sequence[str] | None,
+    environment: Mapping[str, str] | None,
+) -> ContainerPlan:
+    """Checks a container against the smallest host of every pool.
+
+    The arguments are those of `GpuTaskDefinition.add_gpu_container`; `task` holds the containers before it.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: A pool has no NVIDIA GPUs to give.
+        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
+    """
+    _require_gpu_pools(pools)
+    _require_command(command)
+    variables = {**_DRIVER_CAPABILITIES, **_require_environment(environment)}
+    asked = Container(
+        name=name,
+        gpus=whole_number("gpus", gpus, smallest=1, unit="GPUs", fix=_FIX_GPUS),
+        gpu_memory_mib=None if gpu_memory_gib is None else _gpu_memory_mib(gpu_memory_gib),
+        cpu=0 if cpu is None else whole_number("cpu", cpu, smallest=0, unit="CPU units", fix=_FIX_SHARE),
+        memory_mib=0
+        if memory_mib is None
+        else whole_number("memory_mib", memory_mib, smallest=MIN_MEMORY_MIB, unit="MiB", fix=_FIX_SHARE),
+    )
+    # GPUs and GPU memory first: a share of the host only exists for GPUs that it has.
+    _require_fit(_with(task, asked), pools)
+    if cpu is None or memory_mib is None:
+        share = _share(task, asked, pools)
+        cpu = share.cpu if cpu is None else cpu
+        memory_mib = share.memory_mib if memory_mib is None else memory_mib
+        asked = replace(asked, cpu=_known_or_token(cpu), memory_mib=_known_or_token(memory_mib))
+        _require_fit(_with(task, asked), pools)
+    return ContainerPlan(
+        container=asked,
+        task=_with(task, asked),
+        cpu=cpu,
+        memory_mib=memory_mib,
+        shared_memory_mib=_shared_memory(shared_memory_mib, asked),
+        environment=variables,
+    )
+
+
+def _with(task: Task, container: Container) -> Task:
+    return replace(task, containers=(*task.containers, container))
+
+
+def _require_gpu_pools(pools: Sequence[Pool]) -> None:
+    for pool in pools:
+        shape = pool.shape
+        if shape is None or (shape.vendor is Vendor.NVIDIA and shape.partition == 1):
+            continue
+        first = pool.instance_types[0]
+        if shape.vendor is None:
+            problem = f"{pool.name} is CPU capacity, {first} has no GPU"
+            fix = "add_container for a container without GPUs, or capacity of a type such as g6.xlarge"
+        elif shape.vendor is Vendor.NVIDIA:
+            problem = f"a host of {pool.name} has {shape}, and a whole GPU never fits on {first}"
+            fix = "capacity with whole GPUs, such as g6.xlarge"
+        else:
+            devices = first.accelerators
+            model = devices.model if devices else shape.vendor
+            problem = f"{pool.name} has {model} devices ({first}), and ECS hands out NVIDIA GPUs only as GPU"
+            fix = "capacity with NVIDIA GPUs, such as g6.xlarge"
+        raise IncompatibleError(problem, argument="capacity", value=pool.name, fix=fix)
+
+
+def _gpu_memory_mib(gib: float) -> int:
+    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib < 2**20:
+        raise InvalidValueError(
+            f"expects GiB for each GPU, got {gib!r}",
+            argument="gpu_memory_gib",
+            value=gib,
+            allowed="a number above 0",
+            fix="gpu_memory_gib=16, known when the app is synthesized",
+        )
+    return -int(-Fraction(gib) * 1024 // 1)
+
+
+def _require_command(command: Sequence[str] | None) -> None:
+    if isinstance(command, str):
+        raise InvalidValueError(
+            f"expects a list of words, got {command!r}",
+            argument="command",
+            value=command,
+            fix=f"{command.split()!r}, or ['sh', '-c', {command!r}]",
+        )
+
+
+def _require_environment(environment: Mapping[str, str] | None) -> Mapping[str, str]:
+    if environment is None:
+        return {}
+    if not isinstance(environment, Mapping):
+        raise InvalidValueError(
+            f"expects a mapping of names to text, got {environment!r}",
+            argument="environment",
+            value=environment,
+            fix="environment={'NAME': 'value'}",
+        )
+    if _VISIBLE_DEVICES in environment:
+        raise InvalidValueError(
+            f"{_VISIBLE_DEVICES} is written by the ECS agent over whatever is set, with the GPUs it reserved",
+            argument="environment",
+            value=environment[_VISIBLE_DEVICES],
+            fix=f"leave {_VISIBLE_DEVICES} out, and say how many with gpus=…",
+        )
+    return environment
+
+
+def _share(task: Task, wanted: Container, pools: Sequence[Pool]) -> FairShare:
+    """The share of the whole task by its GPUs, less what the containers before this one have."""
+    types = [each for pool in pools for each in pool.instance_types]
+    before = task.cpu, task.memory_mib
+    total = _with(task, wanted).gpus
+    if isinstance(total, Unknown) or not types or any(isinstance(each, Unknown) for each in before):
+        raise InvalidValueError(
+            "the share of a host cannot be told from values that are only known at deploy time",
+            argument="cpu and memory_mib",
+            fix="give both cpu and memory_mib",
+        )
+    whole = fair_share(types, gpus=total)
+    cpu, memory = whole.cpu - _known(before[0]), whole.memory_mib - _known(before[1])
+    if cpu < 0 or memory < MIN_MEMORY_MIB:
+        raise InvalidValueError(
+            f"the containers before it leave {cpu} CPU units and {memory} MiB of the share that goes with {total} GPUs",
+            argument="cpu and memory_mib",
+            fix="give both cpu and memory_mib, or ask for less in the other containers",
+        )
+    return FairShare(cpu=cpu, memory_mib=memory)
+
+
+def _known_or_token(value: int) -> int | Unknown:
+    return UNKNOWN if is_token(value) else value
+
+
+def _known(value: int | Unknown) -> int:
+    return 0 if isinstance(value, Unknown) else value
+
+
+def _shared_memory(given: int | None, wanted: Container) -> int:
+    if given is not None:
+        whole_number("shared_memory_mib", given, smallest=1, unit="MiB", fix="leave it out for half of the memory")
+        return given
+    if isinstance(wanted.memory_mib, Unknown):
+        return MAX_SHARED_MEMORY_MIB
+    return max(1, min(wanted.memory_mib // 2, MAX_SHARED_MEMORY_MIB))
+
+
+def _require_fit(task: Task, pools: Sequence[Pool]) -> None:
+    for pool in pools:
+        short = shortfalls(task, pool.instance_types)
+        if short:
+            raise DoesNotFitError(
+                f"the smallest host of {pool.name} is too small for {task.name}: {'; '.join(map(str, short))}",
+                argument=_ARGUMENT[short[0].resource],
+                value=short[0].asked,
+                allowed=f"up to {short[0].resource.amount(short[0].available)}",
+                fix=_fix(task, short[0]),
+            )
+
+
+def _fix(task: Task, short: Shortfall) -> str:
+    enough = _smallest_that_fits(task, short.instance_type)
+    larger = f"capacity of a larger type, such as {enough}" if enough else "no instance type has as much: ask for less"
+    if short.resource is Resource.GPU_MEMORY:
+        return f"{larger}, or gpu_memory_gib no higher than {(short.available or 0) * 100 // 1024 / 100:g}"
+    return f"{larger}, or {_ARGUMENT[short.resource]} no higher than {short.available}"
+
+
+def _smallest_that_fits(task: Task, like: InstanceType) -> InstanceType | None:
+    candidates = find(
+        vendor=Vendor.NVIDIA,
+        architecture=like.architecture,
+        min_gpus=max(_known(task.gpus), 1),
+        gpu_memory_mib=task.gpu_memory_mib,
+    )
+    fitting = [each for each in candidates if each.is_offered_anywhere and not shortfalls(task, (each,))]
+    same_family = [each for each in fitting if each.family == like.family]
+    return next(iter(same_family or fitting), None)

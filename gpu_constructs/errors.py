@@ -1,0 +1,109 @@
+"""Every error this library raises about what a user wrote.
+
+::
+
+    GpuConstructsError (ValueError)
+    ├── UnknownNameError          no such instance type, family or image; carries the nearest names
+    ├── InvalidValueError         one argument is wrong by itself
+    ├── IncompatibleError         two things that cannot work together; both are named
+    └── DoesNotFitError           more is asked for than the smallest host has
+
+The text always says what is wrong in the user's words, the value, what is allowed and the likely fix; the same
+pieces are attributes, so that a program can use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = [
+    "DoesNotFitError",
+    "GpuConstructsError",
+    "IncompatibleError",
+    "InvalidValueError",
+    "UnknownNameError",
+    "argument_named",
+]
+
+
+class GpuConstructsError(ValueError):
+    """What the user wrote cannot work.
+
+    Args:
+        problem: What is wrong, in the user's words, with the value in it.
+        argument: The argument to change, as the user spells it.
+        value: The value that was given.
+        allowed: What is allowed instead, in words.
+        fix: The change that most likely does what the user meant.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        argument: str | None = None,
+        value: object = None,
+        allowed: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.argument = argument
+        self.value = value
+        self.allowed = allowed
+        self.fix = fix
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        text = f"{self.argument}: {self.problem}" if self.argument else self.problem
+        text += f"; allowed: {self.allowed}" if self.allowed else ""
+        return text + (f"; fix: {self.fix}" if self.fix else "")
+
+
+class UnknownNameError(GpuConstructsError):
+    """No instance type, family or image has this name.
+
+    Args:
+        problem: What was looked up, with the name in it.
+        argument: The argument to change, where the look-up came from one.
+        value: The name that was given.
+        nearest: Names that exist and look alike, most alike first.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        argument: str | None = None,
+        value: object = None,
+        nearest: tuple[str, ...] = (),
+    ) -> None:
+        self.nearest = nearest
+        fix = f"did you mean {' or '.join(nearest)}?" if nearest else None
+        super().__init__(problem, argument=argument, value=value, fix=fix)
+
+
+class InvalidValueError(GpuConstructsError):
+    """One argument is wrong by itself, whatever the others say."""
+
+
+class IncompatibleError(GpuConstructsError):
+    """Two things were asked for that cannot work together."""
+
+
+class DoesNotFitError(GpuConstructsError):
+    """More is asked for than the smallest host of the capacity has."""
+
+
+@contextmanager
+def argument_named(argument: str) -> Iterator[None]:
+    """Names the argument in errors of rooms that do not know where their value came from.
+
+    Args:
+        argument: The argument, as the user spells it.
+    """
+    try:
+        yield
+    except GpuConstructsError as error:
+        error.argument = error.argument or argument
+        raise

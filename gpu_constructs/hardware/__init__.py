@@ -1,0 +1,97 @@
+"""What exists: instance types with accelerators, the drivers and images that run on them, the quotas they count to.
+
+Data with a source and typed look-ups over it; no cloud library, no I/O but the package's own files::
+
+    from gpu_constructs.hardware import default_image, find, instance_type
+
+    host = instance_type("g6.xlarge")            # an unknown name raises and says which it is near to
+    host.gpus, host.gpu_memory_mib               # 1, 22888
+    default_image(host).ssm_parameter            # the image whose driver fits
+    find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
+
+Where things are: `model` has the frozen values, `catalogue` the look-ups, `drivers` which NVIDIA driver branch drives
+which compute capability, `images` the ECS images and what they run on, `records` the data files' format. The data is
+made by ``tools/build_catalogue.py``.
+"""
+
+from __future__ import annotations
+
+from gpu_constructs.hardware.catalogue import (
+    RECORDED,
+    accelerated,
+    families,
+    family,
+    find,
+    general,
+    instance_type,
+    models,
+    regions,
+)
+from gpu_constructs.hardware.drivers import (
+    DRIVER_SUPPORT,
+    DriverSupport,
+    branch_of,
+    driver_support,
+    drives,
+    newest_branch_for,
+)
+from gpu_constructs.hardware.images import (
+    EXCEPTIONS,
+    IMAGES,
+    Compatibility,
+    Image,
+    ImageException,
+    OperatingSystem,
+    Verdict,
+    compatibility,
+    default_image,
+    image,
+)
+from gpu_constructs.hardware.model import (
+    Accelerators,
+    Architecture,
+    Correction,
+    InstanceType,
+    LocalDisk,
+    Network,
+    PurchaseClass,
+    Quota,
+    Vendor,
+)
+
+__all__ = [
+    "DRIVER_SUPPORT",
+    "EXCEPTIONS",
+    "IMAGES",
+    "RECORDED",
+    "Accelerators",
+    "Architecture",
+    "Compatibility",
+    "Correction",
+    "DriverSupport",
+    "Image",
+    "ImageException",
+    "InstanceType",
+    "LocalDisk",
+    "Network",
+    "OperatingSystem",
+    "PurchaseClass",
+    "Quota",
+    "Vendor",
+    "Verdict",
+    "accelerated",
+    "branch_of",
+    "compatibility",
+    "default_image",
+    "driver_support",
+    "drives",
+    "families",
+    "family",
+    "find",
+    "general",
+    "image",
+    "instance_type",
+    "models",
+    "newest_branch_for",
+    "regions",
+]

@@ -1,0 +1,290 @@
+"""The instance types of EC2 that this library knows: look-up by name and family, and search by need.
+
+Everything is read from the package's own data on first use and kept. The accelerated types are a file of their own,
+so that asking for a GPU type does not read the thousand types without one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from enum import Enum
+from functools import cache
+from types import MappingProxyType
+from typing import TypeVar
+
+from gpu_constructs.errors import InvalidValueError, UnknownNameError
+from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseClass, Vendor
+from gpu_constructs.hardware.records import CatalogueFile, decode, read
+
+__all__ = [
+    "RECORDED",
+    "accelerated",
+    "families",
+    "family",
+    "find",
+    "general",
+    "instance_type",
+    "models",
+    "regions",
+]
+
+# The day the data is from; moto's dumps carry none, see `recorded_from` in data/accelerated.json for its basis.
+RECORDED = dt.date(2026, 9, 29)
+
+_Choice = TypeVar("_Choice", bound=Enum)
+_Wanted = TypeVar("_Wanted")
+
+
+def instance_type(name: str) -> InstanceType:
+    """Look an instance type up by the name AWS prints.
+
+    Args:
+        name: Such as ``g6.xlarge`` or ``p6-b200.48xlarge``; upper case and blanks are not accepted, as by AWS.
+
+    Raises:
+        InvalidValueError: If it is no string or blank.
+        UnknownNameError: If no type has this name; carries the nearest names.
+    """
+    _require_name(name, "instance type", "g6.xlarge")
+    found = _accelerated().get(name) or _general().get(name)
+    if found is not None:
+        return found
+    wanted = name.strip().lower()
+    if wanted in _accelerated() or wanted in _general():
+        raise UnknownNameError(f"no instance type is spelled {name!r}", value=name, nearest=(wanted,))
+    if wanted in _families():
+        sizes = tuple(each.name for each in _families()[wanted][:3])
+        raise UnknownNameError(f"{name!r} is a family, an instance type has a size too", value=name, nearest=sizes)
+    raise UnknownNameError(
+        f"no instance type {name!r} in the catalogue of {RECORDED}", value=name, nearest=_nearest_types(wanted)
+    )
+
+
+def family(name: str) -> tuple[InstanceType, ...]:
+    """All types of a family, smallest first: by whole devices, part of a device, vCPUs, memory, name.
+
+    Args:
+        name: The part of the type's name before the dot: ``g6``, ``p6-b200``.
+
+    Raises:
+        InvalidValueError: If it is no string or blank.
+        UnknownNameError: If no family has this name; carries the nearest names.
+    """
+    _require_name(name, "family", "g6")
+    found = _accelerated_families().get(name) or _families().get(name)
+    if found is not None:
+        return found
+    wanted = name.strip().lower().partition(".")[0]
+    nearest = (wanted,) if wanted in _families() else _nearest(wanted, _families())
+    raise UnknownNameError(f"no instance family {name!r} in the catalogue of {RECORDED}", value=name, nearest=nearest)
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """Names of all families, accelerated and general, sorted."""
+    return tuple(sorted(_families()))
+
+
+@cache
+def accelerated() -> tuple[InstanceType, ...]:
+    """All types with accelerators of any vendor, by family and then smallest first."""
+    return tuple(_accelerated().values())
+
+
+@cache
+def general() -> tuple[InstanceType, ...]:
+    """All types without accelerators, by family and then smallest first."""
+    return tuple(_general().values())
+
+
+@cache
+def models() -> tuple[str, ...]:
+    """Models of all accelerators, as the API names them, sorted."""
+    return tuple(sorted({each.accelerators.model for each in accelerated() if each.accelerators is not None}))
+
+
+@cache
+def regions() -> tuple[str, ...]:
+    """Regions whose offerings were recorded, sorted; newer ones and other partitions are not among them."""
+    return tuple(_file("accelerated")["recorded_regions"])
+
+
+def find(
+    *,
+    vendor: Vendor | None = None,
+    model: str | None = None,
+    min_gpus: int | None = None,
+    gpu_memory_mib: int | None = None,
+    min_compute_capability: tuple[int, int] | None = None,
+    architecture: Architecture | None = None,
+    min_vcpus: int | None = None,
+    min_memory_mib: int | None = None,
+    efa: bool | None = None,
+    purchase: PurchaseClass | None = None,
+    region: str | None = None,
+) -> tuple[InstanceType, ...]:
+    """Find the types that satisfy every need, smallest first; without a need, every type.
+
+    A fact that is unknown never satisfies a need. GPU means NVIDIA GPU, as in ECS; find others by `vendor` and `model`.
+
+    Args:
+        vendor: Who makes the accelerators.
+        model: Model of the accelerators as in `models()`, in any case.
+        min_gpus: Whole GPUs at least; fractional types such as g6f have 0.
+        gpu_memory_mib: Memory of each GPU in MiB at least.
+        min_compute_capability: CUDA compute capability at least, as (major, minor).
+        architecture: Processor architecture.
+        min_vcpus: vCPUs at least.
+        min_memory_mib: Nominal memory of the host in MiB at least.
+        efa: Whether Elastic Fabric Adapters must be supported, or must not be.
+        purchase: How it must be possible to buy it.
+        region: A region that must have offered it when the catalogue was recorded.
+
+    Raises:
+        InvalidValueError: If an argument can mean nothing, such as a negative number.
+        UnknownNameError: If `model` or `region` is not in the catalogue; carries the nearest names.
+    """
+    needs = (
+        _need(_choice("vendor", vendor, Vendor), _made_by),
+        _need(_known("model", model, models), _of_model),
+        _need(_amount("min_gpus", min_gpus), lambda each, count: each.gpus >= count),
+        _need(_amount("gpu_memory_mib", gpu_memory_mib), _has_gpu_memory),
+        _need(_capability(min_compute_capability), _has_capability),
+        _need(_choice("architecture", architecture, Architecture), lambda each, wanted: each.architecture is wanted),
+        _need(_amount("min_vcpus", min_vcpus), lambda each, count: each.vcpus >= count),
+        _need(_amount("min_memory_mib", min_memory_mib), lambda each, size: each.memory_mib >= size),
+        _need(efa, lambda each, wanted: each.network.efa_supported is wanted),
+        _need(_choice("purchase", purchase, PurchaseClass), lambda each, wanted: wanted in each.purchase_classes),
+        _need(_known("region", region, regions), lambda each, wanted: wanted in each.regions),
+    )
+    # Nothing without accelerators can satisfy any of these, so the general types need not be read.
+    of_accelerators = min_gpus or (vendor, model, gpu_memory_mib, min_compute_capability) != (None,) * 4
+    among = accelerated() if of_accelerators else (*accelerated(), *general())
+    return tuple(sorted((each for each in among if all(need(each) for need in needs)), key=_size_order))
+
+
+def _need(wanted: _Wanted | None, satisfies: Callable[[InstanceType, _Wanted], bool]) -> Callable[[InstanceType], bool]:
+    """A test of one type; what is not wanted is satisfied by every type."""
+    return lambda each: wanted is None or satisfies(each, wanted)
+
+
+def _made_by(each: InstanceType, vendor: Vendor) -> bool:
+    return each.accelerators is not None and each.accelerators.vendor is vendor
+
+
+def _of_model(each: InstanceType, model: str) -> bool:
+    return each.accelerators is not None and each.accelerators.model == model
+
+
+def _has_gpu_memory(each: InstanceType, size_mib: int) -> bool:
+    return each.gpu_memory_mib is not None and each.gpu_memory_mib >= size_mib
+
+
+def _has_capability(each: InstanceType, wanted: tuple[int, int]) -> bool:
+    devices = each.accelerators
+    return devices is not None and devices.compute_capability is not None and devices.compute_capability >= wanted
+
+
+@cache
+def _file(name: str) -> CatalogueFile:
+    return read(name)
+
+
+@cache
+def _accelerated() -> Mapping[str, InstanceType]:
+    return MappingProxyType(decode(_file("accelerated")))
+
+
+@cache
+def _general() -> Mapping[str, InstanceType]:
+    return MappingProxyType(decode(_file("general")))
+
+
+@cache
+def _accelerated_families() -> Mapping[str, tuple[InstanceType, ...]]:
+    return _by_family(_accelerated().values())
+
+
+@cache
+def _families() -> Mapping[str, tuple[InstanceType, ...]]:
+    return _by_family((*_accelerated().values(), *_general().values()))
+
+
+def _by_family(types: Iterable[InstanceType]) -> Mapping[str, tuple[InstanceType, ...]]:
+    groups: dict[str, list[InstanceType]] = {}
+    for each in types:
+        groups.setdefault(each.family, []).append(each)
+    return MappingProxyType({name: tuple(sorted(group, key=_size_order)) for name, group in groups.items()})
+
+
+def _size_order(each: InstanceType) -> tuple[int, float, int, int, str]:
+    devices = each.accelerators
+    count, partition = (devices.count, devices.partition) if devices is not None else (0, 0.0)
+    return count, partition, each.vcpus, each.memory_mib, each.name
+
+
+def _require_name(name: object, what: str, example: str) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidValueError(f"{name!r} is no {what}", value=name, allowed=f"the name AWS prints, such as {example}")
+
+
+def _choice(argument: str, value: object, choices: type[_Choice]) -> _Choice | None:
+    if value is None:
+        return None
+    try:
+        return choices(value)
+    except ValueError:
+        allowed = ", ".join(str(each) for each in choices)
+        raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed=allowed) from None
+
+
+def _amount(argument: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed="a whole number from 0")
+    return value
+
+
+def _capability(value: object) -> tuple[int, int] | None:
+    match value:
+        case None:
+            return None
+        case (int(major), int(minor)):
+            return major, minor
+        case _:
+            raise InvalidValueError(
+                f"got {value!r}",
+                argument="min_compute_capability",
+                value=value,
+                allowed="major and minor as two whole numbers, such as (8, 9)",
+            )
+
+
+def _known(argument: str, value: object, names: Callable[[], tuple[str, ...]]) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed="a string")
+    spelled = {name.lower(): name for name in names()}
+    if value.lower() in spelled:
+        return spelled[value.lower()]
+    nearest = tuple(spelled[name] for name in _nearest(value.lower(), spelled))
+    raise UnknownNameError(
+        f"the catalogue of {RECORDED} has no {value!r}", argument=argument, value=value, nearest=nearest
+    )
+
+
+def _nearest(wanted: str, names: Iterable[str]) -> tuple[str, ...]:
+    # difflib compares a name with every other in time that grows with its length; no name is longer than 64.
+    return tuple(get_close_matches(wanted[:64], names, n=3, cutoff=0.6))
+
+
+def _nearest_types(wanted: str) -> tuple[str, ...]:
+    before, _, size = wanted.partition(".")
+    if size and before in _families():
+        sizes = {each.name for each in _families()[before]}
+        return _nearest(wanted, sorted(sizes)) or tuple(each.name for each in _families()[before][:3])
+    return _nearest(wanted, (*_accelerated(), *_general()))

@@ -1,0 +1,337 @@
+"""The ECS-optimized images AWS publishes, as rows, and the families for which a row does not tell the truth.
+
+Facts as of 2026-11-21; the functions over them are in `images`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+
+from gpu_constructs.hardware.model import Architecture, Vendor
+
+__all__ = ["EXCEPTIONS", "IMAGES", "Image", "ImageException", "OperatingSystem", "Verdict"]
+
+
+class OperatingSystem(str, Enum):
+    """Operating systems of the ECS-optimized images."""
+
+    AMAZON_LINUX_2023 = "amazon-linux-2023"
+    AMAZON_LINUX_2 = "amazon-linux-2"
+    BOTTLEROCKET = "bottlerocket"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Verdict(Enum):
+    """Whether an image can run on an instance type and drive what it carries."""
+
+    DRIVES = "drives"
+    CANNOT = "cannot"
+    UNCONFIRMED = "unconfirmed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """One published ECS image; ``str()`` of it is its name here.
+
+    Attributes:
+        name: Name in this table, such as ``al2023-gpu``.
+        operating_system: What it runs.
+        architecture: Processor architecture it is built for.
+        accelerator: Whose devices it has a driver for; None for a plain image.
+        ssm_parameter: Public SSM parameter of the newest AMI id; what it resolves to changes with each release.
+        pinned_ssm_parameter: The same for one release, which stands for ``{release}`` in it.
+        known_release: Newest release that is widely published when recorded; None if none is known.
+        driver_branch: Branch of its NVIDIA driver; None without one.
+        driver_version: Version of that driver in `known_release`.
+        agent_version: Version of the ECS agent in `known_release`; None if unknown.
+        end_of_life: Day after which AWS no longer supports it; None if no day is announced.
+        root_device: Device name of its root volume.
+        image_device: Device name of the volume that holds container images.
+        source: Where the row is from.
+    """
+
+    name: str
+    operating_system: OperatingSystem
+    architecture: Architecture
+    accelerator: Vendor | None
+    ssm_parameter: str
+    pinned_ssm_parameter: str
+    known_release: str | None
+    driver_branch: int | None
+    driver_version: str | None
+    agent_version: str | None
+    end_of_life: date | None
+    root_device: str
+    image_device: str
+    source: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageException:
+    """Families for which an image does not do what its row says.
+
+    Attributes:
+        operating_system: System of the images it is about.
+        architecture: Architecture of these images; None for all.
+        families: Instance families it is about.
+        verdict: What holds instead.
+        reason: Why.
+        source: Who says so.
+    """
+
+    operating_system: OperatingSystem
+    architecture: Architecture | None
+    families: frozenset[str]
+    verdict: Verdict
+    reason: str
+    source: str
+
+
+_AL2023 = OperatingSystem.AMAZON_LINUX_2023
+_AL2 = OperatingSystem.AMAZON_LINUX_2
+_BOTTLEROCKET = OperatingSystem.BOTTLEROCKET
+_X86 = Architecture.X86_64
+_ARM = Architecture.ARM64
+
+# Of the 30 regions whose public SSM parameters moto 5.2.5 records, 28 publish each of these releases; the two others,
+# me-central-1 and me-south-1, stopped at 20260226. The release notes of aws/amazon-ecs-ami go on to 20261113.
+_AL2023_RELEASE = "2023.0.20260922"
+_AL2_RELEASE = "2.0.20260924"
+_AGENT = "1.107.0"
+# The release notes of 20260918 and 20260929 both give it, so 20260922 between them has it too.
+_AL2023_DRIVER = "580.178.04"
+_AL2_DRIVER = "550.163.01"
+_AL2_END = date(2026, 6, 30)
+# 1.68.0, with the same driver, was still a pre-release in some regions when it was last looked at.
+_BOTTLEROCKET_RELEASE = "1.66.0"
+_BOTTLEROCKET_DRIVER = "580.178.04"
+
+_ECS_AMI = "https://github.com/aws/amazon-ecs-ami/releases"
+_BOTTLEROCKET_DRIVERS = "https://bottlerocket.dev/en/os/1.66.x/version-information/gpu-drivers/1.66.0/"
+_BOTTLEROCKET_VARIANTS = "https://bottlerocket.dev/en/os/1.62.x/version-information/variants/"
+
+
+def _amazon_linux(
+    name: str,
+    system: OperatingSystem,
+    path: str,
+    ami: str,
+    *,
+    architecture: Architecture = _X86,
+    accelerator: Vendor | None = None,
+    driver: str | None = None,
+) -> Image:
+    parameter = f"/aws/service/ecs/optimized-ami/{path}"
+    return Image(
+        name=name,
+        operating_system=system,
+        architecture=architecture,
+        accelerator=accelerator,
+        ssm_parameter=f"{parameter}/recommended/image_id",
+        pinned_ssm_parameter=f"{parameter}/{{release}}/image_id",
+        known_release=ami,
+        driver_branch=int(driver.partition(".")[0]) if driver else None,
+        driver_version=driver,
+        agent_version=_AGENT,
+        end_of_life=_AL2_END if system is _AL2 else None,
+        root_device="/dev/xvda",
+        image_device="/dev/xvda",
+        source=_ECS_AMI,
+    )
+
+
+def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor | None = None) -> Image:
+    suffix = "-nvidia" if accelerator else ""
+    parameter = f"/aws/service/bottlerocket/aws-ecs-{variant}{suffix}/{architecture}"
+    return Image(
+        name=f"bottlerocket-ecs-{variant}{suffix}-{architecture}",
+        operating_system=_BOTTLEROCKET,
+        architecture=architecture,
+        accelerator=accelerator,
+        ssm_parameter=f"{parameter}/latest/image_id",
+        pinned_ssm_parameter=f"{parameter}/{{release}}/image_id",
+        known_release=_BOTTLEROCKET_RELEASE,
+        driver_branch=580 if accelerator else None,
+        driver_version=_BOTTLEROCKET_DRIVER if accelerator else None,
+        agent_version=None,
+        end_of_life=None,
+        root_device="/dev/xvda",
+        # Bottlerocket keeps containers and their images on its second, writable volume.
+        image_device="/dev/xvdb",
+        source=_BOTTLEROCKET_DRIVERS if accelerator else _BOTTLEROCKET_VARIANTS,
+    )
+
+
+# There is no arm64 Amazon Linux image with an NVIDIA driver: no SSM parameter in any region, no recipe
+# (https://github.com/aws/amazon-ecs-ami issues 220 and 241).
+IMAGES: tuple[Image, ...] = (
+    _amazon_linux(
+        "al2023-gpu",
+        _AL2023,
+        "amazon-linux-2023/gpu",
+        f"al2023-ami-ecs-gpu-hvm-{_AL2023_RELEASE}-kernel-6.1-x86_64-ebs",
+        accelerator=Vendor.NVIDIA,
+        driver=_AL2023_DRIVER,
+    ),
+    _amazon_linux(
+        "al2023-neuron",
+        _AL2023,
+        "amazon-linux-2023/neuron",
+        f"al2023-ami-ecs-neuron-hvm-{_AL2023_RELEASE}-kernel-6.1-x86_64",
+        accelerator=Vendor.NEURON,
+    ),
+    _amazon_linux(
+        "al2023",
+        _AL2023,
+        "amazon-linux-2023",
+        f"al2023-ami-ecs-hvm-{_AL2023_RELEASE}-kernel-6.1-x86_64",
+    ),
+    _amazon_linux(
+        "al2023-arm64",
+        _AL2023,
+        "amazon-linux-2023/arm64",
+        f"al2023-ami-ecs-hvm-{_AL2023_RELEASE}-kernel-6.1-arm64",
+        architecture=_ARM,
+    ),
+    _bottlerocket(2, _X86, Vendor.NVIDIA),
+    _bottlerocket(2, _ARM, Vendor.NVIDIA),
+    _bottlerocket(3, _X86, Vendor.NVIDIA),
+    _bottlerocket(3, _ARM, Vendor.NVIDIA),
+    _bottlerocket(4, _X86, Vendor.NVIDIA),
+    _bottlerocket(4, _ARM, Vendor.NVIDIA),
+    _bottlerocket(2, _X86),
+    _bottlerocket(2, _ARM),
+    _bottlerocket(3, _X86),
+    _bottlerocket(3, _ARM),
+    _bottlerocket(4, _X86),
+    _bottlerocket(4, _ARM),
+    _amazon_linux(
+        "al2-gpu",
+        _AL2,
+        "amazon-linux-2/gpu",
+        f"amzn2-ami-ecs-gpu-hvm-{_AL2_RELEASE}-x86_64-ebs",
+        accelerator=Vendor.NVIDIA,
+        driver=_AL2_DRIVER,
+    ),
+    _amazon_linux(
+        "al2-kernel-5.10-gpu",
+        _AL2,
+        "amazon-linux-2/kernel-5.10/gpu",
+        f"amzn2-ami-ecs-kernel-5.10-gpu-hvm-{_AL2_RELEASE}-x86_64-ebs",
+        accelerator=Vendor.NVIDIA,
+        driver=_AL2_DRIVER,
+    ),
+    _amazon_linux(
+        "al2-inf",
+        _AL2,
+        "amazon-linux-2/inf",
+        f"amzn2-ami-ecs-inf-hvm-{_AL2_RELEASE}-x86_64-ebs",
+        accelerator=Vendor.NEURON,
+    ),
+    _amazon_linux(
+        "al2-kernel-5.10-inf",
+        _AL2,
+        "amazon-linux-2/kernel-5.10/inf",
+        f"amzn2-ami-ecs-kernel-5.10-inf-hvm-{_AL2_RELEASE}-x86_64-ebs",
+        accelerator=Vendor.NEURON,
+    ),
+    _amazon_linux("al2", _AL2, "amazon-linux-2", f"amzn2-ami-ecs-hvm-{_AL2_RELEASE}-x86_64-ebs"),
+    _amazon_linux(
+        "al2-arm64",
+        _AL2,
+        "amazon-linux-2/arm64",
+        f"amzn2-ami-ecs-hvm-{_AL2_RELEASE}-arm64-ebs",
+        architecture=_ARM,
+    ),
+    _amazon_linux(
+        "al2-kernel-5.10",
+        _AL2,
+        "amazon-linux-2/kernel-5.10",
+        f"amzn2-ami-ecs-kernel-5.10-hvm-{_AL2_RELEASE}-x86_64-ebs",
+    ),
+    _amazon_linux(
+        "al2-kernel-5.10-arm64",
+        _AL2,
+        "amazon-linux-2/kernel-5.10/arm64",
+        f"amzn2-ami-ecs-kernel-5.10-hvm-{_AL2_RELEASE}-arm64-ebs",
+        architecture=_ARM,
+    ),
+)
+
+EXCEPTIONS: tuple[ImageException, ...] = (
+    ImageException(
+        operating_system=_AL2,
+        architecture=None,
+        families=frozenset({"g6f", "gr6f"}),
+        verdict=Verdict.CANNOT,
+        reason="a fraction of an L4 needs the GRID kernel module, which the Amazon Linux 2 image does not have",
+        source="https://github.com/aws/amazon-ecs-ami/pull/546 (AL2023 only)",
+    ),
+    ImageException(
+        operating_system=_AL2,
+        architecture=None,
+        families=frozenset({"inf2", "trn1", "trn1n", "trn2"}),
+        verdict=Verdict.UNCONFIRMED,
+        reason="the Amazon Linux 2 image pins an old Neuron driver that is meant for inf1",
+        source="https://github.com/aws/amazon-ecs-ami (2.17.17 on kernel 4.14, 2.21 on kernel 5.10)",
+    ),
+    ImageException(
+        operating_system=_AL2023,
+        architecture=None,
+        families=frozenset({"g7"}),
+        verdict=Verdict.UNCONFIRMED,
+        reason=(
+            "the RTX PRO 4500 needs the open kernel module; this image loads it for what it does not know, "
+            "but nobody has reported g7 with driver branch 580 on ECS"
+        ),
+        source=(
+            "https://github.com/aws/amazon-ecs-ami/pull/546 (how the module is chosen), "
+            "https://github.com/awslabs/amazon-eks-ami/issues/2768 (g7 needs the open one)"
+        ),
+    ),
+    ImageException(
+        operating_system=_BOTTLEROCKET,
+        architecture=None,
+        families=frozenset({"g7"}),
+        verdict=Verdict.UNCONFIRMED,
+        reason=(
+            "Bottlerocket 1.62.1 picks the proprietary kernel module for the RTX PRO 4500 of g7 and did not boot on "
+            "EKS; whether a later release does is not confirmed"
+        ),
+        source="https://github.com/bottlerocket-os/bottlerocket/issues/4889",
+    ),
+    ImageException(
+        operating_system=_BOTTLEROCKET,
+        architecture=None,
+        families=frozenset({"g3", "g3s"}),
+        verdict=Verdict.UNCONFIRMED,
+        reason="branch 580 drives Maxwell, but AWS lists g3 for no Bottlerocket image",
+        source="https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
+    ),
+    ImageException(
+        operating_system=_BOTTLEROCKET,
+        architecture=None,
+        families=frozenset({"g6f", "gr6f", "p6-b200", "p6-b300"}),
+        verdict=Verdict.UNCONFIRMED,
+        reason="AWS lists the family for Bottlerocket on EKS; for ECS, which shares its drivers, nobody says so",
+        source="https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
+    ),
+    ImageException(
+        operating_system=_BOTTLEROCKET,
+        architecture=_ARM,
+        families=frozenset({"p6e-gb200"}),
+        verdict=Verdict.CANNOT,
+        reason=(
+            "AWS publishes no arm64 ECS image for GB200: the arm64 Bottlerocket NVIDIA images are for g5g only, "
+            "and the Amazon Linux 2023 GPU image is x86_64"
+        ),
+        source="https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
+    ),
+)

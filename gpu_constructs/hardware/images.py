@@ -1,0 +1,210 @@
+"""Which ECS-optimized image runs on which instance type: look-up, compatibility with a reason, and the default.
+
+The rows are in `image_table`; this module holds the pure functions over them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs.hardware.drivers import driver_support, drives
+from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
+from gpu_constructs.hardware.model import Architecture, InstanceType, Vendor
+
+from . import catalogue
+
+__all__ = [
+    "EXCEPTIONS",
+    "IMAGES",
+    "Compatibility",
+    "Image",
+    "ImageException",
+    "OperatingSystem",
+    "Verdict",
+    "compatibility",
+    "default_image",
+    "image",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compatibility:
+    """The answer of `compatibility`.
+
+    Attributes:
+        verdict: ``CANNOT`` names a mechanism that excludes it; ``UNCONFIRMED`` is doubt, never a refusal.
+        reason: Why, in words.
+    """
+
+    verdict: Verdict
+    reason: str
+
+
+# What to run on by default. Amazon Linux 2023 wherever it has a driver: it is what AWS recommends, and GPU sharing
+# through MPS works nowhere else. Of the Bottlerocket variants, 2 is the one that was tested with ECS tasks on g5g
+# (https://github.com/bottlerocket-os/bottlerocket-core-kit/pull/482).
+_DEFAULTS: dict[tuple[Architecture, Vendor | None], str] = {
+    (Architecture.X86_64, Vendor.NVIDIA): "al2023-gpu",
+    (Architecture.ARM64, Vendor.NVIDIA): "bottlerocket-ecs-2-nvidia-arm64",
+    (Architecture.X86_64, Vendor.NEURON): "al2023-neuron",
+    (Architecture.X86_64, None): "al2023",
+    (Architecture.ARM64, None): "al2023-arm64",
+}
+
+_NO_DRIVER: dict[Vendor, str] = {
+    Vendor.AMD: "no ECS image has a driver for AMD GPUs, and ECS schedules NVIDIA GPUs only",
+    Vendor.GAUDI: "no ECS image has a driver for Gaudi",
+    Vendor.QUALCOMM: "no ECS image has a driver for Qualcomm AI 100",
+    Vendor.XILINX: "no ECS image has a driver for Xilinx FPGAs and media cards",
+}
+
+# A type that an ECS image drives, for users of a family that none drives and that has no such successor.
+_INSTEAD: dict[str, str] = {
+    "dl2q": "inf2.48xlarge",
+    "f1": "g6.xlarge",
+    "f2": "g6.xlarge",
+    "p2": "g6.48xlarge",
+    "p6e-gb200": "p6-b200.48xlarge",
+    "vt1": "g6.xlarge",
+}
+
+_BY_NAME = {each.name: each for each in IMAGES}
+
+
+def image(name: str) -> Image:
+    """Look an image up by its name in `IMAGES`.
+
+    Args:
+        name: Such as ``al2023-gpu``.
+
+    Raises:
+        InvalidValueError: If it is no string.
+        UnknownNameError: If no image has this name; carries the nearest names.
+    """
+    if not isinstance(name, str):
+        raise InvalidValueError(f"{name!r} is no image", value=name, allowed="a name such as al2023-gpu")
+    if name not in _BY_NAME:
+        nearest = tuple(get_close_matches(name.strip().lower()[:64], _BY_NAME, n=3, cutoff=0.5))
+        raise UnknownNameError(f"no image {name!r}", value=name, nearest=nearest)
+    return _BY_NAME[name]
+
+
+def compatibility(image: Image, instance_type: InstanceType) -> Compatibility:
+    """Tell whether an image runs on an instance type and drives what the type carries.
+
+    Whether the image is past its end of life is another question, see `Image.end_of_life`.
+    """
+    reason = _obstacle(image, instance_type)
+    if reason is not None:
+        return Compatibility(verdict=Verdict.CANNOT, reason=reason)
+    for exception in EXCEPTIONS:
+        if _applies(exception, image, instance_type):
+            return Compatibility(verdict=exception.verdict, reason=exception.reason)
+    return _driver_answer(image, instance_type)
+
+
+def default_image(instance_type: InstanceType) -> Image:
+    """Choose the image to run on an instance type: a supported one with a driver for what the type carries.
+
+    Amazon Linux 2023 in its GPU, Neuron or plain form; Bottlerocket for NVIDIA GPUs on arm64.
+
+    Raises:
+        IncompatibleError: If no ECS image drives the type; names why and a type to use instead.
+    """
+    chosen = _preferred(instance_type)
+    reason = _why_not(chosen, instance_type)
+    if chosen is not None and reason is None:
+        return chosen
+    raise IncompatibleError(
+        f"no ECS image drives {instance_type}: {reason}",
+        value=instance_type.name,
+        fix=f"use {_instead(instance_type)}",
+    )
+
+
+def _preferred(instance_type: InstanceType) -> Image | None:
+    devices = instance_type.accelerators
+    name = _DEFAULTS.get((instance_type.architecture, devices.vendor if devices is not None else None))
+    return None if name is None else _BY_NAME[name]
+
+
+def _why_not(preferred: Image | None, instance_type: InstanceType) -> str | None:
+    """Why the preferred image does not drive the type, None if it does."""
+    if preferred is not None:
+        answer = compatibility(preferred, instance_type)
+        return answer.reason if answer.verdict is Verdict.CANNOT else None
+    devices = instance_type.accelerators
+    if devices is not None and devices.vendor in _NO_DRIVER:
+        return _NO_DRIVER[devices.vendor]
+    return f"no {instance_type.architecture} image has a driver for what it carries"
+
+
+def _obstacle(image: Image, instance_type: InstanceType) -> str | None:
+    """What keeps an image from a type whatever the driver's version, None if nothing."""
+    devices = instance_type.accelerators
+    if image.architecture is not instance_type.architecture:
+        return f"{image} is built for {image.architecture}, {instance_type} is {instance_type.architecture}"
+    if devices is None:
+        return _obstacle_without_devices(image, instance_type)
+    if devices.vendor in _NO_DRIVER:
+        return _NO_DRIVER[devices.vendor]
+    if image.accelerator is not devices.vendor:
+        return f"{image} has no driver for the {devices.model} of {instance_type}"
+    return None
+
+
+def _obstacle_without_devices(image: Image, instance_type: InstanceType) -> str | None:
+    if image.accelerator is Vendor.NVIDIA:
+        # https://github.com/aws/amazon-ecs-agent/issues/2424
+        return f"{instance_type} has no GPU, and the ECS agent of a GPU image does not start without one"
+    if image.accelerator is Vendor.NEURON:
+        return f"{instance_type} has no Neuron device for the driver of {image}"
+    return None
+
+
+def _applies(exception: ImageException, image: Image, instance_type: InstanceType) -> bool:
+    return (
+        exception.operating_system is image.operating_system
+        and exception.architecture in (None, image.architecture)
+        and instance_type.family in exception.families
+        and _driver_answer(image, instance_type).verdict is Verdict.DRIVES
+    )
+
+
+def _driver_answer(image: Image, instance_type: InstanceType) -> Compatibility:
+    devices = instance_type.accelerators
+    if devices is None:
+        return Compatibility(verdict=Verdict.DRIVES, reason="a plain image on a type without accelerators")
+    if image.driver_branch is None or devices.compute_capability is None:
+        return Compatibility(verdict=Verdict.DRIVES, reason=f"{image} has the driver of {devices.model}")
+    answer = drives(image.driver_branch, devices.compute_capability)
+    support = driver_support(devices.compute_capability)
+    if answer is None or support is None:
+        capability = ".".join(map(str, devices.compute_capability))
+        return Compatibility(
+            verdict=Verdict.UNCONFIRMED, reason=f"no driver branch is recorded for compute capability {capability}"
+        )
+    if answer:
+        return Compatibility(
+            verdict=Verdict.DRIVES, reason=f"driver branch {image.driver_branch} drives {devices.model}"
+        )
+    bound = (
+        f"{support.last_branch} is the last that drives"
+        if support.last_branch is not None and image.driver_branch > support.last_branch
+        else f"{support.first_branch} is the first that drives"
+    )
+    return Compatibility(
+        verdict=Verdict.CANNOT,
+        reason=f"{image} has driver branch {image.driver_branch}, {bound} {devices.generation} ({devices.model})",
+    )
+
+
+def _instead(instance_type: InstanceType) -> str:
+    if instance_type.replaced_by is not None:
+        successor = catalogue.instance_type(instance_type.replaced_by)
+        preferred = _preferred(successor)
+        if preferred is not None and _why_not(preferred, successor) is None:
+            return successor.name
+    return f"a type that has one, such as {_INSTEAD.get(instance_type.family, 'g6.xlarge')}"

@@ -1,0 +1,179 @@
+"""The machine image of a pool's hosts: pinned, newest, or one of the user's own.
+
+The table of images is in `gpu_constructs.hardware`; this file turns a row of it into what a launch template takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import HostImage
+from gpu_constructs.hardware import (
+    Architecture,
+    Image,
+    InstanceType,
+    OperatingSystem,
+    Vendor,
+    Verdict,
+    compatibility,
+    default_image,
+    image,
+)
+
+__all__ = ["GpuMachineImage"]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuMachineImage:
+    """Which AMI the hosts of a capacity run, and what is known about it.
+
+    Made by one of the class methods. Without one, a capacity takes the image that drives its instance types, pinned to
+    the newest release that this version of the library knows.
+
+    Attributes:
+        host_image: What the image can do and how its AMI id is found.
+        machine_image: The CDK image of a custom AMI; None for an image of the table.
+    """
+
+    host_image: HostImage
+    machine_image: ec2.IMachineImage | None = None
+
+    @classmethod
+    def pinned(cls, name: str, release: str | None = None) -> GpuMachineImage:
+        """One release of an ECS-optimized AMI or Bottlerocket variant: hosts change only when this line does.
+
+        Args:
+            name: The image, such as ``al2023-gpu``.
+            release: Its release: an AMI name on Amazon Linux, such as
+                ``al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs``, a version on Bottlerocket. By default
+                the newest that this version of the library knows.
+
+        Raises:
+            UnknownNameError: There is no such image.
+            InvalidValueError: No release is known, or the release cannot be part of a parameter name.
+        """
+        row = image(name)
+        chosen = release if release is not None else row.known_release
+        if chosen is None:
+            raise InvalidValueError(
+                f"no release of {name} is known to this version of the library",
+                argument="release",
+                fix="name a release, or take GpuMachineImage.newest",
+            )
+        if not isinstance(chosen, str) or not chosen.strip() or any(sign in chosen for sign in " /{}"):
+            raise InvalidValueError(
+                f"{chosen!r} is not the name of a release",
+                argument="release",
+                value=chosen,
+                fix=f"a name such as {row.known_release}",
+            )
+        return cls(HostImage(image=row, release=chosen))
+
+    @classmethod
+    def newest(cls, name: str) -> GpuMachineImage:
+        """The newest release at every deploy: patches come by themselves, and any deploy may change the hosts' AMI.
+
+        Args:
+            name: The image, such as ``al2023-gpu``.
+
+        Raises:
+            UnknownNameError: There is no such image.
+        """
+        return cls(HostImage(image=image(name)))
+
+    @classmethod
+    def custom(
+        cls,
+        machine_image: ec2.IMachineImage,
+        *,
+        architecture: Architecture = Architecture.X86_64,
+        accelerator: Vendor | None = Vendor.NVIDIA,
+        driver_branch: int | None = None,
+        operating_system: OperatingSystem = OperatingSystem.AMAZON_LINUX_2023,
+        root_device: str = "/dev/xvda",
+    ) -> GpuMachineImage:
+        """An AMI of one's own, with what it declares it can do; the declaration is checked like a row of the table.
+
+        Args:
+            machine_image: The AMI, for instance ``ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})``. The ECS
+                agent must be on it.
+            architecture: Processor architecture it was built for.
+            accelerator: Vendor whose driver is on it; None for a plain image.
+            driver_branch: NVIDIA driver branch, such as 580; without it nothing is said about GPU generations.
+            operating_system: Decides the form of the user data.
+            root_device: The device that holds container images, ``/dev/xvdb`` on Bottlerocket.
+
+        Raises:
+            InvalidValueError: `machine_image` is not an image.
+        """
+        if not hasattr(machine_image, "get_image"):
+            raise InvalidValueError(
+                f"expects an ec2.IMachineImage, got {machine_image!r}",
+                argument="machine_image",
+                value=machine_image,
+                fix='ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})',
+            )
+        row = Image(
+            name="custom",
+            operating_system=operating_system,
+            architecture=Architecture(architecture),
+            accelerator=None if accelerator is None else Vendor(accelerator),
+            ssm_parameter="",
+            pinned_ssm_parameter="",
+            known_release=None,
+            driver_branch=driver_branch,
+            driver_version=None,
+            agent_version=None,
+            end_of_life=None,
+            root_device=root_device,
+            image_device=root_device,
+            source="declared by its owner",
+        )
+        return cls(HostImage(image=row, release="custom"), machine_image)
+
+    @classmethod
+    def for_types(cls, instance_types: Sequence[InstanceType]) -> GpuMachineImage:
+        """The image that drives these types, pinned to its newest known release, or following it if none is known.
+
+        Raises:
+            IncompatibleError: No ECS image drives one of them, or no single image drives all.
+        """
+        rows = {row.name: (row, each) for each in instance_types for row in (default_image(each),)}
+        if len(rows) > 1:
+            sides = ", ".join(f"{each} needs {row.name}" for row, each in rows.values())
+            raise IncompatibleError(
+                f"no single image drives all of these types: {sides}",
+                argument="instance_types",
+                value=[each.name for each in instance_types],
+                fix="one add_capacity for each image",
+            )
+        ((row, _),) = rows.values()
+        return cls(HostImage(image=row, release=row.known_release))
+
+    def require_drives(self, instance_types: Sequence[InstanceType]) -> None:
+        """Refuses an image that cannot drive one of these types.
+
+        Raises:
+            IncompatibleError: A mechanism keeps the image from driving one of them; both sides are named.
+        """
+        for each in instance_types:
+            answer = compatibility(self.host_image.image, each)
+            if answer.verdict is Verdict.CANNOT:
+                right = default_image(each)
+                raise IncompatibleError(
+                    f"image {self.host_image.image.name} cannot drive {each}: {answer.reason}",
+                    argument="image",
+                    value=self.host_image.image.name,
+                    allowed=f"an image that drives {each.family}, such as {right.name}",
+                    fix=f"leave image out, which takes {right.name}",
+                )
+
+    def to_machine_image(self) -> ec2.IMachineImage:
+        """What a launch template takes."""
+        if self.machine_image is not None:
+            return self.machine_image
+        return ec2.MachineImage.from_ssm_parameter(self.host_image.ssm_parameter, os=ec2.OperatingSystemType.LINUX)

@@ -1,0 +1,35 @@
+"""Does it fit, and why not: pure decisions over the fleet and the facts.
+
+A model of what the ECS scheduler does, written from the ECS documentation. What it cannot know it calls unknown; it
+never calls it a fit.
+"""
+
+from gpu_constructs.placement.constraint import MAX_EXPRESSION_LENGTH, instance_type_in
+from gpu_constructs.placement.fit import Resource, Shortfall, shortfalls, uncertainties
+from gpu_constructs.placement.host import (
+    RESERVED_MEMORY_MIB,
+    FairShare,
+    cpu_units,
+    fair_share,
+    nominal_memory_mib,
+    registered_memory_mib,
+)
+from gpu_constructs.placement.rollout import Rollout, rollout, task_slots
+
+__all__ = [
+    "MAX_EXPRESSION_LENGTH",
+    "RESERVED_MEMORY_MIB",
+    "FairShare",
+    "Resource",
+    "Rollout",
+    "Shortfall",
+    "cpu_units",
+    "fair_share",
+    "instance_type_in",
+    "nominal_memory_mib",
+    "registered_memory_mib",
+    "rollout",
+    "shortfalls",
+    "task_slots",
+    "uncertainties",
+]

@@ -1,0 +1,75 @@
+"""What a host brings into the cluster, and what one task's share of it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpu_constructs.hardware import InstanceType
+
+__all__ = [
+    "RESERVED_MEMORY_MIB",
+    "FairShare",
+    "cpu_units",
+    "fair_share",
+    "nominal_memory_mib",
+    "registered_memory_mib",
+]
+
+RESERVED_MEMORY_MIB = 256
+"""``ECS_RESERVED_MEMORY`` of every host: what the agent, the SSM agent and the driver's daemons keep.
+
+The agent subtracts it from the memory it registers
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html).
+"""
+
+_SYSTEM_SHARE_PERCENT = 7.5
+"""Part of the nominal memory that firmware and kernel may keep.
+
+No API tells it before a host runs. Karpenter's default for the same question is 7.5 %
+(``vm-memory-overhead-percent``, https://karpenter.sh/docs/reference/settings/); small types come near it, large ones
+keep far less, so it is used for defaults and warnings and never for an error.
+"""
+
+CPU_UNITS_PER_VCPU = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairShare:
+    """CPU and memory that belong to a number of GPUs on the smallest host.
+
+    Attributes:
+        cpu: CPU units, 1024 to a vCPU.
+        memory_mib: Memory in MiB.
+    """
+
+    cpu: int
+    memory_mib: int
+
+
+def nominal_memory_mib(instance_type: InstanceType) -> int:
+    """The most that a host of this type can register, in MiB: nominal memory less what the agent reserves."""
+    return instance_type.memory_mib - RESERVED_MEMORY_MIB
+
+
+def registered_memory_mib(instance_type: InstanceType) -> int:
+    """What a host of this type is expected to register at least, in MiB: also less what the system may keep."""
+    return int(instance_type.memory_mib * (100 - _SYSTEM_SHARE_PERCENT) / 100) - RESERVED_MEMORY_MIB
+
+
+def cpu_units(instance_type: InstanceType) -> int:
+    """CPU units that a host of this type registers."""
+    return instance_type.vcpus * CPU_UNITS_PER_VCPU
+
+
+def fair_share(instance_types: Sequence[InstanceType], *, gpus: int) -> FairShare:
+    """The CPU and memory that go with some GPUs, so that a host of N GPUs always takes N one-GPU tasks.
+
+    Args:
+        instance_types: What the host may be; all of them have GPUs. The smallest share of any of them is taken.
+        gpus: GPUs of the task.
+    """
+    return FairShare(
+        cpu=min(cpu_units(each) * gpus // each.gpus for each in instance_types),
+        memory_mib=min(registered_memory_mib(each) * gpus // each.gpus for each in instance_types),
+    )

@@ -1,0 +1,59 @@
+"""How far a rolling deployment can go with the GPUs there are.
+
+Arithmetic of minimumHealthyPercent and maximumPercent:
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpu_constructs.fleet import Pool, Task, Unknown
+
+__all__ = ["Rollout", "rollout", "task_slots"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """The two percentages of a rolling deployment.
+
+    Attributes:
+        min_healthy_percent: Tasks that keep running, as a percentage of the desired count, rounded up by ECS.
+        max_healthy_percent: Tasks that may run at once, rounded down by ECS.
+    """
+
+    min_healthy_percent: int
+    max_healthy_percent: int
+
+
+def task_slots(task: Task, pools: Sequence[Pool]) -> int | Unknown:
+    """How many copies of a task the pools' GPUs hold when every pool is at its maximum."""
+    slots = 0
+    for pool in pools:
+        if isinstance(pool.max_instances, Unknown) or pool.has_unknown_types or isinstance(task.gpus, Unknown):
+            return Unknown.UNKNOWN
+        smallest = min(each.gpus for each in pool.instance_types)
+        slots += pool.max_instances * (smallest // task.gpus if task.gpus else 0)
+    return slots
+
+
+def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
+    """The percentages that let a deployment go on.
+
+    With a free slot, new tasks start before old ones stop. Without one that would wait for ever, so one task stops
+    first: on a fleet that is full, a deployment of one task is a short outage, and no setting changes that.
+
+    Args:
+        desired_count: Tasks of the service.
+        slots: Tasks that fit on all hosts at most.
+    """
+    if isinstance(desired_count, Unknown) or desired_count == 0:
+        return Rollout(min_healthy_percent=0, max_healthy_percent=200)
+    one_less = 100 * (desired_count - 1) // desired_count
+    if isinstance(slots, Unknown):
+        return Rollout(min_healthy_percent=one_less, max_healthy_percent=200)
+    if slots <= desired_count:
+        return Rollout(min_healthy_percent=one_less, max_healthy_percent=100)
+    # Rounded up, because ECS rounds the number of tasks down.
+    return Rollout(min_healthy_percent=100, max_healthy_percent=min(200, -(-100 * slots // desired_count)))

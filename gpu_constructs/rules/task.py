@@ -1,0 +1,20 @@
+"""Warnings about a task on the pools that it may run on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpu_constructs.fleet import Pool, Task
+from gpu_constructs.placement import uncertainties
+from gpu_constructs.rules.finding import Finding
+
+__all__ = ["task_findings"]
+
+
+def task_findings(task: Task, pools: Sequence[Pool]) -> tuple[Finding, ...]:
+    """Every warning about one task, a line for each cause and pool."""
+    return tuple(
+        Finding(rule="GPU006", message=f"{task.name} may not fit on {pool.name}: {reason}")
+        for pool in pools
+        for reason in uncertainties(task, pool.instance_types)
+    )

@@ -1,0 +1,222 @@
+"""A task definition whose containers get GPUs, checked against the hosts it may run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from gpu_constructs.capacity import GpuCapacity
+from gpu_constructs.construction import whole_or_nothing
+from gpu_constructs.container_plan import plan_container
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import Pool, Task, Unknown
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.notices import warn
+from gpu_constructs.placement import MAX_EXPRESSION_LENGTH, instance_type_in
+from gpu_constructs.rules import task_findings
+
+__all__ = ["GpuTaskDefinition"]
+
+# What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
+# (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
+_ULIMITS = (
+    ecs.Ulimit(name=ecs.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
+    ecs.Ulimit(name=ecs.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),
+)
+
+
+class GpuTaskDefinition(ecs.Ec2TaskDefinition):
+    """Defines a task definition that only runs on the given capacity, and a log group for its containers.
+
+    Its placement constraint lists the instance types of that capacity one by one. Network mode is ``bridge`` unless
+    another is chosen, because a host has fewer network interfaces than GPUs on some types (g5.48xlarge among them).
+    An `ecs.Ec2TaskDefinition` in every other respect.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        capacity: Where its tasks may run. Every container must fit the smallest host of each.
+        family: Name of the task definition's family. By default one is generated from its path.
+        network_mode: How containers reach the network. By default ``bridge``; in mode ``host`` containers can reach the
+            credentials of the host's role.
+        log_retention: How long logs are kept. By default a month.
+        task_role: What the containers may do on AWS. By default a role that may do nothing.
+        execution_role: What ECS uses to pull images and write logs. By default a role is made and granted that.
+
+    Raises:
+        InvalidValueError: `capacity` is empty, or not a list of capacities.
+        IncompatibleError: The capacities have different architectures, for which no one image runs.
+
+    Attributes:
+        capacity: Where its tasks may run.
+        task: What it asks of a host so far, as the value that every check reads.
+        log_group: Where the containers' logs go.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        capacity: Sequence[GpuCapacity],
+        family: str | None = None,
+        network_mode: ecs.NetworkMode | None = None,
+        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        task_role: iam.IRole | None = None,
+        execution_role: iam.IRole | None = None,
+    ) -> None:
+        expression = _where_it_runs(capacity)
+        with whole_or_nothing(scope, construct_id):
+            super().__init__(
+                scope,
+                construct_id,
+                family=family,
+                network_mode=network_mode,
+                task_role=task_role,
+                execution_role=execution_role,
+                placement_constraints=[ecs.PlacementConstraint.member_of(expression)],
+            )
+            self.log_group: logs.LogGroup = logs.LogGroup(
+                self, "Logs", retention=log_retention, removal_policy=cdk.RemovalPolicy.DESTROY
+            )
+        self.capacity: tuple[GpuCapacity, ...] = tuple(capacity)
+        self.task: Task = Task(name=construct_id)
+
+    def add_gpu_container(
+        self,
+        construct_id: str,
+        *,
+        image: ecs.ContainerImage,
+        gpus: int = 1,
+        gpu_memory_gib: float | None = None,
+        cpu: int | None = None,
+        memory_mib: int | None = None,
+        shared_memory_mib: int | None = None,
+        command: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        secrets: Mapping[str, ecs.Secret] | None = None,
+        essential: bool = True,
+        health_check: ecs.HealthCheck | None = None,
+        stop_timeout: cdk.Duration | None = None,
+    ) -> ecs.ContainerDefinition:
+        """Adds a container that has GPUs to itself.
+
+        ECS sets ``NVIDIA_VISIBLE_DEVICES`` to the GPUs it reserves. ``NVIDIA_DRIVER_CAPABILITIES``, which it leaves
+        unset, becomes ``compute,utility`` unless `environment` says otherwise. Locked memory is unlimited and the stack
+        64 MiB, as CUDA and NCCL expect.
+
+        Args:
+            construct_id: The container's name.
+            image: Its image.
+            gpus: Whole GPUs, 1 or more.
+            gpu_memory_gib: Memory in GiB that each of its GPUs must have, measured by what EC2 reports: an L4 has
+                22.3 GiB, not 24. By default any GPU will do.
+            cpu: CPU units, 1024 to a vCPU. By default the share of the smallest host that goes with its GPUs.
+            memory_mib: Memory in MiB; the container is stopped if it takes more. By default the share of the smallest
+                host that goes with its GPUs, less what the agent and the system keep.
+            shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used. By default half of the
+                memory, 64 GiB at most; Docker's own default of 64 MiB stops data loaders and NCCL.
+            command: Command. By default the image's own.
+            environment: Environment variables.
+            secrets: Environment variables from Secrets Manager or Parameter Store.
+            essential: Whether the task stops with this container.
+            health_check: How ECS tells that the container is well. By default it does not ask.
+            stop_timeout: How long the container may take to stop. By default 30 seconds.
+
+        Returns:
+            The container; ports, mounts and dependencies are added to it as to any other.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, such as a GPU count that is not a whole number.
+            IncompatibleError: The capacity has no NVIDIA GPUs.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        plan = plan_container(
+            construct_id,
+            task=self.task,
+            pools=self._pools,
+            gpus=gpus,
+            gpu_memory_gib=gpu_memory_gib,
+            cpu=cpu,
+            memory_mib=memory_mib,
+            shared_memory_mib=shared_memory_mib,
+            command=command,
+            environment=environment,
+        )
+        parameters_id = f"{construct_id}LinuxParameters"
+        with whole_or_nothing(self, construct_id, parameters_id):
+            container = self.add_container(
+                construct_id,
+                image=image,
+                gpu_count=None if isinstance(plan.container.gpus, Unknown) else plan.container.gpus,
+                cpu=plan.cpu,
+                memory_limit_mib=plan.memory_mib,
+                linux_parameters=ecs.LinuxParameters(self, parameters_id, shared_memory_size=plan.shared_memory_mib),
+                ulimits=list(_ULIMITS),
+                command=None if command is None else list(command),
+                environment=dict(plan.environment),
+                secrets=None if secrets is None else dict(secrets),
+                essential=essential,
+                health_check=health_check,
+                stop_timeout=stop_timeout,
+                logging=ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=self.log_group),
+            )
+        if isinstance(plan.container.gpus, Unknown):
+            self._reserve_by_token(gpus)
+        before = set(task_findings(self.task, self._pools))
+        self.task = plan.task
+        warn(self, [each for each in task_findings(self.task, self._pools) if each not in before])
+        return container
+
+    @property
+    def _pools(self) -> list[Pool]:
+        return [each.pool for each in self.capacity]
+
+    def _reserve_by_token(self, gpus: int) -> None:
+        """Writes the count of the newest container as a reference; its ``gpu_count`` would print the token's number."""
+        containers = [child for child in self.node.children if isinstance(child, ecs.ContainerDefinition)]
+        resource = cast("ecs.CfnTaskDefinition", self.node.default_child)
+        resource.add_property_override(
+            f"ContainerDefinitions.{len(containers) - 1}.ResourceRequirements",
+            [{"Type": "GPU", "Value": cdk.Tokenization.stringify_number(gpus)}],
+        )
+
+
+def _where_it_runs(capacity: Sequence[GpuCapacity]) -> str:
+    """The placement constraint of a task on these capacities."""
+    if (
+        not isinstance(capacity, Sequence)
+        or not capacity
+        or not all(isinstance(each, GpuCapacity) for each in capacity)
+    ):
+        raise InvalidValueError(
+            f"expects a list of the capacities that the task may run on, got {capacity!r}",
+            argument="capacity",
+            value=capacity,
+            fix='capacity=[cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=2)]',
+        )
+    architectures: dict[Architecture, str] = {each.pool.image.image.architecture: each.pool.name for each in capacity}
+    if len(architectures) > 1:
+        sides = ", ".join(f"{name} is {architecture}" for architecture, name in architectures.items())
+        raise IncompatibleError(
+            f"one container image runs on one architecture, and these capacities have several: {sides}",
+            argument="capacity",
+            value=[each.pool.name for each in capacity],
+            fix="one task definition for each architecture",
+        )
+    expression = instance_type_in(name for each in capacity for name in each.instance_type_names)
+    if len(expression) > MAX_EXPRESSION_LENGTH:
+        raise InvalidValueError(
+            f"the placement constraint over all their instance types is {len(expression)} characters long",
+            argument="capacity",
+            value=[each.pool.name for each in capacity],
+            allowed=f"{MAX_EXPRESSION_LENGTH} characters",
+            fix="fewer capacities for one task definition",
+        )
+    return expression

@@ -1,0 +1,83 @@
+"""The mixed cluster of "Scheduling GPUs for deep learning tasks on Amazon ECS": train on 1, 4 or 8 GPUs of one host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition
+from stacks.network import demo_vpc
+from stacks.outputs import run_task_command
+from stacks.policies import accept_findings
+
+__all__ = ["TensorflowBenchmarkStack"]
+
+_IMAGE = "tensorflow/tensorflow:2.19.0-gpu"
+_TASKS: Mapping[int, str] = MappingProxyType({1: "Tensorflow1Gpu", 4: "Tensorflow4Gpu", 8: "Tensorflow8Gpu"})
+
+# One training step after another on whatever GPUs the task sees; prints images per second like the benchmark of 2019.
+_BENCHMARK = """
+import time, tensorflow as tf
+gpus = tf.config.list_logical_devices("GPU")
+print("devices:", [gpu.name for gpu in gpus])
+strategy = tf.distribute.MirroredStrategy()
+batch = 64 * max(1, len(gpus))
+with strategy.scope():
+    model = tf.keras.applications.ResNet50(weights=None)
+    model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy")
+images = tf.random.uniform((batch, 224, 224, 3))
+labels = tf.random.uniform((batch,), maxval=1000, dtype=tf.int32)
+data = tf.data.Dataset.from_tensors((images, labels)).repeat(20)
+model.fit(data, verbose=0)
+start = time.time()
+model.fit(data, verbose=0)
+print("total images/sec: %.2f" % (20 * batch / (time.time() - start)))
+"""
+
+
+class TensorflowBenchmarkStack(cdk.Stack):
+    """Defines a cluster of CPU and GPU hosts, and a training task for each number of GPUs that its hosts have.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        gpu_instance_types: Instance types of the GPU hosts, all of one shape.
+        **kwargs: Arguments of `cdk.Stack`.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, gpu_instance_types: list[str], **kwargs: Any) -> None:
+        super().__init__(
+            scope, construct_id, description="TensorFlow training on 1, 4 or 8 GPUs of an ECS host", **kwargs
+        )
+        cluster = GpuCluster(self, "Cluster", vpc=demo_vpc(self))
+        cpu = cluster.add_capacity("Cpu", instance_types=["c7i.2xlarge"], max_instances=2)
+        gpu = cluster.add_capacity("Gpu", instance_types=gpu_instance_types, max_instances=2)
+
+        cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)
+        cdk.CfnOutput(self, "CpuCapacityProvider", value=cpu.capacity_provider_name)
+        cdk.CfnOutput(self, "GpuCapacityProvider", value=gpu.capacity_provider_name)
+        for gpus, name in _TASKS.items():
+            if gpus <= gpu.gpus:
+                self._define_task(name, cluster, gpu, gpus)
+            else:
+                cdk.CfnOutput(
+                    self,
+                    f"{name}LeftOut",
+                    value=f"a host of {', '.join(gpu_instance_types)} has {gpu.gpus} GPUs, this task needs {gpus}",
+                )
+        accept_findings(self)
+
+    def _define_task(self, name: str, cluster: GpuCluster, gpu: GpuCapacity, gpus: int) -> None:
+        task = GpuTaskDefinition(self, name, capacity=[gpu], family=f"tensorflow-{gpus}-gpu")
+        task.add_gpu_container(
+            "training",
+            image=ecs.ContainerImage.from_registry(_IMAGE),
+            gpus=gpus,
+            command=["python", "-c", _BENCHMARK],
+        )
+        cdk.CfnOutput(self, f"{name}RunTask", value=run_task_command(cluster, task, gpu))

@@ -1,0 +1,1 @@
+"""The tests mirror the package; end-to-end tests are in `e2e`."""

@@ -1,0 +1,26 @@
+"""What every test of a construct needs: a fresh app, and its template as plain data."""
+
+from __future__ import annotations
+
+import os
+
+# The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
+os.environ.setdefault("CDK_VALIDATION", "false")
+
+from pathlib import Path  # noqa: E402 - the variable has to be there before aws_cdk is
+
+import aws_cdk as cdk  # noqa: E402
+import pytest  # noqa: E402
+
+from tests.synthesis import Site  # noqa: E402
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(cdk.App(outdir=str(tmp_path)))
+
+
+@pytest.fixture
+def recommended_flags(tmp_path: Path) -> Site:
+    """The same with every feature flag that `cdk init` sets today."""
+    return Site(cdk.App(outdir=str(tmp_path), context=Site.recommended_context()))

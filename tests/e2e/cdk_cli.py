@@ -1,0 +1,117 @@
+"""The real CDK command line, run against the emulator from a directory outside the project."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .server import ACCOUNT, REGION
+
+__all__ = ["Cdk", "CdkError"]
+
+TIME_LIMIT_SECONDS = 300
+
+
+class CdkError(RuntimeError):
+    """A CDK command failed; the text holds what it printed."""
+
+
+@dataclass(frozen=True)
+class Cdk:
+    """The ``cdk`` command.
+
+    Args:
+        project: The directory of the app, with its ``cdk.json``.
+        work: Where assemblies and everything else the CLI writes go.
+        environment: The environment it runs in, see `Emulator.environment`.
+        on_line: Called with each line that it prints.
+    """
+
+    project: Path
+    work: Path
+    environment: Mapping[str, str]
+    on_line: Callable[[str], object] = field(default=lambda _: None)
+
+    @staticmethod
+    def is_installed() -> bool:
+        """Whether there is a ``cdk`` to run."""
+        return shutil.which("cdk") is not None
+
+    def synth(self, stack: str, context: Mapping[str, str]) -> Path:
+        """Synthesize one stack of the project's app.
+
+        Returns:
+            The cloud assembly.
+        """
+        assembly = self.work / f"assembly-{len(list(self.work.glob('assembly-*')))}"
+        settings = [argument for key, value in context.items() for argument in ("-c", f"{key}={value}")]
+        self._run(["synth", stack, "--quiet", "--output", str(assembly), *settings], cwd=self.project)
+        return assembly
+
+    def bootstrap(self, assembly: Path) -> None:
+        """Bootstrap the emulator's account."""
+        self._run(["-a", str(assembly), "bootstrap", f"aws://{ACCOUNT}/{REGION}"])
+
+    def deploy(self, assembly: Path, stack: str) -> dict[str, str]:
+        """Deploy a stack.
+
+        Returns:
+            Its outputs.
+        """
+        outputs = self.work / "outputs.json"
+        outputs.unlink(missing_ok=True)
+        # moto has no change set of an update, the CLI's default way to deploy.
+        how = ["--method", "direct", "--require-approval", "never", "--outputs-file", str(outputs)]
+        self._run(["-a", str(assembly), "deploy", stack, *how])
+        read: dict[str, dict[str, str]] = json.loads(outputs.read_text())
+        return read.get(stack, {})
+
+    def differs(self, assembly: Path, stack: str) -> bool:
+        """Whether the assembly differs from what is deployed, by ``cdk diff``."""
+        code = self._run(["-a", str(assembly), "diff", stack, "--method", "template", "--fail"], accept=(0, 1))
+        return code == 1
+
+    def destroy(self, assembly: Path, stack: str) -> None:
+        """Delete a stack."""
+        self._run(["-a", str(assembly), "destroy", stack, "--force"])
+
+    def _run(self, arguments: list[str], *, cwd: Path | None = None, accept: tuple[int, ...] = (0,)) -> int:
+        command = ["cdk", *arguments, "--no-notices", "--no-color"]
+        environment = {
+            **self.environment,
+            "CDK_HOME": str(self.work / "cdk-home"),
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
+            "CDK_DISABLE_VERSION_CHECK": "1",
+            "CI": "true",  # plain lines, all of them on standard output
+        }
+        printed: list[str] = []
+        with subprocess.Popen(
+            command,
+            cwd=cwd or self.work,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        ) as process:
+            assert process.stdout is not None
+            watchdog = threading.Timer(TIME_LIMIT_SECONDS, process.kill)
+            watchdog.start()
+            try:
+                for line in process.stdout:
+                    printed.append(line)
+                    self.on_line(line.rstrip())
+                code = process.wait()
+            finally:
+                watchdog.cancel()
+                process.kill()
+        if code not in accept:
+            raise CdkError(f"`cdk {arguments[0]}` ended with {code}: {' '.join(command)}\n{''.join(printed)}")
+        return code

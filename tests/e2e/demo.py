@@ -1,0 +1,101 @@
+"""``make demo``: the end-to-end story for a person to watch.
+
+    python -m tests.e2e.demo
+
+Runs the steps of `scenario` against the emulator and shows them as they happen. Ends with 0 if every check held.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from .account import Account
+from .cdk_cli import Cdk, CdkError
+from .scenario import BENCHMARK, Findings, Scenario, Step, UnexpectedError
+from .server import emulator
+
+__all__ = ["main"]
+
+HEADER = """\
+This is an [bold]emulator[/bold] on this machine, not AWS: moto's server with a model of ECS of our own.
+The CDK command line is the real one. Nothing leaves this machine and nothing costs money.
+A minute of AWS passes each time the cluster is looked at."""
+
+INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the demo; returns the exit status."""
+    console = Console(highlight=False)
+    console.print(Panel(HEADER, title="gpu_constructs on an emulator", expand=False))
+    if not Cdk.is_installed():
+        console.print("[red]no `cdk` on the PATH; run `make setup` first")
+        return 1
+    signal.signal(signal.SIGTERM, _interrupt)
+    started = time.monotonic()
+    try:
+        with tempfile.TemporaryDirectory(prefix="gpu-constructs-") as directory:
+            _tell(Path(directory), console)
+    except KeyboardInterrupt:
+        console.print("[yellow]interrupted; the emulator is gone and with it everything that was deployed")
+        return INTERRUPTED
+    except (CdkError, UnexpectedError) as error:
+        console.print(Text.assemble(("failed: ", "bold red"), str(error)), soft_wrap=True)
+        return 1
+    console.print(f"[green]every check held[/green], {time.monotonic() - started:.1f} s")
+    return 0
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _tell(directory: Path, console: Console) -> None:
+    with emulator(directory) as running:
+        console.print(f"emulator at {running.url}, account 123456789012\n")
+        cdk = Cdk(project=BENCHMARK.project, work=directory, environment=running.environment(os.environ))
+        steps = Scenario(story=BENCHMARK, cdk=cdk, account=Account(running)).steps
+        for number, step in enumerate(steps, start=1):
+            _show(console, step, f"{number:>2}/{len(steps)}")
+
+
+def _show(console: Console, step: Step, number: str) -> None:
+    started = time.monotonic()
+    with console.status(f"{number}  {step.title}"):
+        findings = step.act()
+    title = Text.assemble((f"{number}  {step.title}", "bold"), (f"  {time.monotonic() - started:.1f} s", "dim"))
+    console.print(title)
+    for line in findings.lines:
+        console.print(f"       {line}", markup=False, soft_wrap=True)
+    if findings.hosts or findings.tasks:
+        console.print(Padding(_table(findings), (0, 0, 0, 7)))
+
+
+def _table(findings: Findings) -> Table:
+    table = Table("host", "type", "task", "status", "GPU ids")
+    for host in findings.hosts:
+        tasks = [task for task in findings.tasks if task.instance_id == host.instance_id]
+        for task in tasks:
+            table.add_row(host.instance_id, host.instance_type, task.family, task.status, "\n".join(task.gpus))
+        if host.free_gpus or not tasks:
+            table.add_row(host.instance_id, host.instance_type, "", "free", "\n".join(host.free_gpus) or "none")
+    for task in findings.tasks:
+        if task.instance_id is None:
+            table.add_row("none", "", task.family, task.status, "")
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Run the emulator: ``python -m tests.e2e.emulator``.
+
+Prints the port it listens on, on loopback, and lives as long as its standard input stays open: whatever happens to the
+process that started it, the pipe between them closes and no server is left behind.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+
+from . import install
+
+Application = Callable[[Any, Any], Iterable[bytes]]
+
+
+def main() -> None:
+    """Serve until standard input closes."""
+    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    install()
+    server = make_server("127.0.0.1", 0, _one_at_a_time(DomainDispatcherApplication(create_backend_app)), threaded=True)
+    threading.Thread(target=_die_with_standard_input, daemon=True).start()
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+def _one_at_a_time(application: Application) -> Application:
+    """moto's models know no locks, and neither do the emulator's."""
+    lock = threading.Lock()
+
+    def answer(environ: Any, start_response: Any) -> Iterable[bytes]:
+        with lock:
+            return list(application(environ, start_response))
+
+    return answer
+
+
+def _die_with_standard_input() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

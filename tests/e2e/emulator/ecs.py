@@ -1,0 +1,128 @@
+"""The ECS of the emulator: moto's backend with a scheduler, hosts that register, and the refusals that AWS makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.ecs import models
+from moto.ecs.exceptions import ECSException, EcsClientException, InvalidParameterException
+from moto.ecs.models import CapacityProvider, CapacityProviderFailure, Cluster
+
+from . import autoscaling
+from .demands import TaskDefinitionError
+from .running import RunningEcs
+from .tasks import task_demand
+
+__all__ = ["EmulatedEcs", "install"]
+
+RESERVED_PREFIXES = ("aws", "ecs", "fargate")
+"""What the name of a capacity provider must not begin with
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html)."""
+
+
+class EmulatedEcs(RunningEcs):
+    """ECS in one account and region."""
+
+    # Capacity providers
+
+    def create_capacity_provider(
+        self, name: str, asg_details: dict[str, Any], tags: list[dict[str, str]] | None
+    ) -> CapacityProvider:
+        if name.lower().startswith(RESERVED_PREFIXES):
+            raise EcsClientException(
+                f"The specified capacity provider name is invalid: {name}. "
+                "Names must not begin with 'aws', 'ecs' or 'fargate'. Specify a valid name and try again."
+            )
+        group = autoscaling.find(self.account_id, self.region_name, asg_details["autoScalingGroupArn"])
+        if group is None:
+            raise EcsClientException("The specified Auto Scaling group ARN does not exist.")
+        if any(self.group_of(provider) is group for provider in self.capacity_providers.values()):
+            raise EcsClientException("The Auto Scaling group is already used by another capacity provider.")
+        self._check_termination_protection(group.new_instances_protected_from_scale_in, asg_details)
+        return super().create_capacity_provider(name, {**asg_details, "autoScalingGroupArn": group.arn}, tags)
+
+    @staticmethod
+    def _check_termination_protection(protected: bool, details: dict[str, Any]) -> None:
+        if details.get("managedTerminationProtection") == "ENABLED" and not protected:
+            raise EcsClientException(
+                "The managed termination protection setting for the capacity provider is invalid. To enable it, "
+                "the Auto Scaling group must have instance protection from scale in enabled."
+            )
+
+    def describe_capacity_providers(
+        self, names: list[str] | None
+    ) -> tuple[list[CapacityProvider], list[CapacityProviderFailure]]:
+        # Without names moto answers with a server error; ECS describes them all.
+        return super().describe_capacity_providers(names or list(self.capacity_providers))
+
+    def delete_capacity_provider(self, name_or_arn: str) -> CapacityProvider:
+        name = name_or_arn.split("/")[-1]
+        if any(name in (cluster.capacity_providers or []) for cluster in self.clusters.values()):
+            raise EcsClientException("The specified capacity provider is in use and cannot be removed.")
+        return super().delete_capacity_provider(name_or_arn)
+
+    def put_cluster_capacity_providers(
+        self,
+        cluster_name: str,
+        capacity_providers: list[str] | None,
+        default_capacity_provider_strategy: list[dict[str, Any]] | None,
+    ) -> Cluster:
+        cluster = self._get_cluster(cluster_name)
+        wanted = capacity_providers or []
+        unknown = [name for name in wanted if name not in self.capacity_providers]
+        if unknown:
+            raise InvalidParameterException(f"The specified capacity provider '{unknown[0]}' was not found.")
+        used = {task.capacity_provider_name for task in self.active_tasks(cluster.name)}
+        used |= {
+            item["capacityProvider"]
+            for service in self.active_services(cluster.name)
+            for item in service.capacity_provider_strategy
+        }
+        if used & (set(cluster.capacity_providers or []) - set(wanted)):
+            raise ECSException(
+                "ResourceInUseException", "The specified capacity provider is in use and cannot be removed."
+            )
+        return super().put_cluster_capacity_providers(cluster_name, wanted, default_capacity_provider_strategy or [])
+
+    # Clusters
+
+    def delete_cluster(self, cluster_str: str) -> Cluster:
+        cluster = self._get_cluster(cluster_str)
+        self._forget_terminated(cluster)
+        if self.hosts(cluster.name):
+            raise ECSException(
+                "ClusterContainsContainerInstancesException",
+                "The Cluster cannot be deleted while Container Instances are active or draining.",
+            )
+        if self.active_services(cluster.name):
+            raise ECSException(
+                "ClusterContainsServicesException", "The Cluster cannot be deleted while Services are active."
+            )
+        if self.active_tasks(cluster.name):
+            raise ECSException("ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")
+        cluster.status = "INACTIVE"
+        # ListClusters shows no inactive cluster; moto keeps listing it.
+        return self.clusters.pop(cluster.name)
+
+    # Task definitions
+
+    def register_task_definition(self, *args: Any, **kwargs: Any) -> models.TaskDefinition:
+        compatibilities = kwargs.pop("requires_compatibilities", None)
+        # moto refuses a container with only a memory reservation where EC2 is asked for; ECS takes it.
+        definition = super().register_task_definition(*args, **kwargs)
+        definition.requires_compatibilities = compatibilities
+        try:
+            demand = task_demand(definition)
+            if demand.gpus and "FARGATE" in (compatibilities or []):
+                raise TaskDefinitionError(
+                    "Tasks using the Fargate launch type do not support GPU resource requirements."
+                )
+        except TaskDefinitionError as error:
+            del self.task_definitions[definition.family][definition.revision]
+            raise EcsClientException(str(error)) from error
+        return definition
+
+
+def install() -> None:
+    """Put this ECS in the place of moto's, in every account and region that moto sets up from now on."""
+    models.ecs_backends.backend = EmulatedEcs

@@ -1,0 +1,180 @@
+"""The ``AWS::ECS::*`` types: two that moto 5.2.5 has not, three of which it keeps only a few properties."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from moto.ecs.models import ecs_backends
+
+from .ecs import EmulatedEcs
+from .resource import Properties, Region, Resource, camel_case
+from .services import EmulatedService
+
+__all__ = ["CapacityProvider", "Cluster", "ClusterCapacityProviderAssociations", "Service", "TaskDefinition"]
+
+STEADY_WITHIN_MINUTES = 60
+"""How long CloudFormation waits for a service here; AWS gives up after three hours."""
+
+
+def _ecs(region: Region) -> EmulatedEcs:
+    return cast(EmulatedEcs, ecs_backends[region.account_id][region.name])
+
+
+class Cluster(Resource):
+    """moto drops settings, configuration, providers and tags."""
+
+    type_name = "AWS::ECS::Cluster"
+    name_property = "ClusterName"
+    attribute_names = frozenset({"Arn"})
+    create_only = frozenset({"ClusterName"})
+
+    @classmethod
+    def create(cls, region: Region, name: str, properties: Properties) -> Cluster:
+        api = camel_case(properties)
+        cluster = _ecs(region).create_cluster(
+            name,
+            tags=api.get("tags"),
+            cluster_settings=api.get("clusterSettings"),
+            configuration=api.get("configuration"),
+            service_connect_defaults=api.get("serviceConnectDefaults"),
+        )
+        if "capacityProviders" in api or "defaultCapacityProviderStrategy" in api:
+            _ecs(region).put_cluster_capacity_providers(
+                name, api.get("capacityProviders"), api.get("defaultCapacityProviderStrategy")
+            )
+        return cls(cluster.name, {"Arn": cluster.arn})
+
+    def update(self, region: Region, properties: Properties) -> None:
+        api = camel_case(properties)
+        _ecs(region).update_cluster(
+            self.physical_resource_id,
+            api.get("clusterSettings"),
+            api.get("configuration"),
+            api.get("serviceConnectDefaults"),
+        )
+
+    def remove(self, region: Region) -> None:
+        _ecs(region).delete_cluster(self.physical_resource_id)
+
+
+class CapacityProvider(Resource):
+    """Skipped by moto."""
+
+    type_name = "AWS::ECS::CapacityProvider"
+    name_property = "Name"
+    create_only = frozenset({"Name", "AutoScalingGroupProvider.AutoScalingGroupArn"})
+
+    @classmethod
+    def create(cls, region: Region, name: str, properties: Properties) -> CapacityProvider:
+        api = camel_case(properties)
+        if "autoScalingGroupProvider" not in api:
+            raise ValueError("a capacity provider without an Auto Scaling group is not modelled here")
+        provider = _ecs(region).create_capacity_provider(name, api["autoScalingGroupProvider"], api.get("tags"))
+        return cls(provider.name)
+
+    def update(self, region: Region, properties: Properties) -> None:
+        details = camel_case(properties)["autoScalingGroupProvider"]
+        details.pop("autoScalingGroupArn")
+        _ecs(region).update_capacity_provider(self.physical_resource_id, details)
+
+    def remove(self, region: Region) -> None:
+        _ecs(region).delete_capacity_provider(self.physical_resource_id)
+
+
+class ClusterCapacityProviderAssociations(Resource):
+    """Skipped by moto."""
+
+    type_name = "AWS::ECS::ClusterCapacityProviderAssociations"
+    create_only = frozenset({"Cluster"})
+
+    @classmethod
+    def create(cls, region: Region, name: str, properties: Properties) -> ClusterCapacityProviderAssociations:
+        associations = cls(properties["Cluster"].split("/")[-1])
+        associations.update(region, properties)
+        return associations
+
+    def update(self, region: Region, properties: Properties) -> None:
+        api = camel_case(properties)
+        _ecs(region).put_cluster_capacity_providers(
+            self.physical_resource_id, api["capacityProviders"], api["defaultCapacityProviderStrategy"]
+        )
+
+    def remove(self, region: Region) -> None:
+        _ecs(region).put_cluster_capacity_providers(self.physical_resource_id, [], [])
+
+
+class TaskDefinition(Resource):
+    """moto keeps family, containers, volumes and memory alone. Every change registers a new revision."""
+
+    type_name = "AWS::ECS::TaskDefinition"
+    create_only = frozenset({"*"})
+    KEPT = {
+        "cpu": "cpu",
+        "ephemeralStorage": "ephemeral_storage",
+        "executionRoleArn": "execution_role_arn",
+        "inferenceAccelerators": "inference_accelerators",
+        "ipcMode": "ipc_mode",
+        "memory": "memory",
+        "networkMode": "network_mode",
+        "pidMode": "pid_mode",
+        "placementConstraints": "placement_constraints",
+        "proxyConfiguration": "proxy_configuration",
+        "requiresCompatibilities": "requires_compatibilities",
+        "runtimePlatform": "runtime_platform",
+        "tags": "tags",
+        "taskRoleArn": "task_role_arn",
+        "volumes": "volumes",
+    }
+
+    @classmethod
+    def create(cls, region: Region, name: str, properties: Properties) -> TaskDefinition:
+        api = camel_case(properties)
+        definition = _ecs(region).register_task_definition(
+            api.get("family", name),
+            api.get("containerDefinitions", []),
+            **{ours: api[theirs] for theirs, ours in cls.KEPT.items() if theirs in api},
+        )
+        return cls(definition.arn)
+
+    def remove(self, region: Region) -> None:
+        _ecs(region).deregister_task_definition(self.physical_resource_id)
+
+
+class Service(Resource):
+    """moto drops the capacity provider strategy, constraints and deployment configuration, and runs no task."""
+
+    type_name = "AWS::ECS::Service"
+    name_property = "ServiceName"
+    attribute_names = frozenset({"Name", "ServiceArn"})
+    create_only = frozenset({"Cluster", "LaunchType", "ServiceName", "SchedulingStrategy"})
+
+    def __init__(self, service: EmulatedService) -> None:
+        super().__init__(service.arn, {"Name": service.name, "ServiceArn": service.arn})
+        self._service = service
+
+    @classmethod
+    def create(cls, region: Region, name: str, properties: Properties) -> Service:
+        service = _ecs(region).make_service({**camel_case(properties), "serviceName": name})
+        made = cls(service)
+        made._await_steady(region)
+        return made
+
+    def update(self, region: Region, properties: Properties) -> None:
+        api, service = camel_case(properties), self._service
+        service.task_definition = _ecs(region).describe_task_definition(api["taskDefinition"]).arn
+        service.desired_count = int(api.get("desiredCount", service.desired_count))
+        service.capacity_provider_strategy = api.get("capacityProviderStrategy", [])
+        service.placement_constraints = api.get("placementConstraints", [])
+        service.deployment_configuration = api.get("deploymentConfiguration", {})
+        self._await_steady(region)
+
+    def remove(self, region: Region) -> None:
+        self._service.stop()
+
+    def _await_steady(self, region: Region) -> None:
+        for _ in range(STEADY_WITHIN_MINUTES):
+            if self._service.steady:
+                return
+            _ecs(region).pass_a_minute(self._service.cluster_name)
+        event = f": {self._service.events[0]['message']}" if self._service.events else ""
+        raise TimeoutError(f"Resource handler returned message: exceeded attempts to wait, service not stable{event}")

@@ -1,0 +1,57 @@
+"""The ECS API operations whose answers moto 5.2.5 shortens: RunTask without failures, services without a strategy."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from moto.core.responses import ActionResult
+from moto.ecs.exceptions import InvalidParameterException
+from moto.ecs.responses import EC2ContainerServiceResponse
+
+from .ecs import EmulatedEcs
+
+__all__ = ["install"]
+
+
+def _run_task(self: EC2ContainerServiceResponse) -> ActionResult:
+    ecs, ask = _backend(self), self._get_param
+    tasks, failures = ecs.run(
+        ask("cluster", "default"),
+        ask("taskDefinition"),
+        int(ask("count") or 1),
+        launch_type=ask("launchType"),
+        strategy=ask("capacityProviderStrategy"),
+        group=ask("group"),
+        constraints=ask("placementConstraints"),
+        options={
+            "overrides": ask("overrides"),
+            "started_by": ask("startedBy") or "",
+            "tags": ask("tags"),
+            "networking_configuration": ask("networkConfiguration"),
+        },
+    )
+    return ActionResult({"tasks": tasks, "failures": failures})
+
+
+def _start_task(self: EC2ContainerServiceResponse) -> ActionResult:
+    raise InvalidParameterException("StartTask is not modelled here, use RunTask")
+
+
+def _create_service(self: EC2ContainerServiceResponse) -> ActionResult:
+    settings = {key: value for key, value in self._get_params().items() if value is not None}
+    return ActionResult({"service": _backend(self).make_service(settings)})
+
+
+def _backend(response: EC2ContainerServiceResponse) -> EmulatedEcs:
+    return cast(EmulatedEcs, response.ecs_backend)
+
+
+def install() -> None:
+    """Answer these operations from the emulator."""
+    operations: dict[str, Any] = {
+        "run_task": _run_task,
+        "start_task": _start_task,
+        "create_service": _create_service,
+    }
+    for name, operation in operations.items():
+        setattr(EC2ContainerServiceResponse, name, operation)

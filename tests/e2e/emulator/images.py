@@ -1,0 +1,78 @@
+"""Machine images: what an AMI lets a host register, and the Bottlerocket parameters that moto 5.2.5 lacks.
+
+A host of a GPU type registers its GPUs only where its AMI carries the NVIDIA driver and tells the agent so, and an
+AMI boots only on its own architecture. Both follow from the public SSM parameter that names the AMI; moto records the
+ECS-optimized ones. An AMI that no parameter names is somebody's own and trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from moto.core.utils import utcnow
+from moto.ssm import models as ssm
+
+__all__ = ["Image", "image", "install"]
+
+ECS_OPTIMIZED = "/aws/service/ecs/optimized-ami"
+BOTTLEROCKET = re.compile(
+    r"/aws/service/bottlerocket/(?P<variant>aws-ecs-[2-4](?:-nvidia)?(?:-fips)?)"
+    r"/(?P<architecture>x86_64|arm64)/(?P<version>latest|\d+\.\d+\.\d+(?:-[0-9a-f]+)?)/image_id"
+)
+"""Variants that still get releases (https://bottlerocket.dev/en/os/latest/#/api/); ``aws-ecs-1`` no longer does."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """What is known of an AMI.
+
+    Args:
+        gpu_driver: Whether a host started from it registers its GPUs.
+        architecture: The architecture it boots on, None where it is not known.
+    """
+
+    gpu_driver: bool = True
+    architecture: str | None = None
+
+
+def image(image_id: str, parameters: ssm.ParameterDict) -> Image:
+    """Say what an AMI is, from the public parameters of its region."""
+    for name in parameters.get_keys_beginning_with(ECS_OPTIMIZED, recursive=True):
+        if name.endswith("/image_id") and parameters[name][-1].value == image_id:
+            return Image(gpu_driver="/gpu/" in name, architecture="arm64" if "/arm64/" in name else "x86_64")
+    for name, versions in list(parameters.items()):
+        match = BOTTLEROCKET.fullmatch(name)
+        if match and versions and versions[-1].value == image_id:
+            return Image(gpu_driver="-nvidia" in match["variant"], architecture=match["architecture"])
+    return Image()
+
+
+class Parameters(ssm.ParameterDict):
+    """moto's parameters, and every Bottlerocket image id, made up but always the same."""
+
+    def _check_loading_status(self, key: str) -> None:
+        super()._check_loading_status(key)
+        name = str(key or "")
+        if BOTTLEROCKET.fullmatch(name) and not dict.__contains__(self, name):
+            dict.__setitem__(self, name, [self._parameter(name)])
+
+    def _parameter(self, name: str) -> ssm.Parameter:
+        return ssm.Parameter(
+            account_id=self.account_id,
+            name=name,
+            value=f"ami-{hashlib.sha256(name.encode()).hexdigest()[:17]}",
+            parameter_type="String",
+            description=None,
+            allowed_pattern=None,
+            keyid=None,
+            last_modified_date=utcnow(),
+            version=1,
+            data_type="text",
+        )
+
+
+def install() -> None:
+    """Give every region that moto sets up from now on these parameters."""
+    ssm.ParameterDict = Parameters  # type: ignore[misc]

@@ -1,0 +1,138 @@
+"""ECS services: tasks kept running, and replaced within the limits of the deployment configuration.
+
+moto 5.2.5 keeps a desired count and starts no task for it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from moto.core.utils import utcnow
+from moto.ecs.models import Cluster, Service, TaskDefinition
+
+if TYPE_CHECKING:
+    from .running import RunningEcs
+    from .tasks import EmulatedTask
+
+__all__ = ["EmulatedService"]
+
+UNABLE = "was unable to place a task because no container instance met all of its requirements."
+
+
+class EmulatedService(Service):
+    """One service.
+
+    Args:
+        cluster: Its cluster.
+        name: Its name.
+        definition: The task definition it runs.
+        count: How many tasks it wants.
+        backend: The ECS backend of its region.
+        settings: The rest of CreateService, keys in camel case.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        name: str,
+        definition: TaskDefinition,
+        count: int,
+        backend: RunningEcs,
+        settings: dict[str, Any],
+    ) -> None:
+        self.capacity_provider_strategy: list[dict[str, Any]] = (
+            settings.get("capacityProviderStrategy")
+            or (None if settings.get("launchType") else cluster.default_capacity_provider_strategy)
+            or []
+        )
+        self._ecs = backend
+        self._cluster = cluster
+        super().__init__(
+            cluster,
+            name,
+            count,
+            backend,
+            definition,
+            launch_type=None if self.capacity_provider_strategy else "EC2",
+            network_configuration=settings.get("networkConfiguration"),
+            tags=settings.get("tags"),
+        )
+        self.placement_constraints: list[dict[str, str]] = settings.get("placementConstraints") or []
+        self.placement_strategy: list[dict[str, str]] = settings.get("placementStrategy") or []
+        self.deployment_configuration: dict[str, Any] = settings.get("deploymentConfiguration") or {}
+        self.catch_up()
+
+    @property
+    def active_tasks(self) -> list[EmulatedTask]:
+        """Its tasks that have not stopped."""
+        return [task for task in self._ecs.active_tasks(self.cluster_name) if task.group == f"service:{self.name}"]
+
+    @property
+    def steady(self) -> bool:
+        """Whether it runs exactly what it should."""
+        tasks = self.active_tasks
+        return len(tasks) == self.desired_count and all(
+            task.last_status == "RUNNING" and task.task_definition_arn == self.task_definition for task in tasks
+        )
+
+    def catch_up(self) -> None:
+        """Do what one minute allows: stop old tasks, start new ones."""
+        tasks = self.active_tasks
+        current = [task for task in tasks if task.task_definition_arn == self.task_definition]
+        old = [task for task in tasks if task not in current]
+        running = [task for task in tasks if task.last_status == "RUNNING"]
+        floor = math.ceil(self.desired_count * self._percent("minimumHealthyPercent", 100) / 100)
+        ceiling = self.desired_count * self._percent("maximumPercent", 200) // 100
+        surplus = current[self.desired_count :]
+        spare = max(len(running) - floor, 0)
+        doomed = [task for task in old if task not in running] + [task for task in old if task in running][:spare]
+        for task in [*surplus, *doomed]:
+            task.stop("Scaling activity initiated by deployment", "ServiceSchedulerInitiated")
+        missing = self.desired_count - len(current)
+        self._start(max(0, min(missing, ceiling - len(self.active_tasks))))
+        self._count()
+
+    def stop(self) -> None:
+        """Stop its tasks and end it."""
+        for task in self.active_tasks:
+            task.stop("Service deleted", "ServiceSchedulerInitiated")
+        self.desired_count = 0
+        self.status = "INACTIVE"
+        self._count()
+
+    def _percent(self, name: str, default: int) -> int:
+        return int(self.deployment_configuration.get(name, default))
+
+    def _start(self, count: int) -> None:
+        definition = self._ecs.describe_task_definition(str(self.task_definition))
+        for provider in self._ecs.providers(self._cluster, self.launch_type, self.capacity_provider_strategy, count):
+            outcome = self._ecs.start(
+                self._cluster,
+                definition,
+                group=f"service:{self.name}",
+                provider=provider,
+                constraints=self.placement_constraints,
+                options={"networking_configuration": self.network_configuration or None},
+            )
+            if isinstance(outcome, tuple):
+                reasons = sorted({failure.reason for failure in outcome}) or ["No Container Instances were found"]
+                self._say(f"(service {self.name}) {UNABLE} Reason: {', '.join(reasons)}")
+
+    def _say(self, message: str) -> None:
+        if not self.events or self.events[0]["message"] != message:
+            self.events.insert(0, {"id": str(len(self.events)), "createdAt": utcnow(), "message": message})
+
+    def _count(self) -> None:
+        tasks = self.active_tasks
+        self.running_count = sum(1 for task in tasks if task.last_status == "RUNNING")
+        self.pending_count = len(tasks) - self.running_count
+        for deployment in self.deployments:
+            deployment |= {
+                "taskDefinition": self.task_definition,
+                "desiredCount": self.desired_count,
+                "runningCount": self.running_count,
+                "pendingCount": self.pending_count,
+                "capacityProviderStrategy": self.capacity_provider_strategy,
+                "rolloutState": "COMPLETED" if self.steady else "IN_PROGRESS",
+            }

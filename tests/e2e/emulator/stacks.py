@@ -1,0 +1,275 @@
+"""The resources of one stack: made, changed and deleted in the order that CloudFormation uses.
+
+moto 5.2.5 skips the types it does not know, changes only what differs in the template's text (not what refers to
+something that was changed), forgets resources it cannot update and deletes in any order until it works. Here an unknown
+type fails the deploy, a change follows references, a replacement is made before what it replaces is deleted, and
+deletes run once, in reverse order of dependency: a stack that needs luck to be deleted fails.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from moto.cloudformation import parsing
+from moto.cloudformation.parsing import ResourceMap, clean_json
+from moto.core.common_models import CloudFormationModel
+from moto.ec2 import ec2_backends
+from moto.ec2.models.core import TaggedEC2Resource
+
+from .deletion import delete
+from .resource import Region, Resource
+
+__all__ = ["Happening", "ResourceFailed", "StackResources", "install"]
+
+log = logging.getLogger(__name__)
+
+UPDATED_BY_MOTO = frozenset(
+    {
+        "AWS::EC2::LaunchTemplate",
+        "AWS::IAM::ManagedPolicy",
+        "AWS::IAM::Policy",
+        "AWS::IAM::Role",
+        "AWS::SSM::Parameter",
+    }
+)
+"""moto's own types that it updates in place; it replaces any other, or loses it."""
+
+Template = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Happening:
+    """What happened to one resource.
+
+    Args:
+        logical_id: Its name in the template.
+        kind: Its type.
+        status: Such as ``CREATE_COMPLETE``.
+        physical_id: What it is called in the account.
+        reason: Why, where it failed.
+    """
+
+    logical_id: str
+    kind: str
+    status: str
+    physical_id: str = ""
+    reason: str | None = None
+
+
+class ResourceFailed(Exception):
+    """CloudFormation could not do what the template asks of one resource; the text names it and says why."""
+
+    def __init__(self, what: Happening) -> None:
+        super().__init__(f"{what.logical_id} ({what.kind}): {what.reason}")
+
+
+class StackResources(ResourceMap):
+    """The resources of one stack, by logical id."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.tell: Callable[[Happening], object] = lambda _: None
+        self._definitions: Template = {}
+        """What each existing resource was made from, functions resolved."""
+
+    def create(self, template: Template) -> bool:
+        self._template, self._resource_json_map = template, template["Resources"]
+        for logical_id in self._wanted():
+            self._make(logical_id)
+        return True
+
+    def update(self, template: Template, parameters: dict[str, Any] | None = None) -> None:
+        before, order = dict(self._definitions), self._wanted()
+        self._template, self._resource_json_map = template, template["Resources"]
+        self.input_parameters = parameters or self.input_parameters
+        self.load_mapping()
+        self.load_parameters()
+        self.load_conditions()
+        doomed: dict[str, tuple[Any, Template]] = {}
+        wanted = self._wanted()
+        for logical_id in wanted:
+            if logical_id not in before:
+                self._make(logical_id)
+            elif not self._change(logical_id, before[logical_id]):
+                doomed[logical_id] = (self._replace(logical_id, before[logical_id]), before[logical_id])
+        for logical_id in set(before) - set(wanted):
+            doomed[logical_id] = (self._parsed_resources.pop(logical_id), self._definitions.pop(logical_id))
+        for logical_id in reversed([name for name in order if name in doomed]):
+            self._delete(logical_id, *doomed[logical_id])
+
+    def delete(self) -> None:
+        for logical_id in reversed([name for name in self._wanted() if name in self._definitions]):
+            self._delete(logical_id, self._parsed_resources[logical_id], self._definitions[logical_id])
+            del self._parsed_resources[logical_id], self._definitions[logical_id]
+
+    def _make(self, logical_id: str) -> None:
+        kind = self._resource_json_map[logical_id]["Type"]
+        with self._doing(logical_id, kind, "CREATE"):
+            resource: Any = self[logical_id]
+            if isinstance(resource, TaggedEC2Resource):
+                self._tag(logical_id, resource)
+            self._definitions[logical_id] = self._resolved(logical_id)
+
+    def _tag(self, logical_id: str, resource: Any) -> None:
+        tags = self.tags | {
+            "aws:cloudformation:stack-name": self._parsed_resources["AWS::StackName"],
+            "aws:cloudformation:stack-id": self.stack_id,
+            "aws:cloudformation:logical-id": logical_id,
+        }
+        ec2_backends[self._account_id][self._region_name].create_tags([resource.id], tags)
+
+    def _change(self, logical_id: str, before: Template) -> bool:
+        """Bring a resource up to date in place; false where that takes a replacement."""
+        resource, after = self._parsed_resources[logical_id], self._resolved(logical_id)
+        changed = set(_changed(before["Properties"], after["Properties"]))
+        if after["Type"] != before["Type"] or not _updatable(resource, after["Type"], changed):
+            return False
+        if changed:
+            with self._doing(logical_id, after["Type"], "UPDATE"):
+                if isinstance(resource, Resource):
+                    resource.update(self._region, copy.deepcopy(after["Properties"]))
+                elif after["Type"] in UPDATED_BY_MOTO:
+                    parsing.parse_and_update_resource(
+                        logical_id, self._resource_json_map[logical_id], self, self._account_id, self._region_name
+                    )
+                # What `Fn::GetAtt` gives can be different now.
+                self._definitions[logical_id] = self._resolved(logical_id)
+        return True
+
+    def _replace(self, logical_id: str, before: Template) -> Any:
+        """Make a new resource; returns the old one, which is deleted when nothing refers to it any more."""
+        old, after = self._parsed_resources[logical_id], self._resolved(logical_id)
+        name = _name_property_of(after["Type"])
+        with self._doing(logical_id, after["Type"], "UPDATE"):
+            if name and name in after["Properties"] and after["Properties"][name] == before["Properties"].get(name):
+                raise ValueError(
+                    "CloudFormation cannot update a stack when a custom-named resource requires replacing. "
+                    f"Rename {after['Properties'][name]} and update the stack again."
+                )
+        del self._parsed_resources[logical_id]
+        try:
+            self._make(logical_id)
+        except ResourceFailed:
+            self._parsed_resources[logical_id] = old
+            raise
+        return old
+
+    def _delete(self, logical_id: str, resource: Any, definition: Template) -> None:
+        if definition.get("DeletionPolicy") in ("Retain", "RetainExceptOnCreate"):
+            return
+        with self._doing(logical_id, definition["Type"], "DELETE"):
+            delete(resource, definition, self._region)
+
+    @contextmanager
+    def _doing(self, logical_id: str, kind: str, doing: str) -> Iterator[None]:
+        """Tell how one resource fares, and turn whatever goes wrong into a failure of the stack."""
+        try:
+            yield
+        except Exception as error:
+            reason = str(getattr(error, "message", None) or error or type(error).__name__)
+            log.exception("%s of %s failed", doing, logical_id)
+            failed = Happening(logical_id, kind, f"{doing}_FAILED", reason=reason)
+            self.tell(failed)
+            raise ResourceFailed(failed) from error
+        name = getattr(self._parsed_resources.get(logical_id), "physical_resource_id", None)
+        self.tell(Happening(logical_id, kind, f"{doing}_COMPLETE", physical_id=str(name or "")))
+
+    @property
+    def _region(self) -> Region:
+        return Region(self._account_id, self._region_name)
+
+    def _resolved(self, logical_id: str) -> Template:
+        definition = {"Properties": {}, **self._resource_json_map[logical_id]}
+        return cast(Template, clean_json(copy.deepcopy(definition), self))
+
+    def _wanted(self) -> list[str]:
+        """The resources whose condition holds, each after those it needs."""
+        definitions, order = self._resource_json_map, []
+        seen: set[str] = set()
+
+        def visit(logical_id: str) -> None:
+            if logical_id in seen:
+                return
+            seen.add(logical_id)
+            for needed in _needs(definitions[logical_id]):
+                if needed in definitions:
+                    visit(needed)
+            condition = definitions[logical_id].get("Condition")
+            if not condition or self.lazy_condition_map[condition]:
+                order.append(logical_id)
+
+        for logical_id in definitions:
+            visit(logical_id)
+        return order
+
+    # moto lists a stack's resources through these.
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._definitions)
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+
+def _updatable(resource: Any, kind: str, changed: set[str]) -> bool:
+    """Whether these properties can change without a replacement."""
+    if not changed:
+        return True
+    if isinstance(resource, Resource):
+        return not resource.create_only & (changed | {"*"})
+    return kind in UPDATED_BY_MOTO or changed <= {"Tags"}
+
+
+def _needs(value: Any) -> Iterator[str]:
+    """Every name that a piece of template refers to."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _needs(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key == "Ref":
+                yield str(item)
+            elif key == "Fn::GetAtt":
+                yield str(item[0] if isinstance(item, list) else item.split(".")[0])
+            elif key == "DependsOn":
+                yield from [item] if isinstance(item, str) else item
+            elif key == "Fn::Sub":
+                text = item if isinstance(item, str) else item[0]
+                yield from re.findall(r"\$\{([^!.}]+)", text)
+                yield from _needs(item)
+            else:
+                yield from _needs(item)
+
+
+def _changed(before: Any, after: Any, prefix: str = "") -> Iterator[str]:
+    """Dotted names of the properties that differ, and of the properties these are part of."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted({*before, *after}):
+            if before.get(key) != after.get(key):
+                yield f"{prefix}{key}"
+                yield from _changed(before.get(key), after.get(key), f"{prefix}{key}.")
+
+
+def _class_of(kind: str) -> type[CloudFormationModel]:
+    """The model of a type, the emulator's own before moto's; a type that nobody has is an error."""
+    for own in Resource.__subclasses__():
+        if own.type_name == kind:
+            return own
+    if kind not in parsing.get_model_map():
+        raise NotImplementedError(f"the emulator has no resource type {kind}")
+    return parsing.get_model_map()[kind]
+
+
+def _name_property_of(kind: str) -> str | None:
+    return _class_of(kind).cloudformation_name_type()
+
+
+def install() -> None:
+    """Look every resource type up here first."""
+    parsing.resource_class_from_type = _class_of
+    parsing.resource_name_property_from_type = _name_property_of

@@ -1,0 +1,130 @@
+"""Tasks: what RunTask starts, from waiting for a host to stopped, with the GPU ids that each container holds.
+
+moto 5.2.5 starts every task as RUNNING, describes the first container only and knows no GPU ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from moto.core.utils import utcnow
+from moto.ec2 import ec2_backends
+from moto.ecs.models import Task
+
+from .demands import demand_of
+from .placement import Demand, Placement
+
+if TYPE_CHECKING:
+    from moto.ecs.models import Cluster, TaskDefinition
+
+    from .running import RunningEcs
+    from .hosts import EcsHost
+
+__all__ = ["EmulatedTask", "task_demand"]
+
+
+def task_demand(definition: TaskDefinition, constraints: list[dict[str, str]] | None = None) -> Demand:
+    """What a task of this definition asks of a host, with the constraints given at run time."""
+    return demand_of(
+        definition.container_definitions,
+        cpu=definition.cpu,
+        memory=definition.memory,
+        constraints=[*definition.placement_constraints, *(constraints or [])],
+        architecture=(definition.runtime_platform or {}).get("cpuArchitecture"),
+    )
+
+
+class EmulatedTask(Task):
+    """One task; waits in PROVISIONING until `run_on` gives it a host.
+
+    Args:
+        cluster: Its cluster.
+        definition: Its task definition.
+        demand: What it asks of a host.
+        backend: The ECS backend of its region.
+        group: ``family:...`` or ``service:...``.
+        provider: The capacity provider it goes to, None for launch type EC2.
+        options: What else RunTask says, passed on to moto.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        definition: TaskDefinition,
+        demand: Demand,
+        backend: RunningEcs,
+        *,
+        group: str,
+        provider: str | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._last_status = "PROVISIONING"
+        super().__init__(
+            cluster,
+            definition,
+            container_instance_arn=None,
+            resource_requirements=None,
+            backend=backend,
+            group=group,
+            launch_type="EC2",
+            capacity_provider_name=provider,
+            **(options or {}),
+        )
+        self.demand = demand
+        self.host: EcsHost | None = None
+        self.gpus: Mapping[str, tuple[str, ...]] = {}
+        self.cpu, self.memory = str(demand.cpu), str(demand.memory)
+        self.created_at = utcnow()
+        self.stop_code: str | None = None
+        self._definitions = definition.container_definitions
+        self.containers = self._described()
+
+    # moto keeps this one in a state machine of its own, which starts at RUNNING.
+    @property
+    def last_status(self) -> str:
+        return self._last_status
+
+    @last_status.setter
+    def last_status(self, value: str) -> None:
+        self._last_status = value
+        self.containers = self._described()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it still has no host."""
+        return self._last_status == "PROVISIONING"
+
+    def run_on(self, host: EcsHost, placement: Placement) -> None:
+        """Take the place that the scheduler found."""
+        self.host = host
+        self.container_instance_arn = host.container_instance_arn
+        self.gpus = placement.gpus
+        self.last_status = "PENDING"
+
+    def stop(self, reason: str, code: str = "UserInitiated") -> None:
+        """Stop, and give back what it held."""
+        self.stopped_reason, self.stop_code = reason, code
+        self.desired_status = self.last_status = "STOPPED"
+        # The network interface of awsvpc mode goes with the task; moto leaves it, and with it a subnet in use.
+        interfaces = ec2_backends[self._account_id][self.region_name].enis
+        for attachment in self.attachments:
+            for detail in attachment["details"]:
+                if detail["name"] == "networkInterfaceId":
+                    interfaces.pop(detail["value"], None)
+
+    def _described(self) -> Any:
+        """The containers as DescribeTasks shows them; typed loosely, because moto declares its own model here."""
+        gpus = getattr(self, "gpus", {})
+        return [
+            {
+                "containerArn": f"{self.task_arn.replace(':task/', ':container/')}/{definition['name']}",
+                "taskArn": self.task_arn,
+                "name": definition["name"],
+                "image": definition.get("image"),
+                "lastStatus": self._last_status,
+                "cpu": str(definition.get("cpu", 0)),
+                "gpuIds": list(gpus.get(definition["name"], ())),
+            }
+            for definition in getattr(self, "_definitions", [])
+        ]

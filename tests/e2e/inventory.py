@@ -1,0 +1,56 @@
+"""Everything that costs money or blocks a name, so that a test can say that nothing is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["inventory"]
+
+_KINDS: dict[str, tuple[str, str, str, str]] = {
+    # kind: service, operation, key of the list, key of the id ("" for a list of plain ids)
+    "address": ("ec2", "describe_addresses", "Addresses", "AllocationId"),
+    "auto scaling group": ("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", "AutoScalingGroupName"),
+    "capacity provider": ("ecs", "describe_capacity_providers", "capacityProviders", "name"),
+    "cluster": ("ecs", "list_clusters", "clusterArns", ""),
+    "flow log": ("ec2", "describe_flow_logs", "FlowLogs", "FlowLogId"),
+    "instance profile": ("iam", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
+    "internet gateway": ("ec2", "describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
+    "launch template": ("ec2", "describe_launch_templates", "LaunchTemplates", "LaunchTemplateId"),
+    "log group": ("logs", "describe_log_groups", "logGroups", "logGroupName"),
+    "nat gateway": ("ec2", "describe_nat_gateways", "NatGateways", "NatGatewayId"),
+    "network interface": ("ec2", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
+    "role": ("iam", "list_roles", "Roles", "RoleName"),
+    "route table": ("ec2", "describe_route_tables", "RouteTables", "RouteTableId"),
+    "security group": ("ec2", "describe_security_groups", "SecurityGroups", "GroupId"),
+    "stack": ("cloudformation", "describe_stacks", "Stacks", "StackName"),
+    "subnet": ("ec2", "describe_subnets", "Subnets", "SubnetId"),
+    "task definition": ("ecs", "list_task_definitions", "taskDefinitionArns", ""),
+    "volume": ("ec2", "describe_volumes", "Volumes", "VolumeId"),
+    "vpc": ("ec2", "describe_vpcs", "Vpcs", "VpcId"),
+    "vpc endpoint": ("ec2", "describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"),
+}
+_GONE = frozenset({"deleted", "terminated"})
+
+
+def inventory(client: Callable[[str], Any]) -> frozenset[tuple[str, str]]:
+    """List what exists in the account.
+
+    Args:
+        client: Makes a client of a service.
+
+    Returns:
+        Pairs of kind and id.
+    """
+    found = set()
+    for kind, (service, operation, items, key) in _KINDS.items():
+        for item in getattr(client(service), operation)()[items]:
+            if not key or item.get("State") not in _GONE:
+                found.add((kind, item[key] if key else item))
+    for reservation in client("ec2").describe_instances()["Reservations"]:
+        found |= {
+            ("instance", instance["InstanceId"])
+            for instance in reservation["Instances"]
+            if instance["State"]["Name"] not in _GONE
+        }
+    return frozenset(found)

@@ -1,0 +1,46 @@
+"""What the room shows to the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+
+import pytest
+
+from gpu_constructs import hardware
+from gpu_constructs.hardware import instance_type
+
+MODULES = ("catalogue", "drivers", "images", "model")
+
+
+def test_the_exported_names_are_sorted_and_exist() -> None:
+    def by_kind(name: str) -> tuple[bool, bool, str]:
+        return not name.isupper(), name[0].islower(), name
+
+    assert list(hardware.__all__) == sorted(hardware.__all__, key=by_kind)
+    assert all(hasattr(hardware, name) for name in hardware.__all__)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_everything_a_module_exports_is_exported_by_the_room(module: str) -> None:
+    exported = importlib.import_module(f"gpu_constructs.hardware.{module}").__all__
+    assert set(exported) <= set(hardware.__all__)
+
+
+@pytest.mark.parametrize("name", hardware.__all__)
+def test_every_public_class_and_function_is_documented(name: str) -> None:
+    thing = getattr(hardware, name)
+    if isinstance(thing, type) or callable(thing):
+        assert (thing.__doc__ or "").strip()
+
+
+def test_a_fact_cannot_be_changed() -> None:
+    found = instance_type("g6.xlarge")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.vcpus = 5  # type: ignore[misc]
+
+
+def test_a_fact_can_be_hashed_and_copied_with_a_change() -> None:
+    found = instance_type("g6.xlarge")
+    assert len({found, found}) == 1
+    assert dataclasses.replace(found, note="seen").note == "seen"

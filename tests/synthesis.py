@@ -1,0 +1,100 @@
+"""A stack with a network and a cluster on it, and readers of the template that comes out."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import assertions
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition
+
+ROOT = Path(__file__).parents[1]
+
+Properties = dict[str, Any]
+
+
+class Site:
+    """One app with one stack; what is not asked for is not made."""
+
+    def __init__(self, app: cdk.App) -> None:
+        self.app = app
+        self.stack = cdk.Stack(app, "Stack")
+
+    @staticmethod
+    def recommended_context() -> dict[str, Any]:
+        context: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
+        return context
+
+    @cached_property
+    def vpc(self) -> ec2.Vpc:
+        return ec2.Vpc(self.stack, "Vpc", restrict_default_security_group=False)
+
+    @cached_property
+    def cluster(self) -> GpuCluster:
+        return GpuCluster(self.stack, "Cluster", vpc=self.vpc)
+
+    @cached_property
+    def l4(self) -> GpuCapacity:
+        return self.cluster.add_capacity("L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=8)
+
+    @cached_property
+    def image(self) -> ecs.ContainerImage:
+        return ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
+
+    def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
+        return self.cluster.add_capacity(name, instance_types=list(instance_types), **{"max_instances": 4, **arguments})
+
+    def task(self, *capacity: GpuCapacity, name: str = "Task", **arguments: Any) -> GpuTaskDefinition:
+        return GpuTaskDefinition(self.stack, name, capacity=list(capacity) or [self.l4], **arguments)
+
+    def template(self, stack: cdk.Stack | None = None) -> Properties:
+        template: Properties = assertions.Template.from_stack(stack or self.stack).to_json()
+        return template
+
+    def properties(self, resource_type: str, stack: cdk.Stack | None = None) -> list[Properties]:
+        return [
+            resource.get("Properties", {})
+            for resource in self.template(stack).get("Resources", {}).values()
+            if resource["Type"] == resource_type
+        ]
+
+    def only(self, resource_type: str) -> Properties:
+        (properties,) = self.properties(resource_type)
+        return properties
+
+    def launch_template(self) -> Properties:
+        data: Properties = self.only("AWS::EC2::LaunchTemplate")["LaunchTemplateData"]
+        return data
+
+    def container(self) -> Properties:
+        (container,) = self.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+        assert isinstance(container, dict)
+        return container
+
+    def warnings(self) -> list[str]:
+        """Warnings that a user sees, acknowledged ones left out."""
+        found = assertions.Annotations.from_stack(self.stack).find_warning(
+            "*", assertions.Match.string_like_regexp("gpu-constructs-GPU")
+        )
+        return [str(entry.entry.data) for entry in found]
+
+    def children(self) -> list[str]:
+        """Paths of all constructs, for what must not be left behind."""
+        return sorted(node.node.path for node in self.stack.node.find_all())
+
+
+def user_data(launch_template_data: Properties) -> str:
+    """The user data as a host reads it, with references as ``<LogicalId>``."""
+    body = launch_template_data["UserData"]["Fn::Base64"]
+    if isinstance(body, str):
+        return body
+    return "".join(
+        part if isinstance(part, str) else f"<{part.get('Ref') or part.get('Fn::ImportValue')}>"
+        for part in body["Fn::Join"][1]
+    )

@@ -1,0 +1,329 @@
+"""What a capacity defines, and what it refuses before it defines anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs import (
+    GpuConstructsError,
+    GpuMachineImage,
+    IncompatibleError,
+    InvalidValueError,
+    UnknownNameError,
+)
+from gpu_constructs.hardware import accelerated
+from tests.synthesis import Site, user_data
+
+
+def test_the_launch_template_is_ours_without_any_feature_flag(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    assert site.properties("AWS::AutoScaling::LaunchConfiguration") == []
+    assert site.launch_template()["InstanceType"] == "g6.xlarge"
+
+
+def test_the_template_is_the_same_under_every_recommended_flag(site: Site, recommended_flags: Site) -> None:
+    for each in (site, recommended_flags):
+        each.capacity("g6.xlarge", "g6.2xlarge")
+    ours = (
+        "AWS::EC2::LaunchTemplate",
+        "AWS::AutoScaling::AutoScalingGroup",
+        "AWS::ECS::CapacityProvider",
+        "AWS::ECS::ClusterCapacityProviderAssociations",
+    )
+    for resource_type in ours:
+        assert site.properties(resource_type) == recommended_flags.properties(resource_type)
+
+
+def test_metadata_needs_a_token_and_stops_at_the_host(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    assert site.launch_template()["MetadataOptions"] == {"HttpTokens": "required", "HttpPutResponseHopLimit": 1}
+
+
+def test_the_root_volume_is_encrypted_gp3_of_100_gib(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    assert site.launch_template()["BlockDeviceMappings"] == [
+        {
+            "DeviceName": "/dev/xvda",
+            "Ebs": {"DeleteOnTermination": True, "Encrypted": True, "VolumeSize": 100, "VolumeType": "gp3"},
+        }
+    ]
+
+
+def test_hosts_have_no_public_address_and_live_in_private_subnets(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    (interface,) = site.launch_template()["NetworkInterfaces"]
+    assert interface["AssociatePublicIpAddress"] is False
+    subnets = site.only("AWS::AutoScaling::AutoScalingGroup")["VPCZoneIdentifier"]
+    assert len(subnets) == 2
+    assert all("PrivateSubnet" in subnet["Ref"] for subnet in subnets)
+
+
+def test_nothing_gets_in_and_nobody_has_a_key(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    assert "SecurityGroupIngress" not in site.only("AWS::EC2::SecurityGroup")
+    assert site.properties("AWS::EC2::SecurityGroupIngress") == []
+    assert "KeyName" not in site.launch_template()
+
+
+def test_it_scales_from_zero_and_names_no_desired_capacity(site: Site) -> None:
+    site.capacity("g6.xlarge", max_instances=7)
+    group = site.only("AWS::AutoScaling::AutoScalingGroup")
+    assert (group["MinSize"], group["MaxSize"]) == ("0", "7")
+    assert "DesiredCapacity" not in group
+
+
+def test_managed_scaling_and_draining_are_on_and_protection_that_outlives_a_destroy_is_off(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    provider = site.only("AWS::ECS::CapacityProvider")
+    assert provider["AutoScalingGroupProvider"] == {
+        "AutoScalingGroupArn": {"Ref": "ClusterCapacityGroupASG4C96E0D9"},
+        "ManagedDraining": "ENABLED",
+        "ManagedScaling": {"InstanceWarmupPeriod": 600, "Status": "ENABLED", "TargetCapacity": 100},
+        "ManagedTerminationProtection": "DISABLED",
+    }
+    assert "NewInstancesProtectedFromScaleIn" not in site.only("AWS::AutoScaling::AutoScalingGroup")
+
+
+def test_termination_protection_by_choice_says_what_it_costs(site: Site) -> None:
+    site.capacity("g6.xlarge", managed_termination_protection=True)
+    provider = site.only("AWS::ECS::CapacityProvider")["AutoScalingGroupProvider"]
+    assert provider["ManagedTerminationProtection"] == "ENABLED"
+    assert site.only("AWS::AutoScaling::AutoScalingGroup")["NewInstancesProtectedFromScaleIn"] is True
+    (warning,) = site.warnings()
+    assert "GPU007" in warning
+    assert "waits until somebody terminates them" in warning
+
+
+def test_the_agent_is_told_what_to_keep_and_what_to_block(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    assert user_data(site.launch_template()) == (
+        "#!/bin/bash\n"
+        "echo ECS_CLUSTER=<ClusterC2E21B66> >> /etc/ecs/ecs.config\n"
+        "cat <<'EOF' >> /etc/ecs/ecs.config\n"
+        "ECS_RESERVED_MEMORY=256\n"
+        "ECS_AWSVPC_BLOCK_IMDS=true\n"
+        "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true\n"
+        "EOF"
+    )
+
+
+def test_arm_hosts_run_bottlerocket_and_are_told_in_toml(site: Site) -> None:
+    site.capacity("g5g.xlarge")
+    template = site.launch_template()
+    (parameter,) = [
+        value["Default"] for value in site.template()["Parameters"].values() if "bottlerocket" in value["Default"]
+    ]
+    assert parameter.startswith("/aws/service/bottlerocket/aws-ecs-")
+    assert "-nvidia/arm64/" in parameter
+    assert user_data(template).strip() == (
+        "[settings.ecs]\n"
+        'cluster = "<ClusterC2E21B66>"\n'
+        "reserved-memory = 256\n"
+        "awsvpc-block-imds = true\n"
+        "enable-spot-instance-draining = true"
+    )
+    system, images = template["BlockDeviceMappings"]
+    assert (system["DeviceName"], system["Ebs"]["Encrypted"], "VolumeSize" in system["Ebs"]) == (
+        "/dev/xvda",
+        True,
+        False,
+    )
+    assert (images["DeviceName"], images["Ebs"]["Encrypted"], images["Ebs"]["VolumeSize"]) == ("/dev/xvdb", True, 100)
+
+
+def test_the_host_role_reaches_its_own_cluster_and_session_manager_only(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    site.capacity("g5.xlarge", name="Second")
+    role = site.only("AWS::IAM::Role")
+    assert "ManagedPolicyArns" not in role
+    (policy,) = role["Policies"]
+    granted = {
+        action
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
+    }
+    assert not [action for action in granted if "*" in action]
+    assert {action.split(":")[0] for action in granted} == {"ecs", "ssm", "ssmmessages"}
+    for statement in policy["PolicyDocument"]["Statement"]:
+        narrowed = statement["Resource"] != "*" or "Condition" in statement
+        assert narrowed or statement["Sid"] in {"FindTheEndpoint", "SessionManager"}
+    assert site.properties("AWS::IAM::Policy") == []
+
+
+def test_several_types_become_overrides_in_the_order_given(site: Site) -> None:
+    site.capacity("g6.2xlarge", "g6.xlarge", "g6.2xlarge")
+    group = site.only("AWS::AutoScaling::AutoScalingGroup")
+    policy = group["MixedInstancesPolicy"]
+    assert [each["InstanceType"] for each in policy["LaunchTemplate"]["Overrides"]] == ["g6.2xlarge", "g6.xlarge"]
+    assert all("WeightedCapacity" not in each for each in policy["LaunchTemplate"]["Overrides"])
+    assert policy["InstancesDistribution"]["OnDemandAllocationStrategy"] == "prioritized"
+    assert "LaunchTemplate" not in group
+
+
+def test_a_cpu_pool_is_a_capacity_too(site: Site) -> None:
+    pool = site.capacity("c7i.2xlarge")
+    assert pool.gpus == 0
+    (parameter,) = [value["Default"] for value in site.template()["Parameters"].values() if "ecs" in value["Default"]]
+    assert "/amazon-linux-2023/" in parameter
+    assert "gpu" not in parameter
+    warmup = site.only("AWS::ECS::CapacityProvider")["AutoScalingGroupProvider"]["ManagedScaling"]
+    assert warmup["InstanceWarmupPeriod"] == 300
+
+
+def test_the_image_is_pinned_unless_asked_otherwise(site: Site) -> None:
+    pool = site.capacity("g6.xlarge")
+    assert pool.pool.image.release is not None
+    assert pool.pool.image.release in pool.pool.image.ssm_parameter
+    assert site.warnings() == []
+
+
+def test_a_floating_image_says_so(site: Site) -> None:
+    site.capacity("g6.xlarge", image=GpuMachineImage.newest("al2023-gpu"))
+    (parameter,) = [value["Default"] for value in site.template()["Parameters"].values() if "gpu" in value["Default"]]
+    assert parameter == "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id"
+    (warning,) = site.warnings()
+    assert "GPU002" in warning
+
+
+def test_al2_is_taken_by_name_only_and_its_end_is_said(site: Site) -> None:
+    site.capacity("g5.xlarge", image=GpuMachineImage.pinned("al2-gpu"))
+    assert any("GPU003" in warning and "2026-06-30" in warning for warning in site.warnings())
+
+
+def test_no_type_gets_al2_by_itself() -> None:
+    for each in accelerated():
+        try:
+            image = GpuMachineImage.for_types([each])
+        except IncompatibleError:
+            continue
+        assert not image.host_image.image.name.startswith("al2-"), each
+
+
+def test_an_old_type_works_and_names_a_modern_one(site: Site) -> None:
+    pool = site.capacity("p3.16xlarge")
+    assert pool.gpus == 8
+    (warning,) = site.warnings()
+    assert "GPU001" in warning
+    assert "modern replacement" in warning
+
+
+def test_a_warning_is_acknowledged_by_id_with_a_reason(site: Site) -> None:
+    pool = site.capacity("p3.16xlarge")
+    cdk.Validations.of(pool).acknowledge(
+        cdk.Acknowledgment(id="gpu-constructs-GPU001", reason="this account has had p3 since 2019")
+    )
+    assert site.warnings() == []
+
+
+def test_a_custom_image_is_checked_by_what_it_declares(site: Site) -> None:
+    ami = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
+    with pytest.raises(IncompatibleError, match=r"image custom cannot drive g7e\.2xlarge"):
+        site.capacity("g7e.2xlarge", image=GpuMachineImage.custom(ami, driver_branch=470))
+    site.capacity("g7e.2xlarge", image=GpuMachineImage.custom(ami, driver_branch=580))
+    assert "ami-00000000000000000" in str(site.template())
+
+
+@pytest.mark.parametrize("stack_name", ["ecs-training", "AWS-demo", "FargateTeam"])
+def test_a_stack_name_that_ecs_reserves_does_not_reach_the_provider(site: Site, stack_name: str) -> None:
+    stack = cdk.Stack(site.app, stack_name)
+    other = Site.__new__(Site)
+    other.app, other.stack = site.app, stack
+    other.capacity("g6.xlarge")
+    assert other.only("AWS::ECS::CapacityProvider")["Name"].startswith("cp-")
+
+
+def test_elsewhere_cloudformation_names_the_provider(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    assert "Name" not in site.only("AWS::ECS::CapacityProvider")
+
+
+REFUSED: list[Any] = [
+    pytest.param({"instance_types": ["g6.gigantic"]}, UnknownNameError, r"did you mean g6\.xlarge", id="no such size"),
+    pytest.param({"instance_types": ["g5"]}, UnknownNameError, r"family", id="a family instead of a type"),
+    pytest.param({"instance_types": ["g6.xlrge"]}, UnknownNameError, r"did you mean g6\.xlarge", id="a typo"),
+    pytest.param({"instance_types": "g6.xlarge"}, InvalidValueError, r"\['g6\.xlarge'\]", id="text, not a list"),
+    pytest.param({"instance_types": []}, InvalidValueError, r"at least one", id="an empty list"),
+    pytest.param({"instance_types": [None]}, InvalidValueError, r"None", id="no text"),
+    pytest.param(
+        {"instance_types": ["g5.xlarge", "g5.12xlarge"]}, IncompatibleError, r"one add_capacity for each", id="1 and 4"
+    ),
+    pytest.param(
+        {"instance_types": ["g5g.xlarge", "g5.xlarge"]}, IncompatibleError, r"arm64: g5g\.xlarge", id="arm and x86"
+    ),
+    pytest.param(
+        {"instance_types": ["g6.xlarge", "c7i.large"]}, IncompatibleError, r"no accelerator", id="GPU and CPU"
+    ),
+    pytest.param({"instance_types": ["p2.xlarge"]}, IncompatibleError, r"Kepler", id="no driver"),
+    pytest.param({"instance_types": ["g4ad.xlarge"]}, IncompatibleError, r"AMD", id="AMD"),
+    pytest.param({"instance_types": ["p6e-gb200.36xlarge"]}, IncompatibleError, r"arm64", id="no arm64 AMI"),
+    pytest.param({"instance_types": ["dl1.24xlarge"]}, IncompatibleError, r"Gaudi", id="Gaudi"),
+    pytest.param({"max_instances": 0}, InvalidValueError, r"1 or more", id="no hosts"),
+    pytest.param({"max_instances": True}, InvalidValueError, r"whole number", id="a truth value"),
+    pytest.param({"max_instances": 2.5}, InvalidValueError, r"whole number", id="half a host"),
+    pytest.param({"max_instances": "2"}, InvalidValueError, r"whole number", id="a number as text"),
+    pytest.param({"min_instances": -1}, InvalidValueError, r"0 or more", id="less than none"),
+    pytest.param({"min_instances": 5}, InvalidValueError, r"contradict", id="more at least than at most"),
+    pytest.param({"root_volume_gib": 8}, InvalidValueError, r"30 to 65536", id="smaller than the AMI"),
+    pytest.param({"instance_warmup_seconds": -1}, InvalidValueError, r"0 to 10000", id="warm before it is launched"),
+    pytest.param({"capacity_provider_name": "aws-gpu"}, InvalidValueError, r"aws, ecs or fargate", id="reserved name"),
+    pytest.param(
+        {"capacity_provider_name": "ECS_gpu"}, InvalidValueError, r"aws, ecs or fargate", id="reserved, upper"
+    ),
+    pytest.param({"capacity_provider_name": "my gpu"}, InvalidValueError, r"letters", id="a blank in the name"),
+    pytest.param(
+        {"managed_termination_protection": "yes"}, InvalidValueError, r"True or False", id="text for a switch"
+    ),
+    pytest.param({"image": "al2023-gpu"}, InvalidValueError, r"GpuMachineImage\.pinned", id="an image as text"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED)
+def test_it_refuses_and_leaves_nothing_behind(
+    site: Site, arguments: dict[str, Any], error: type[GpuConstructsError], message: str
+) -> None:
+    cluster = site.cluster
+    before = site.children()
+    with pytest.raises(error, match=message) as refused:
+        cluster.add_capacity("Refused", **{"instance_types": ["g6.xlarge"], "max_instances": 4, **arguments})
+    assert refused.value.argument in arguments
+    assert not str(refused.value).endswith(".")
+    assert site.children() == before
+    assert cluster.capacities == []
+
+
+@pytest.mark.parametrize("name", ["al2-gpu", "al2023", "al2023-neuron", "bottlerocket-ecs-2-nvidia-arm64"])
+def test_an_image_that_cannot_drive_the_types_is_refused_with_both_sides(site: Site, name: str) -> None:
+    with pytest.raises(IncompatibleError, match=rf"image {name} cannot drive g7e\.2xlarge.*al2023-gpu") as refused:
+        site.capacity("g7e.2xlarge", image=GpuMachineImage.newest(name))
+    assert refused.value.argument == "image"
+
+
+def test_a_second_capacity_of_one_name_is_refused_and_the_first_stays(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    before = site.children()
+    with pytest.raises(InvalidValueError, match="'Capacity' is already used in Stack/Cluster"):
+        site.capacity("g5.xlarge")
+    assert site.children() == before
+
+
+def test_tokens_pass_and_are_marked_as_not_known(site: Site) -> None:
+    size = cdk.CfnParameter(site.stack, "MaxHosts", type="Number")
+    type_ = cdk.CfnParameter(site.stack, "Type")
+    pool = site.capacity(
+        type_.value_as_string, max_instances=size.value_as_number, image=GpuMachineImage.pinned("al2023-gpu")
+    )
+    assert site.only("AWS::AutoScaling::AutoScalingGroup")["MaxSize"] == {"Ref": "MaxHosts"}
+    assert site.launch_template()["InstanceType"] == {"Ref": "Type"}
+    assert pool.pool.has_unknown_types
+    (warning,) = site.warnings()
+    assert "GPU005" in warning
+
+
+def test_a_type_that_is_a_token_needs_an_image(site: Site) -> None:
+    type_ = cdk.CfnParameter(site.stack, "Type")
+    with pytest.raises(InvalidValueError, match="context instead of a parameter"):
+        site.capacity(type_.value_as_string)

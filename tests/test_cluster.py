@@ -1,0 +1,198 @@
+"""A cluster of its own, or one that the app already has."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import GpuCluster, IncompatibleError, InvalidValueError, UnknownNameError
+from tests.synthesis import Site, user_data
+
+ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
+
+
+def test_a_new_cluster_has_enhanced_container_insights(site: Site) -> None:
+    assert site.cluster.capacities == []
+    assert site.only("AWS::ECS::Cluster")["ClusterSettings"] == [{"Name": "containerInsights", "Value": "enhanced"}]
+
+
+def test_every_capacity_is_in_the_clusters_list(site: Site) -> None:
+    site.capacity("g6.xlarge", name="One")
+    site.capacity("c7i.large", name="Two")
+    listed = site.only(ASSOCIATIONS)["CapacityProviders"]
+    providers = [
+        logical_id
+        for logical_id, resource in site.template()["Resources"].items()
+        if resource["Type"] == "AWS::ECS::CapacityProvider"
+    ]
+    assert [each["Ref"] for each in listed] == providers
+    assert len(providers) == 2
+
+
+def test_adding_a_capacity_changes_no_other_resource(site: Site) -> None:
+    other = Site(cdk.App())
+    for each in (site, other):
+        each.capacity("g6.xlarge", name="One")
+        each.task(each.cluster.capacities[0]).add_gpu_container("train", image=each.image)
+    other.capacity("g5.xlarge", name="Two")
+    before, after = site.template()["Resources"], other.template()["Resources"]
+    changed = [logical_id for logical_id in before if before[logical_id] != after.get(logical_id)]
+    assert [before[logical_id]["Type"] for logical_id in changed] == [ASSOCIATIONS]
+    added = {resource["Type"] for logical_id, resource in after.items() if logical_id not in before}
+    assert added == {"AWS::EC2::LaunchTemplate", "AWS::AutoScaling::AutoScalingGroup", "AWS::ECS::CapacityProvider"}
+
+
+def test_a_family_becomes_one_capacity_for_each_shape(site: Site) -> None:
+    family = site.cluster.add_family("g6", max_instances=2)
+    assert list(family) == [1, 4, 8]
+    assert [each.node.id for each in family.values()] == ["g6-1", "g6-4", "g6-8"]
+    assert {each.name for each in family[4].pool.instance_types} == {"g6.12xlarge", "g6.24xlarge"}
+    assert len(site.properties("AWS::ECS::CapacityProvider")) == 3
+    assert site.cluster.capacities == list(family.values())
+
+
+def test_a_fractional_family_is_found_by_its_part_of_a_gpu(site: Site) -> None:
+    assert list(site.cluster.add_family("g6f", max_instances=1)) == [0.125, 0.25, 0.5]
+
+
+def test_a_hyphenated_family_works(site: Site) -> None:
+    assert list(site.cluster.add_family("p6-b200", max_instances=1)) == [8]
+
+
+@pytest.mark.parametrize(
+    ("family", "error", "message"),
+    [
+        ("g66", UnknownNameError, "did you mean g6"),
+        ("g6.xlarge", UnknownNameError, "did you mean g6"),
+        ("", InvalidValueError, "such as g6"),
+        ("p2", IncompatibleError, "Kepler"),
+    ],
+)
+def test_a_family_that_cannot_work_leaves_nothing_behind(
+    site: Site, family: str, error: type[Exception], message: str
+) -> None:
+    cluster = site.cluster
+    before = site.children()
+    with pytest.raises(error, match=message):
+        cluster.add_family(family, max_instances=1)
+    assert site.children() == before
+    assert cluster.capacities == []
+
+
+def test_a_family_that_meets_a_taken_id_leaves_nothing_of_itself_behind(site: Site) -> None:
+    cluster = site.cluster
+    taken = cluster.add_capacity("g6-4", instance_types=["g6.12xlarge"], max_instances=1)
+    before = site.children()
+    with pytest.raises(InvalidValueError, match="'g6-4' is already used"):
+        cluster.add_family("g6", max_instances=1)
+    assert site.children() == before
+    assert cluster.capacities == [taken]
+    assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 1
+
+
+def test_a_cluster_that_the_stack_already_has_takes_capacity(site: Site) -> None:
+    theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
+    ours = GpuCluster(site.stack, "Gpu", cluster=theirs)
+    ours.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    assert ours.cluster is theirs
+    assert len(site.properties("AWS::ECS::Cluster")) == 1
+    assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 1
+
+
+def test_fargate_beside_gpus_stays_in_the_one_list(site: Site) -> None:
+    theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc, enable_fargate_capacity_providers=True)
+    GpuCluster(site.stack, "Gpu", cluster=theirs).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    listed = site.only(ASSOCIATIONS)["CapacityProviders"]
+    assert listed[:2] == ["FARGATE", "FARGATE_SPOT"]
+    assert len(listed) == 3
+
+
+def test_an_imported_cluster_and_vpc_take_capacity(site: Site) -> None:
+    vpc = ec2.Vpc.from_vpc_attributes(
+        site.stack,
+        "Vpc",
+        vpc_id="vpc-12345",
+        availability_zones=["us-east-1a", "us-east-1b"],
+        private_subnet_ids=["subnet-1", "subnet-2"],
+    )
+    imported = ecs.Cluster.from_cluster_attributes(site.stack, "Theirs", cluster_name="theirs", vpc=vpc)
+    gpu = GpuCluster(site.stack, "Gpu", cluster=imported)
+    gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    gpu.add_capacity("Arm", instance_types=["g5g.xlarge"], max_instances=1)
+    association = site.only(ASSOCIATIONS)
+    assert association["Cluster"] == "theirs"
+    assert len(association["CapacityProviders"]) == 2
+    assert site.properties("AWS::ECS::Cluster") == []
+    told = [user_data(each["LaunchTemplateData"]) for each in site.properties("AWS::EC2::LaunchTemplate")]
+    assert "echo ECS_CLUSTER=theirs >> /etc/ecs/ecs.config\ncat" in told[0]
+    assert told[1].strip().startswith('[settings.ecs]\ncluster = "theirs"\nreserved-memory')
+    assert site.properties("AWS::AutoScaling::AutoScalingGroup")[0]["VPCZoneIdentifier"] == ["subnet-1", "subnet-2"]
+
+
+def test_a_cluster_of_another_stack_takes_capacity_without_a_cycle(site: Site) -> None:
+    theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
+    elsewhere = cdk.Stack(site.app, "Elsewhere")
+    GpuCluster(elsewhere, "Gpu", cluster=theirs).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    (association,) = site.properties(ASSOCIATIONS, elsewhere)
+    assert len(association["CapacityProviders"]) == 1
+    assert site.properties(ASSOCIATIONS) == []
+
+
+def test_two_stacks_cannot_write_the_list_of_one_cluster(site: Site) -> None:
+    theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
+    GpuCluster(cdk.Stack(site.app, "First"), "Gpu", cluster=theirs)
+    second = cdk.Stack(site.app, "Second")
+    with pytest.raises(IncompatibleError, match="stack First already associates"):
+        GpuCluster(second, "Gpu", cluster=theirs)
+    assert [child.node.id for child in second.node.children] == []
+
+
+def test_a_cluster_with_capacity_of_its_own_stack_is_not_overwritten_from_another(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    with pytest.raises(IncompatibleError, match="stack Stack already associates"):
+        GpuCluster(cdk.Stack(site.app, "Second"), "Gpu", cluster=site.cluster.cluster)
+
+
+def test_a_network_is_needed(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="needs a network"):
+        GpuCluster(site.stack, "Gpu")
+
+
+@pytest.mark.parametrize(("argument", "kind"), [("vpc", "ec2.IVpc"), ("cluster", "ecs.ICluster")])
+def test_a_name_is_not_the_thing(site: Site, argument: str, kind: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"{argument}: expects an {kind}, got 'my-{argument}'"):
+        GpuCluster(site.stack, "Gpu", **{argument: f"my-{argument}"})  # type: ignore[arg-type]
+    assert site.children() == ["Stack"]
+
+
+def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site: Site) -> None:
+    public = ec2.Vpc(
+        site.stack,
+        "Public",
+        restrict_default_security_group=False,
+        subnet_configuration=[ec2.SubnetConfiguration(name="public", subnet_type=ec2.SubnetType.PUBLIC)],
+    )
+    before = site.children()
+    with pytest.raises(InvalidValueError, match="no private subnets with a way out"):
+        GpuCluster(site.stack, "Gpu", vpc=public)
+    assert site.children() == before
+    chosen = GpuCluster(
+        site.stack, "Gpu", vpc=public, vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
+    )
+    chosen.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    assert site.launch_template()["NetworkInterfaces"][0]["AssociatePublicIpAddress"] is False
+
+
+def test_a_second_cluster_of_one_name_is_refused(site: Site) -> None:
+    before = (site.cluster, site.children())[1]
+    with pytest.raises(InvalidValueError, match="'Cluster' is already used in Stack"):
+        GpuCluster(site.stack, "Cluster", vpc=site.vpc)
+    assert site.children() == before
+
+
+@pytest.mark.parametrize("construct_id", ["", " ", None, 7])
+def test_an_id_is_text(site: Site, construct_id: str) -> None:
+    with pytest.raises(InvalidValueError, match="a construct id is text"):
+        GpuCluster(site.stack, construct_id, vpc=site.vpc)

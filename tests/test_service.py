@@ -1,0 +1,101 @@
+"""A service is placed by a strategy, is deployable when its fleet is full, and leaves before its provider does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+
+from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from tests.synthesis import Site
+
+
+def chat(site: Site, max_instances: int = 8, gpus: int = 1) -> GpuTaskDefinition:
+    task = site.task(site.capacity("g6.12xlarge", max_instances=max_instances))
+    task.add_gpu_container("vllm", image=site.image, gpus=gpus)
+    return task
+
+
+def test_it_is_placed_by_a_strategy_and_never_by_a_launch_type(site: Site) -> None:
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site))
+    service = site.only("AWS::ECS::Service")
+    assert "LaunchType" not in service
+    (item,) = service["CapacityProviderStrategy"]
+    assert item["Weight"] == 1
+    assert "Provider" in item["CapacityProvider"]["Ref"]
+
+
+def test_a_failed_deployment_rolls_back_and_tasks_are_packed_and_left_where_they_are(site: Site) -> None:
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site))
+    service = site.only("AWS::ECS::Service")
+    assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
+    assert service["AvailabilityZoneRebalancing"] == "DISABLED"
+    assert service["PlacementStrategies"] == [{"Field": "MEMORY", "Type": "binpack"}]
+
+
+@pytest.mark.parametrize(
+    ("max_instances", "gpus", "desired_count", "percentages"),
+    [
+        pytest.param(8, 1, 2, (100, 200), id="room for all of them twice"),
+        pytest.param(1, 1, 3, (100, 134), id="room for one more"),
+        pytest.param(1, 4, 1, (0, 100), id="the only host is full"),
+        pytest.param(2, 4, 2, (50, 100), id="every host is full"),
+    ],
+)
+def test_a_deployment_can_always_go_on(
+    site: Site, max_instances: int, gpus: int, desired_count: int, percentages: tuple[int, int]
+) -> None:
+    task = chat(site, max_instances, gpus)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=desired_count)
+    configuration = site.only("AWS::ECS::Service")["DeploymentConfiguration"]
+    assert (configuration["MinimumHealthyPercent"], configuration["MaximumPercent"]) == percentages
+
+
+def test_it_is_gone_before_its_provider_leaves_the_cluster(site: Site) -> None:
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site))
+    resources = site.template()["Resources"]
+    (service,) = [each for each in resources.values() if each["Type"] == "AWS::ECS::Service"]
+    types = {resources[logical_id]["Type"] for logical_id in service["DependsOn"]}
+    assert "AWS::ECS::ClusterCapacityProviderAssociations" in types
+
+
+def test_on_a_cluster_of_another_stack_it_waits_for_the_list_there_is(site: Site) -> None:
+    elsewhere = cdk.Stack(site.app, "Elsewhere")
+    gpu = GpuCluster(elsewhere, "Gpu", cluster=site.cluster.cluster)
+    task = GpuTaskDefinition(
+        elsewhere, "Task", capacity=[gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)]
+    )
+    task.add_gpu_container("vllm", image=site.image)
+    GpuService(elsewhere, "Service", cluster=gpu, task_definition=task)
+    resources = site.template(elsewhere)["Resources"]
+    (service,) = [each for each in resources.values() if each["Type"] == "AWS::ECS::Service"]
+    types = {resources[logical_id]["Type"] for logical_id in service["DependsOn"]}
+    assert "AWS::ECS::ClusterCapacityProviderAssociations" in types
+
+
+@pytest.mark.parametrize("desired_count", [-1, 1.5, "2", True, None])
+def test_a_count_is_a_whole_number(site: Site, desired_count: Any) -> None:
+    task = chat(site)
+    before = site.children()
+    with pytest.raises(InvalidValueError, match="desired_count: expects a whole number"):
+        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=desired_count)
+    assert site.children() == before
+
+
+def test_a_task_without_a_container_is_refused(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="no GPU container"):
+        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=site.task())
+
+
+def test_capacity_of_another_cluster_is_refused(site: Site) -> None:
+    other = GpuCluster(site.stack, "Other", vpc=site.vpc)
+    with pytest.raises(IncompatibleError, match="not of this cluster: Capacity"):
+        GpuService(site.stack, "Service", cluster=other, task_definition=chat(site))
+
+
+def test_a_plain_cluster_and_a_plain_task_are_named_for_what_they_are(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="cluster: expects a GpuCluster"):
+        GpuService(site.stack, "A", cluster=site.cluster.cluster, task_definition=chat(site))  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="task_definition: expects a GpuTaskDefinition"):
+        GpuService(site.stack, "B", cluster=site.cluster, task_definition="chat")  # type: ignore[arg-type]

@@ -1,0 +1,272 @@
+"""What a GPU container asks for reaches the template unchanged, or the line that asked is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_logs as logs
+
+from gpu_constructs import DoesNotFitError, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs.hardware import Vendor, accelerated
+from tests.synthesis import Site
+
+
+@pytest.mark.parametrize(("instance_type", "gpus"), [("g6.xlarge", 1), ("g6.12xlarge", 3), ("p5.48xlarge", 8)])
+def test_the_gpu_request_reaches_the_template(site: Site, instance_type: str, gpus: int) -> None:
+    site.task(site.capacity(instance_type)).add_gpu_container("train", image=site.image, gpus=gpus)
+    assert site.container()["ResourceRequirements"] == [{"Type": "GPU", "Value": str(gpus)}]
+
+
+def test_the_constraint_lists_the_types_of_the_capacity(site: Site) -> None:
+    site.task(site.l4).add_gpu_container("train", image=site.image)
+    assert site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"] == [
+        {"Type": "memberOf", "Expression": "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"}
+    ]
+
+
+def test_two_capacities_make_one_constraint_over_both(site: Site) -> None:
+    second = site.capacity("g5.xlarge", "g6.xlarge")
+    site.task(site.l4, second).add_gpu_container("train", image=site.image)
+    (constraint,) = site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"]
+    assert constraint["Expression"] == "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge, g5.xlarge]"
+
+
+def test_cpu_and_memory_default_to_the_share_of_the_smallest_host(site: Site) -> None:
+    pool = site.capacity("g6.24xlarge", "g6.12xlarge")
+    site.task(pool).add_gpu_container("train", image=site.image, gpus=2)
+    container = site.container()
+    # g6.12xlarge: 48 vCPUs and 192 GiB for 4 GPUs, less 7.5 % and 256 MiB.
+    assert container["Cpu"] == 48 * 1024 // 2
+    assert container["Memory"] == (int(192 * 1024 * 0.925) - 256) // 2
+
+
+def test_shared_memory_is_half_of_the_memory_and_64_gib_at_most(site: Site) -> None:
+    site.task(name="Small").add_gpu_container("train", image=site.image, memory_mib=8000)
+    site.task(site.capacity("p5.48xlarge"), name="Large").add_gpu_container("train", image=site.image, gpus=8)
+    small, large = (
+        each["ContainerDefinitions"][0]["LinuxParameters"]["SharedMemorySize"]
+        for each in site.properties("AWS::ECS::TaskDefinition")
+    )
+    assert (small, large) == (4000, 65536)
+
+
+def test_cuda_gets_its_limits_and_capabilities(site: Site) -> None:
+    site.task().add_gpu_container("train", image=site.image)
+    container = site.container()
+    assert container["Environment"] == [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": "compute,utility"}]
+    assert {each["Name"]: (each["SoftLimit"], each["HardLimit"]) for each in container["Ulimits"]} == {
+        "memlock": (-1, -1),
+        "stack": (67108864, 67108864),
+    }
+
+
+def test_the_users_environment_wins_over_the_default(site: Site) -> None:
+    site.task().add_gpu_container(
+        "train", image=site.image, environment={"NVIDIA_DRIVER_CAPABILITIES": "all", "SEED": "7"}
+    )
+    assert {each["Name"]: each["Value"] for each in site.container()["Environment"]} == {
+        "NVIDIA_DRIVER_CAPABILITIES": "all",
+        "SEED": "7",
+    }
+
+
+def test_logs_are_kept_a_month_and_go_with_the_stack(site: Site) -> None:
+    site.task().add_gpu_container("train", image=site.image)
+    (logical_id, group), *rest = [
+        (key, value) for key, value in site.template()["Resources"].items() if value["Type"] == "AWS::Logs::LogGroup"
+    ]
+    assert rest == []
+    assert group["Properties"]["RetentionInDays"] == 30
+    assert group["DeletionPolicy"] == "Delete"
+    options = site.container()["LogConfiguration"]["Options"]
+    assert (options["awslogs-group"], options["awslogs-stream-prefix"]) == ({"Ref": logical_id}, "train")
+
+
+def test_log_retention_is_a_choice(site: Site) -> None:
+    site.task(log_retention=logs.RetentionDays.ONE_YEAR).add_gpu_container("train", image=site.image)
+    assert site.only("AWS::Logs::LogGroup")["RetentionInDays"] == 365
+
+
+def test_it_is_a_task_definition_like_any_other(site: Site) -> None:
+    task = site.task(network_mode=ecs.NetworkMode.AWS_VPC, family="chat")
+    container = task.add_gpu_container(
+        "vllm",
+        image=site.image,
+        command=["serve"],
+        essential=True,
+        health_check=ecs.HealthCheck(command=["CMD-SHELL", "true"]),
+        stop_timeout=cdk.Duration.minutes(2),
+    )
+    container.add_port_mappings(ecs.PortMapping(container_port=8000))
+    made = site.container()
+    assert site.only("AWS::ECS::TaskDefinition")["Family"] == "chat"
+    assert (made["Command"], made["StopTimeout"], made["PortMappings"][0]["ContainerPort"]) == (["serve"], 120, 8000)
+    assert made["HealthCheck"]["Command"] == ["CMD-SHELL", "true"]
+
+
+def test_containers_of_one_task_share_what_goes_with_their_gpus(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_gpu_container("first", image=site.image, gpus=1, cpu=1000, memory_mib=2000)
+    task.add_gpu_container("second", image=site.image, gpus=1)
+    first, second = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+    assert first["Cpu"] + second["Cpu"] == 48 * 1024 // 2
+    assert first["Memory"] + second["Memory"] == (int(192 * 1024 * 0.925) - 256) // 2
+
+
+def test_gpus_of_all_containers_count_together(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_gpu_container("first", image=site.image, gpus=3)
+    with pytest.raises(DoesNotFitError, match="GPUs: 5 asked, g6.12xlarge has 4"):
+        task.add_gpu_container("second", image=site.image, gpus=2)
+    assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
+
+
+REFUSED: list[Any] = [
+    pytest.param({"gpus": 0}, InvalidValueError, "got 0; allowed: 1 or more", id="no GPU"),
+    pytest.param({"gpus": -1}, InvalidValueError, "got -1", id="fewer than none"),
+    pytest.param({"gpus": 0.25}, InvalidValueError, "got 0.25", id="a part"),
+    pytest.param({"gpus": 1.0}, InvalidValueError, "got 1.0", id="a whole number as a float"),
+    pytest.param({"gpus": "1"}, InvalidValueError, "got '1'", id="text"),
+    pytest.param({"gpus": "ALL"}, InvalidValueError, "got 'ALL'", id="all"),
+    pytest.param({"gpus": True}, InvalidValueError, "got True", id="a truth value"),
+    pytest.param({"gpus": None}, InvalidValueError, "got None", id="nothing"),
+    pytest.param({"gpus": float("nan")}, InvalidValueError, "got nan", id="not a number"),
+    pytest.param({"gpus": 2}, DoesNotFitError, "g6.xlarge has 1; allowed: up to 1; fix: .*g6.12xlarge", id="too many"),
+    pytest.param({"gpus": 99}, DoesNotFitError, "no instance type has as much", id="more than any host"),
+    pytest.param({"gpu_memory_gib": 24}, DoesNotFitError, "no higher than 22.35", id="nominal instead of reported"),
+    pytest.param({"gpu_memory_gib": 0}, InvalidValueError, "got 0", id="no memory"),
+    pytest.param({"gpu_memory_gib": -16}, InvalidValueError, "got -16", id="negative memory"),
+    pytest.param({"gpu_memory_gib": "16"}, InvalidValueError, "got '16'", id="memory as text"),
+    pytest.param({"gpu_memory_gib": float("inf")}, InvalidValueError, "got inf", id="endless memory"),
+    pytest.param({"cpu": 4097}, DoesNotFitError, "4097 asked, g6.xlarge has 4096", id="too much CPU"),
+    pytest.param({"cpu": -1}, InvalidValueError, "got -1", id="negative CPU"),
+    pytest.param(
+        {"memory_mib": 16384}, DoesNotFitError, "16384 MiB asked, g6.xlarge has 16128", id="all of the memory"
+    ),
+    pytest.param({"memory_mib": 4}, InvalidValueError, "6 or more", id="less than Docker's minimum"),
+    pytest.param({"shared_memory_mib": 0}, InvalidValueError, "1 or more", id="no shared memory"),
+    pytest.param({"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}, InvalidValueError, "agent", id="visible devices"),
+    pytest.param({"environment": "A=b"}, InvalidValueError, "a mapping", id="environment as text"),
+    pytest.param({"command": "nvidia-smi -L"}, InvalidValueError, r"\['nvidia-smi', '-L'\]", id="command as text"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED)
+def test_it_refuses_and_leaves_nothing_behind(
+    site: Site, arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    task = site.task()
+    before = site.children()
+    with pytest.raises(error, match=message) as refused:
+        task.add_gpu_container("train", image=site.image, **arguments)
+    assert getattr(refused.value, "argument") in arguments  # noqa: B009 - every error of ours has one
+    assert site.children() == before
+    assert task.task.containers == ()
+
+
+def test_what_only_cdk_refuses_leaves_nothing_behind(site: Site) -> None:
+    task = site.task()
+    before = site.children()
+    with pytest.raises(TypeError, match="image"):
+        task.add_gpu_container("train", image="nvidia/cuda")  # type: ignore[arg-type]
+    assert site.children() == before
+    task.add_gpu_container("train", image=site.image)
+    assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
+
+
+def test_two_containers_of_one_name_are_refused_and_the_first_stays(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_gpu_container("train", image=site.image)
+    with pytest.raises(InvalidValueError, match="'train' is already used"):
+        task.add_gpu_container("train", image=site.image)
+    assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "message"),
+    [
+        ("c7i.2xlarge", "Capacity is CPU capacity, c7i.2xlarge has no GPU"),
+        ("inf2.xlarge", r"Inferentia2 devices \(inf2.xlarge\), and ECS hands out NVIDIA GPUs only"),
+        ("trn1.32xlarge", "Trainium devices"),
+        ("g6f.large", "0.125 of an NVIDIA GPU"),
+    ],
+)
+def test_gpus_are_not_asked_of_hosts_without_whole_nvidia_gpus(site: Site, instance_type: str, message: str) -> None:
+    task = site.task(site.capacity(instance_type))
+    with pytest.raises(IncompatibleError, match=message):
+        task.add_gpu_container("train", image=site.image)
+
+
+def test_one_task_does_not_run_on_arm_and_x86(site: Site) -> None:
+    arm = site.capacity("g5g.xlarge")
+    l4 = site.l4
+    before = site.children()
+    with pytest.raises(IncompatibleError, match="Capacity is arm64"):
+        GpuTaskDefinition(site.stack, "Task", capacity=[l4, arm])
+    assert site.children() == before
+
+
+@pytest.mark.parametrize("capacity", [[], None, "L4", ["L4"]])
+def test_capacity_is_a_list_of_capacities(site: Site, capacity: Any) -> None:
+    with pytest.raises(InvalidValueError, match="capacity: expects a list"):
+        GpuTaskDefinition(site.stack, "Task", capacity=capacity)
+    assert site.children() == ["Stack"]
+
+
+def test_every_capacity_must_be_large_enough(site: Site) -> None:
+    task = site.task(site.capacity("g6.48xlarge"), site.l4)
+    with pytest.raises(DoesNotFitError, match="the smallest host of L4 is too small"):
+        task.add_gpu_container("train", image=site.image, gpus=8)
+
+
+def test_memory_that_a_host_may_not_register_is_a_warning_with_the_number_that_it_will(site: Site) -> None:
+    site.task().add_gpu_container("train", image=site.image, memory_mib=16000)
+    (warning,) = site.warnings()
+    assert "GPU006" in warning
+    assert "ask for no more than 14899" in warning
+
+
+def test_a_token_passes_is_marked_and_reaches_the_template_as_a_reference(site: Site) -> None:
+    count = cdk.CfnParameter(site.stack, "Gpus", type="Number")
+    task = site.task()
+    task.add_container("sidecar", image=site.image, memory_limit_mib=64)
+    task.add_gpu_container("train", image=site.image, gpus=count.value_as_number, cpu=1024, memory_mib=4096)
+    _, train = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+    assert train["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Gpus"}}]
+    (warning,) = site.warnings()
+    assert "gpus is only known at deploy time" in warning
+
+
+def test_cpu_and_memory_tokens_pass_and_are_marked(site: Site) -> None:
+    cpu = cdk.CfnParameter(site.stack, "Cpu", type="Number")
+    memory = cdk.CfnParameter(site.stack, "Memory", type="Number")
+    site.task().add_gpu_container("train", image=site.image, cpu=cpu.value_as_number, memory_mib=memory.value_as_number)
+    assert (site.container()["Cpu"], site.container()["Memory"]) == ({"Ref": "Cpu"}, {"Ref": "Memory"})
+    assert len(site.warnings()) == 2
+
+
+def test_a_share_of_an_unknown_number_of_gpus_must_be_given(site: Site) -> None:
+    count = cdk.CfnParameter(site.stack, "Gpus", type="Number")
+    with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
+        site.task().add_gpu_container("train", image=site.image, gpus=count.value_as_number)
+
+
+@pytest.mark.parametrize(
+    "family",
+    sorted({each.family for each in accelerated() if each.gpus and each.family not in ("p2", "g2", "p6e-gb200")}),
+)
+def test_one_gpu_of_any_family_gets_a_share_that_fits(site: Site, family: str) -> None:
+    for gpus, capacity in site.cluster.add_family(family, max_instances=1).items():
+        task = site.task(capacity, name=f"Task{gpus:g}")
+        task.add_gpu_container("one", image=site.image)
+        assert not isinstance(task.task.memory_mib, str)
+        assert not [each for each in site.warnings() if "GPU006" in each]
+
+
+def test_every_vendor_but_nvidia_is_refused_or_has_no_gpus() -> None:
+    assert {
+        each.gpus for each in accelerated() if each.accelerators and each.accelerators.vendor is not Vendor.NVIDIA
+    } == {0}
