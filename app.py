@@ -1,14 +1,24 @@
-"""The reference app: `cdk deploy tensorflow-benchmark`, `cdk deploy nvidia-smi`."""
+"""The reference app: `cdk deploy tensorflow-benchmark` or `cdk deploy nvidia-smi`."""
 
 from __future__ import annotations
 
+import sys
+
 import aws_cdk as cdk
 
+from gpu_constructs import GpuConstructsError
 from stacks.nvidia_smi import NvidiaSmiStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
 app = cdk.App()
-gpu_instance_type = str(app.node.try_get_context("gpu_instance_type") or "g6.xlarge")
-TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=gpu_instance_type.split(","))
-NvidiaSmiStack(app, "nvidia-smi")
+
+# One type or several of one shape, separated by commas: cdk deploy -c gpu_instance_type=g6.48xlarge tensorflow-benchmark
+gpu_instance_types = str(app.node.try_get_context("gpu_instance_type") or "g6.xlarge").split(",")
+
+try:
+    TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=gpu_instance_types)
+    NvidiaSmiStack(app, "nvidia-smi")
+except GpuConstructsError as error:
+    sys.exit(f"error: {error}")
+
 app.synth()

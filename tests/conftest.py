@@ -7,12 +7,12 @@ import os
 # The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
 os.environ.setdefault("CDK_VALIDATION", "false")
 
-from pathlib import Path  # noqa: E402 - the variable has to be there before aws_cdk is
+from pathlib import Path
 
-import aws_cdk as cdk  # noqa: E402
-import pytest  # noqa: E402
+import aws_cdk as cdk
+import pytest
 
-from tests.synthesis import Site  # noqa: E402
+from tests.synthesis import Site
 
 
 @pytest.fixture

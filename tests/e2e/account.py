@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 from .server import Emulator
 
 __all__ = ["Account", "HostView", "Outcome", "TaskView"]
+
 
 @dataclass(frozen=True)
 class HostView:
@@ -74,8 +76,8 @@ class Account:
     """
 
     def __init__(self, emulator: Emulator) -> None:
-        self.client: Callable[[str], Any] = emulator.client
-        self._ecs = emulator.client("ecs")
+        self.client: Callable[[str], Any] = functools.cache(emulator.client)
+        self._ecs = self.client("ecs")
 
     def hosts(self, cluster: str) -> tuple[HostView, ...]:
         """The hosts of a cluster."""

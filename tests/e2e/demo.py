@@ -88,13 +88,20 @@ def _table(findings: Findings) -> Table:
     for host in findings.hosts:
         tasks = [task for task in findings.tasks if task.instance_id == host.instance_id]
         for task in tasks:
-            table.add_row(host.instance_id, host.instance_type, task.family, task.status, "\n".join(task.gpus))
-        if host.free_gpus or not tasks:
-            table.add_row(host.instance_id, host.instance_type, "", "free", "\n".join(host.free_gpus) or "none")
+            table.add_row(host.instance_id, host.instance_type, task.family, task.status, _short(task.gpus))
+        if host.free_gpus:
+            table.add_row(host.instance_id, host.instance_type, "", "free", _short(host.free_gpus))
     for task in findings.tasks:
         if task.instance_id is None:
-            table.add_row("none", "", task.family, task.status, "")
+            table.add_row("", "", task.family, task.status, "")
+    for column in table.columns[:4]:
+        column.no_wrap = True
     return table
+
+
+def _short(gpus: tuple[str, ...]) -> str:
+    """GPU ids a line can hold several of; the first group of a UUID tells them apart."""
+    return " ".join("-".join(gpu.split("-")[:2]) for gpu in gpus)
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ class Scenario:
     def _deploy_small(self) -> Findings:
         self._outputs = self.cdk.deploy(self._assembly, self.story.stack)
         expect(not self.cdk.differs(self._assembly, self.story.stack), "`cdk diff` finds differences after the deploy")
-        return Findings(("cdk diff: no differences", *(f"{key} = {value}" for key, value in self._outputs.items())))
+        return Findings(("cdk diff: no differences", *self._offers()))
 
     def _all_exist(self) -> Findings:
         expected, actual = self._template(), self.account.stack_resources(self.story.stack)
@@ -210,13 +210,12 @@ class Scenario:
         for _ in range(PATIENCE_MINUTES):
             status = self._task(waiting).status
             expect(status == "PROVISIONING", f"on the capacity provider, the task of 8 GPUs is {status}")
-        after = self.account.hosts(self._cluster)
+        after, tasks = self.account.hosts(self._cluster), self.account.tasks(self._cluster)
         expect(len(after) <= len(hosts), "the cluster grew for a task that no host of it can take")
-        stuck = self._task(waiting)
         ecs.stop_task(cluster=self._cluster, task=waiting)
         ecs.deregister_task_definition(taskDefinition=definition)
-        line = f"on capacity provider {provider}: still PROVISIONING after {PATIENCE_MINUTES} minutes, no host added"
-        return Findings((*_reasons(outcome.failures), line), after, (stuck,))
+        line = f"on its capacity provider: still PROVISIONING after {PATIENCE_MINUTES} minutes, no host added"
+        return Findings((*_reasons(outcome.failures), line), after, tasks)
 
     def _update(self) -> Findings:
         self.account.stop_all(self._cluster)
@@ -224,7 +223,7 @@ class Scenario:
         expect(self.cdk.differs(self._assembly, self.story.stack), "`cdk diff` finds no difference before the update")
         self._outputs = self.cdk.deploy(self._assembly, self.story.stack)
         self._all_exist()
-        return Findings(tuple(f"{key} = {value}" for key, value in self._outputs.items()))
+        return Findings(self._offers())
 
     def _run_large(self) -> Findings:
         task = self._until_running(self._run(self.story.large_task))
@@ -250,6 +249,11 @@ class Scenario:
         template = json.loads((self._assembly / f"{self.story.stack}.template.json").read_text())
         return {logical_id: resource["Type"] for logical_id, resource in template["Resources"].items()}
 
+    def _offers(self) -> tuple[str, ...]:
+        """What the stack's outputs say about tasks: a command to run one, or why there is none."""
+        cluster = self._outputs[self.story.cluster]
+        return (f"cluster {cluster}", *(f"{key}: {value}" for key, value in self._outputs.items() if " " in value))
+
     def _run(self, output: str) -> str:
         outcome = self.account.run_command(self._outputs[output])
         expect(len(outcome.tasks) == 1, f"RunTask started nothing: {outcome.failures}")
@@ -273,7 +277,7 @@ class Scenario:
         expect(not set(task.gpus) & set(host.free_gpus), f"{host.instance_id} still counts the task's GPUs as free")
 
 
-def expect(holds: bool, otherwise: str) -> None:
+def expect(holds: object, otherwise: str) -> None:
     """Check a promise of the story."""
     if not holds:
         raise UnexpectedError(otherwise)

@@ -15,17 +15,3 @@ What is here that moto lacks:
 What it has not: Fargate, Managed Instances, external hosts, GPU sharing with MPS, Neuron devices, StartTask, load
 balancers, change sets, custom resources, quotas, capacity shortages, and the time that things take.
 """
-
-from __future__ import annotations
-
-__all__ = ["install"]
-
-
-def install() -> None:
-    """Put the emulator in the place of moto's own models; before moto answers its first request."""
-    from . import autoscaling, autoscaling_resources, bootstrap_resources, cloudformation, ecs, ecs_resources
-    from . import ecs_responses, images, stacks
-
-    del autoscaling_resources, bootstrap_resources, ecs_resources  # imported for the types they register
-    for part in (autoscaling, cloudformation, ecs, ecs_responses, images, stacks):
-        part.install()

@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from . import install
+from .install import install
 
 Application = Callable[[Any, Any], Iterable[bytes]]
 
@@ -28,12 +28,13 @@ def main() -> None:
     install()
     server = make_server("127.0.0.1", 0, _one_at_a_time(DomainDispatcherApplication(create_backend_app)), threaded=True)
     threading.Thread(target=_die_with_standard_input, daemon=True).start()
-    print(server.server_port, flush=True)
+    sys.stdout.write(f"{server.server_port}\n")
+    sys.stdout.flush()
     server.serve_forever()
 
 
 def _one_at_a_time(application: Application) -> Application:
-    """moto's models know no locks, and neither do the emulator's."""
+    """Moto's models know no locks, and neither do the emulator's."""
     lock = threading.Lock()
 
     def answer(environ: Any, start_response: Any) -> Iterable[bytes]:

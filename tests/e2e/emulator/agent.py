@@ -17,7 +17,7 @@ __all__ = ["AgentConfig", "agent_config"]
 _SHELL = re.compile(r"ECS_(?P<key>CLUSTER|RESERVED_MEMORY)=[\"']?(?P<value>[A-Za-z0-9_-]+)")
 _SHELL_ATTRIBUTES = re.compile(r"ECS_INSTANCE_ATTRIBUTES=[\"']?(\{[^}]*\})")
 _SECTION = re.compile(r"^\s*\[(?P<name>[^\]]+)\]\s*$")
-_SETTING = re.compile(r"^\s*\"?(?P<key>[A-Za-z0-9._-]+)\"?\s*=\s*[\"']?(?P<value>[^\"'#]*?)[\"']?\s*$")
+_SETTING = re.compile(r"^\s*\"?(?P<key>[A-Za-z0-9._-]+)\"?\s*=\s*[\"']?(?P<value>[^\"'#]*?)[\"']?\s*(?:#.*)?$")
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from moto.autoscaling import autoscaling_backends
-from moto.autoscaling.models import FakeAutoScalingGroup
-from moto.ec2 import ec2_backends
+from moto.autoscaling.models import FakeAutoScalingGroup, autoscaling_backends
+from moto.ec2.models import ec2_backends
 from moto.ec2.models.instances import Instance
-from moto.ssm import ssm_backends
+from moto.ssm.models import ssm_backends
 
 from .agent import AgentConfig, agent_config
 from .hosts import empty_host
@@ -28,7 +27,7 @@ log = logging.getLogger(__name__)
 
 def find(account_id: str, region: str, name_or_arn: str) -> FakeAutoScalingGroup | None:
     """The group of this name or ARN."""
-    return autoscaling_backends[account_id][region].autoscaling_groups.get(name_or_arn.split("/")[-1])
+    return autoscaling_backends[account_id][region].autoscaling_groups.get(name_or_arn.rsplit("/", maxsplit=1)[-1])
 
 
 def instances(group: FakeAutoScalingGroup) -> list[Instance]:

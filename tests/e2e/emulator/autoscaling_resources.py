@@ -1,11 +1,10 @@
-"""The ``AWS::AutoScaling::*`` types. moto 5.2.5 replaces a group on every update and has no lifecycle hooks in stacks."""
+"""The ``AWS::AutoScaling::*`` types. moto 5.2.5 replaces a group on every update and skips lifecycle hooks."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from moto.autoscaling import autoscaling_backends
-from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup
+from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, autoscaling_backends
 
 from . import autoscaling
 from .resource import Properties, Region, Resource
@@ -48,11 +47,18 @@ class AutoScalingGroup(Resource):
             new_instances_protected_from_scale_in=_flag(properties.get("NewInstancesProtectedFromScaleIn")),
             mixed_instances_policy=properties.get("MixedInstancesPolicy"),
         )
-        autoscaling.sample_hosts(group)  # an unknown instance type or AMI is an error here, not when a host is missing
+        made = cls(group.name, {"AutoScalingGroupARN": group.arn})
+        try:
+            autoscaling.sample_hosts(
+                group
+            )  # a type that EC2 does not have is an error here, not a host that is missing
+        except ValueError:
+            made.remove(region)
+            raise
         first = int(properties.get("DesiredCapacity") or properties["MinSize"])
         if first:
             autoscaling.launch(group, first)
-        return cls(group.name, {"AutoScalingGroupARN": group.arn})
+        return made
 
     def update(self, region: Region, properties: Properties) -> None:
         group = self._group(region)

@@ -11,13 +11,18 @@ from types import ModuleType
 from typing import Any
 
 from moto.cloudformation import models, urls
-from moto.cloudformation.models import CloudFormationBackend, Event, Stack, StackSet
-from moto.cloudformation.utils import generate_stack_id
 from moto.cloudformation.exceptions import AlreadyExistsException, ValidationError
+from moto.cloudformation.models import CloudFormationBackend, Event, Stack, StackSet
+from moto.cloudformation.parsing import Export
+from moto.cloudformation.utils import generate_stack_id
 
-from .stacks import Happening, ResourceFailed, StackResources
+from .stacks import Happening, ResourceFailedError, StackResources
 
 __all__ = ["EmulatedCloudFormation", "EmulatedStack", "install"]
+
+
+STANDING = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+"""States in which everything that the template asks for exists."""
 
 
 class EmulatedStack(Stack):
@@ -28,6 +33,23 @@ class EmulatedStack(Stack):
     @staticmethod
     def cloudformation_type() -> str:
         return ""  # nested stacks stay moto's own
+
+    # Left abstract by moto.
+    @staticmethod
+    def cloudformation_name_type() -> str:
+        return ""
+
+    def is_created(self) -> bool:
+        return self.status in STANDING
+
+    # moto makes a missing resource when it evaluates an output that refers to it.
+    @property
+    def outputs(self) -> list[dict[str, Any]] | None:
+        return super().outputs if self.status in STANDING else None
+
+    @property
+    def exports(self) -> list[Export]:
+        return super().exports if self.status in STANDING else []
 
     def attempt(self, doing: str, work: Callable[[], object]) -> bool:
         """Do the work; true if it succeeded.
@@ -40,7 +62,7 @@ class EmulatedStack(Stack):
         self._add_stack_event(self.status, resource_status_reason="User Initiated")
         try:
             work()
-        except ResourceFailed as failure:
+        except ResourceFailedError as failure:
             self.finish(f"{doing}_FAILED", str(failure))
             return False
         self.finish(f"{doing}_COMPLETE")
@@ -68,7 +90,7 @@ class EmulatedStack(Stack):
                 resource_type=happening.kind,
                 resource_status=happening.status,
                 resource_status_reason=happening.reason,
-                resource_properties=None,  # type: ignore[arg-type]
+                resource_properties="",
             )
         )
 
@@ -77,10 +99,12 @@ class EmulatedCloudFormation(CloudFormationBackend):
     """CloudFormation in one account and region."""
 
     @property
-    def _url_module(self) -> ModuleType:  # type: ignore[override]
+    def _url_module(self) -> ModuleType:
         return urls
 
-    def create_stack(self, name: str, template: str, parameters: dict[str, Any], **settings: Any) -> Stack:
+    def create_stack(  # type: ignore[override]
+        self, name: str, template: str, parameters: dict[str, Any], **settings: Any
+    ) -> Stack:
         if name in [stack.name for stack in self.stacks.values()]:
             raise AlreadyExistsException(f"Stack {name} already exists")
         stack = EmulatedStack(
@@ -179,7 +203,7 @@ class EmulatedCloudFormation(CloudFormationBackend):
             if name_or_stack_id not in (stack.stack_id, stack.name):
                 continue
             assert isinstance(stack, EmulatedStack)
-            published = [export.name for export in stack.exports] if stack.status.endswith("COMPLETE") else []
+            published = [export.name for export in stack.exports]
             if stack.attempt("DELETE", stack.resource_map.delete):
                 for export in published:
                     self.exports.pop(export, None)
@@ -188,6 +212,6 @@ class EmulatedCloudFormation(CloudFormationBackend):
 
 def install() -> None:
     """Put this CloudFormation in the place of moto's."""
-    setattr(models, "ResourceMap", StackResources)
-    setattr(models, "Stack", EmulatedStack)  # what moto makes for a change set
+    models.ResourceMap = StackResources  # type: ignore[attr-defined]
+    models.Stack = EmulatedStack  # type: ignore[misc]  # what moto makes for a change set
     models.cloudformation_backends.backend = EmulatedCloudFormation

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from moto.ec2 import ec2_backends
 from moto.ec2.exceptions import DependencyViolationError
-from moto.ec2.models import EC2Backend
+from moto.ec2.models import EC2Backend, ec2_backends
 
 from .resource import Region
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from moto.ecs import models
-from moto.ecs.exceptions import ECSException, EcsClientException, InvalidParameterException
+from moto.ecs.exceptions import EcsClientException, ECSException, InvalidParameterException
 from moto.ecs.models import CapacityProvider, CapacityProviderFailure, Cluster
 
 from . import autoscaling
 from .demands import TaskDefinitionError
+from .placement import Demand
 from .running import RunningEcs
 from .tasks import task_demand
 
@@ -56,7 +57,7 @@ class EmulatedEcs(RunningEcs):
         return super().describe_capacity_providers(names or list(self.capacity_providers))
 
     def delete_capacity_provider(self, name_or_arn: str) -> CapacityProvider:
-        name = name_or_arn.split("/")[-1]
+        name = name_or_arn.rsplit("/", maxsplit=1)[-1]
         if any(name in (cluster.capacity_providers or []) for cluster in self.clusters.values()):
             raise EcsClientException("The specified capacity provider is in use and cannot be removed.")
         return super().delete_capacity_provider(name_or_arn)
@@ -112,15 +113,16 @@ class EmulatedEcs(RunningEcs):
         definition = super().register_task_definition(*args, **kwargs)
         definition.requires_compatibilities = compatibilities
         try:
-            demand = task_demand(definition)
-            if demand.gpus and "FARGATE" in (compatibilities or []):
-                raise TaskDefinitionError(
-                    "Tasks using the Fargate launch type do not support GPU resource requirements."
-                )
+            _check(task_demand(definition), compatibilities or [])
         except TaskDefinitionError as error:
             del self.task_definitions[definition.family][definition.revision]
             raise EcsClientException(str(error)) from error
         return definition
+
+
+def _check(demand: Demand, compatibilities: list[str]) -> None:
+    if demand.gpus and "FARGATE" in compatibilities:
+        raise TaskDefinitionError("Tasks using the Fargate launch type do not support GPU resource requirements.")
 
 
 def install() -> None:

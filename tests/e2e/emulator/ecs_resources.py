@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import ClassVar, cast
 
 from moto.ecs.models import ecs_backends
 
@@ -17,7 +17,7 @@ STEADY_WITHIN_MINUTES = 60
 
 
 def _ecs(region: Region) -> EmulatedEcs:
-    return cast(EmulatedEcs, ecs_backends[region.account_id][region.name])
+    return cast("EmulatedEcs", ecs_backends[region.account_id][region.name])
 
 
 class Cluster(Resource):
@@ -108,7 +108,7 @@ class TaskDefinition(Resource):
 
     type_name = "AWS::ECS::TaskDefinition"
     create_only = frozenset({"*"})
-    KEPT = {
+    KEPT: ClassVar[dict[str, str]] = {
         "cpu": "cpu",
         "ephemeralStorage": "ephemeral_storage",
         "executionRoleArn": "execution_role_arn",
@@ -156,7 +156,11 @@ class Service(Resource):
     def create(cls, region: Region, name: str, properties: Properties) -> Service:
         service = _ecs(region).make_service({**camel_case(properties), "serviceName": name})
         made = cls(service)
-        made._await_steady(region)
+        try:
+            made._await_steady(region)
+        except TimeoutError:
+            made.remove(region)  # what fails to be created is rolled back too
+            raise
         return made
 
     def update(self, region: Region, properties: Properties) -> None:

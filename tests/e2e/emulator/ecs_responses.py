@@ -43,7 +43,7 @@ def _create_service(self: EC2ContainerServiceResponse) -> ActionResult:
 
 
 def _backend(response: EC2ContainerServiceResponse) -> EmulatedEcs:
-    return cast(EmulatedEcs, response.ecs_backend)
+    return cast("EmulatedEcs", response.ecs_backend)
 
 
 def install() -> None:

@@ -1,9 +1,9 @@
 """The cluster query language: which hosts a ``memberOf`` placement constraint accepts.
 
-Written from the developer guide alone
-(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html): ``subject operator [argument]``,
-combined with ``and``, ``or``, ``not`` (or ``&&``, ``||``, ``!``) and parentheses. What cannot be read is an error,
-never "true": a constraint that silently accepts every host is how a GPU task ends up where it cannot run.
+Written from the developer guide alone, ``subject operator [argument]``, combined with ``and``, ``or``, ``not`` (or
+``&&``, ``||``, ``!``) and parentheses
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html). What cannot be read is an
+error, never "true": a constraint that silently accepts every host is how a GPU task ends up where it cannot run.
 
 Two things the guide leaves open are settled here: ``=~`` matches the whole value, as Java's ``String.matches`` does,
 and a host without the attribute equals nothing, so ``!=``, ``!in`` and ``!~`` hold for it.
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["ExpressionError", "Expression", "Subjects", "parse"]
+__all__ = ["Expression", "ExpressionError", "Subjects", "parse"]
 
 MAX_LENGTH = 2000
 """Longest expression that RegisterTaskDefinition takes."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from moto.core.utils import utcnow
 from moto.ec2.models.instances import Instance
 from moto.ecs.models import ContainerInstance
-from moto.ssm import ssm_backends
+from moto.ssm.models import ssm_backends
 
 from .agent import AgentConfig
 from .expressions import Subjects
@@ -140,7 +140,7 @@ class EcsHost(ContainerInstance):
 
 
 def _resources(host: Host) -> list[dict[str, Any]]:
-    resources = [
+    resources: list[dict[str, Any]] = [
         {"name": "CPU", "type": "INTEGER", "integerValue": host.cpu},
         {"name": "MEMORY", "type": "INTEGER", "integerValue": host.memory},
         {"name": "PORTS", "type": "STRINGSET", "stringSetValue": _sorted(host.ports)},

@@ -49,6 +49,17 @@ def image(image_id: str, parameters: ssm.ParameterDict) -> Image:
     return Image()
 
 
+class Parameter(ssm.Parameter):
+    """moto's own leaves two abstract methods open, which only its CloudFormation minds."""
+
+    @classmethod
+    def has_cfn_attr(cls, attr: str) -> bool:
+        return False
+
+    def is_created(self) -> bool:
+        return True
+
+
 class Parameters(ssm.ParameterDict):
     """moto's parameters, and every Bottlerocket image id, made up but always the same."""
 
@@ -59,7 +70,7 @@ class Parameters(ssm.ParameterDict):
             dict.__setitem__(self, name, [self._parameter(name)])
 
     def _parameter(self, name: str) -> ssm.Parameter:
-        return ssm.Parameter(
+        return Parameter(
             account_id=self.account_id,
             name=name,
             value=f"ami-{hashlib.sha256(name.encode()).hexdigest()[:17]}",

@@ -10,10 +10,10 @@ from typing import Any
 
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
-__all__ = ["InstanceType", "UnknownInstanceType", "instance_type"]
+__all__ = ["InstanceType", "UnknownInstanceTypeError", "instance_type"]
 
 
-class UnknownInstanceType(ValueError):
+class UnknownInstanceTypeError(ValueError):
     """EC2 has no such instance type."""
 
 
@@ -68,12 +68,12 @@ def instance_type(name: str) -> InstanceType:
     """Look an instance type up.
 
     Raises:
-        UnknownInstanceType: There is none of this name.
+        UnknownInstanceTypeError: There is none of this name.
     """
     if name in RETIRED:
         return RETIRED[name]
     if name not in INSTANCE_TYPES:
-        raise UnknownInstanceType(f"Invalid value '{name}' for InstanceType.")
+        raise UnknownInstanceTypeError(f"Invalid value '{name}' for InstanceType.")
     recorded: dict[str, Any] = INSTANCE_TYPES[name]
     # ECS schedules NVIDIA GPUs alone: to it, a host with AMD GPUs has none.
     gpus = [gpu for gpu in recorded.get("GpuInfo", {}).get("Gpus", []) if gpu["Manufacturer"] == "NVIDIA"]

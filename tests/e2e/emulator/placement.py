@@ -14,7 +14,7 @@ of the library under test, which makes it an oracle for all three.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -133,19 +133,15 @@ def place(demand: Demand, hosts: Sequence[Host]) -> Placement | tuple[Failure, .
 
 def reason_against(demand: Demand, host: Host) -> str | None:
     """Say why this host does not take the task, or None where it does."""
-    if any(host.subjects.attributes.get(name) != value for name, value in demand.attributes.items()):
-        return ATTRIBUTE
-    if not all(expressions.parse(constraint)(host.subjects) for constraint in demand.constraints):
-        return CONSTRAINT
-    if not _gpus_suffice(demand, host):
-        return GPU
-    if demand.cpu > host.cpu:
-        return CPU
-    if demand.memory > host.memory:
-        return MEMORY
-    if demand.ports & host.ports:
-        return PORTS
-    return None
+    return next((reason for reason, accepts in _CHECKS if not accepts(demand, host)), None)
+
+
+def _has_attributes(demand: Demand, host: Host) -> bool:
+    return all(host.subjects.attributes.get(name) == value for name, value in demand.attributes.items())
+
+
+def _meets_constraints(demand: Demand, host: Host) -> bool:
+    return all(expressions.parse(constraint)(host.subjects) for constraint in demand.constraints)
 
 
 def _gpus_suffice(demand: Demand, host: Host) -> bool:
@@ -178,3 +174,14 @@ def _taken(demand: Demand, host: Host) -> Placement:
         ports=host.ports | demand.ports,
     )
     return Placement(host=left, gpus=given)
+
+
+_CHECKS: tuple[tuple[str, Callable[[Demand, Host], bool]], ...] = (
+    (ATTRIBUTE, _has_attributes),
+    (CONSTRAINT, _meets_constraints),
+    (GPU, _gpus_suffice),
+    (CPU, lambda demand, host: demand.cpu <= host.cpu),
+    (MEMORY, lambda demand, host: demand.memory <= host.memory),
+    (PORTS, lambda demand, host: not demand.ports & host.ports),
+)
+"""What a host is asked, in order; the first that does not hold is the reason."""

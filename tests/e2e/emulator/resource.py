@@ -1,4 +1,4 @@
-"""Resources of a stack that the emulator makes itself, because moto 5.2.5 has no handler for the type or half of one."""
+"""Resources of a stack that the emulator makes itself, because moto 5.2.5 skips their type or does half of it."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class Resource(CloudFormationModel):
     # moto's side of the contract
 
     @classmethod
-    def cloudformation_type(cls) -> str:  # type: ignore[override]
+    def cloudformation_type(cls) -> str:
         return cls.type_name
 
     @classmethod
-    def cloudformation_name_type(cls) -> str:  # type: ignore[override]
+    def cloudformation_name_type(cls) -> str:
         return cls.name_property
 
     @classmethod

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from moto.autoscaling.models import ASG_NAME_TAG, FakeAutoScalingGroup
-from moto.ec2 import ec2_backends
+from moto.ec2.models import ec2_backends
 from moto.ecs import urls
 from moto.ecs.exceptions import InvalidParameterException, ServiceNotFoundException
 from moto.ecs.models import CapacityProvider, Cluster, EC2ContainerServiceBackend, Service, Task, TaskDefinition
@@ -32,7 +32,7 @@ class RunningEcs(EC2ContainerServiceBackend):
     """Hosts, tasks and services of the clusters in one account and region."""
 
     @property
-    def _url_module(self) -> ModuleType:  # type: ignore[override]
+    def _url_module(self) -> ModuleType:
         # moto derives this from the backend's module name, which is not one of its own here.
         return urls
 
@@ -219,7 +219,7 @@ class RunningEcs(EC2ContainerServiceBackend):
 
     def delete_service(self, cluster_name: str, service_name: str, force: bool) -> Service:
         cluster = self._get_cluster(cluster_name)
-        name = service_name.split("/")[-1]
+        name = service_name.rsplit("/", maxsplit=1)[-1]
         for service in self.active_services(cluster.name):
             if service.name == name:
                 if service.desired_count and not force:

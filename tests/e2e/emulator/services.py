@@ -63,6 +63,14 @@ class EmulatedService(Service):
         self.deployment_configuration: dict[str, Any] = settings.get("deploymentConfiguration") or {}
         self.catch_up()
 
+    # moto leaves these two abstract; stacks hold a resource of their own for a service.
+    @classmethod
+    def delete_from_cloudformation_json(cls, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError
+
+    def is_created(self) -> bool:
+        return True
+
     @property
     def active_tasks(self) -> list[EmulatedTask]:
         """Its tasks that have not stopped."""

@@ -19,13 +19,13 @@ from typing import Any, cast
 from moto.cloudformation import parsing
 from moto.cloudformation.parsing import ResourceMap, clean_json
 from moto.core.common_models import CloudFormationModel
-from moto.ec2 import ec2_backends
+from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
 
 from .deletion import delete
 from .resource import Region, Resource
 
-__all__ = ["Happening", "ResourceFailed", "StackResources", "install"]
+__all__ = ["Happening", "ResourceFailedError", "StackResources", "install"]
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class Happening:
     reason: str | None = None
 
 
-class ResourceFailed(Exception):
+class ResourceFailedError(Exception):
     """CloudFormation could not do what the template asks of one resource; the text names it and says why."""
 
     def __init__(self, what: Happening) -> None:
@@ -77,6 +77,8 @@ class StackResources(ResourceMap):
         self.tell: Callable[[Happening], object] = lambda _: None
         self._definitions: Template = {}
         """What each existing resource was made from, functions resolved."""
+        self._replaced: dict[str, tuple[Any, Template]] = {}
+        """What an update put something else in the place of, and has yet to delete."""
 
     def create(self, template: Template) -> bool:
         self._template, self._resource_json_map = template, template["Resources"]
@@ -91,22 +93,23 @@ class StackResources(ResourceMap):
         self.load_mapping()
         self.load_parameters()
         self.load_conditions()
-        doomed: dict[str, tuple[Any, Template]] = {}
         wanted = self._wanted()
         for logical_id in wanted:
             if logical_id not in before:
                 self._make(logical_id)
             elif not self._change(logical_id, before[logical_id]):
-                doomed[logical_id] = (self._replace(logical_id, before[logical_id]), before[logical_id])
-        for logical_id in set(before) - set(wanted):
-            doomed[logical_id] = (self._parsed_resources.pop(logical_id), self._definitions.pop(logical_id))
-        for logical_id in reversed([name for name in order if name in doomed]):
-            self._delete(logical_id, *doomed[logical_id])
+                self._replace(logical_id, before[logical_id])
+        for logical_id in reversed(order):
+            self._delete_replaced(logical_id)
+            if logical_id not in wanted:
+                self._delete(logical_id)
 
     def delete(self) -> None:
-        for logical_id in reversed([name for name in self._wanted() if name in self._definitions]):
-            self._delete(logical_id, self._parsed_resources[logical_id], self._definitions[logical_id])
-            del self._parsed_resources[logical_id], self._definitions[logical_id]
+        wanted = self._wanted()
+        forgotten = [logical_id for logical_id in self._definitions if logical_id not in wanted]
+        for logical_id in [*forgotten, *reversed(wanted)]:
+            self._delete(logical_id)
+            self._delete_replaced(logical_id)
 
     def _make(self, logical_id: str) -> None:
         kind = self._resource_json_map[logical_id]["Type"]
@@ -142,8 +145,8 @@ class StackResources(ResourceMap):
                 self._definitions[logical_id] = self._resolved(logical_id)
         return True
 
-    def _replace(self, logical_id: str, before: Template) -> Any:
-        """Make a new resource; returns the old one, which is deleted when nothing refers to it any more."""
+    def _replace(self, logical_id: str, before: Template) -> None:
+        """Make a new resource; the old one is deleted when nothing refers to it any more."""
         old, after = self._parsed_resources[logical_id], self._resolved(logical_id)
         name = _name_property_of(after["Type"])
         with self._doing(logical_id, after["Type"], "UPDATE"):
@@ -155,16 +158,25 @@ class StackResources(ResourceMap):
         del self._parsed_resources[logical_id]
         try:
             self._make(logical_id)
-        except ResourceFailed:
+        except ResourceFailedError:
             self._parsed_resources[logical_id] = old
             raise
-        return old
+        self._replaced[logical_id] = (old, before)
 
-    def _delete(self, logical_id: str, resource: Any, definition: Template) -> None:
-        if definition.get("DeletionPolicy") in ("Retain", "RetainExceptOnCreate"):
-            return
-        with self._doing(logical_id, definition["Type"], "DELETE"):
-            delete(resource, definition, self._region)
+    def _delete(self, logical_id: str) -> None:
+        if logical_id in self._definitions:
+            self._remove(logical_id, self._parsed_resources[logical_id], self._definitions[logical_id])
+            del self._parsed_resources[logical_id], self._definitions[logical_id]
+
+    def _delete_replaced(self, logical_id: str) -> None:
+        if logical_id in self._replaced:
+            self._remove(logical_id, *self._replaced[logical_id])
+            del self._replaced[logical_id]
+
+    def _remove(self, logical_id: str, resource: Any, definition: Template) -> None:
+        if definition.get("DeletionPolicy") not in ("Retain", "RetainExceptOnCreate"):
+            with self._doing(logical_id, definition["Type"], "DELETE"):
+                delete(resource, definition, self._region)
 
     @contextmanager
     def _doing(self, logical_id: str, kind: str, doing: str) -> Iterator[None]:
@@ -172,11 +184,11 @@ class StackResources(ResourceMap):
         try:
             yield
         except Exception as error:
-            reason = str(getattr(error, "message", None) or error or type(error).__name__)
+            reason = str(getattr(error, "message", "")) or str(error) or type(error).__name__
             log.exception("%s of %s failed", doing, logical_id)
             failed = Happening(logical_id, kind, f"{doing}_FAILED", reason=reason)
             self.tell(failed)
-            raise ResourceFailed(failed) from error
+            raise ResourceFailedError(failed) from error
         name = getattr(self._parsed_resources.get(logical_id), "physical_resource_id", None)
         self.tell(Happening(logical_id, kind, f"{doing}_COMPLETE", physical_id=str(name or "")))
 
@@ -186,7 +198,7 @@ class StackResources(ResourceMap):
 
     def _resolved(self, logical_id: str) -> Template:
         definition = {"Properties": {}, **self._resource_json_map[logical_id]}
-        return cast(Template, clean_json(copy.deepcopy(definition), self))
+        return cast("Template", clean_json(copy.deepcopy(definition), self))
 
     def _wanted(self) -> list[str]:
         """The resources whose condition holds, each after those it needs."""
@@ -271,5 +283,5 @@ def _name_property_of(kind: str) -> str | None:
 
 def install() -> None:
     """Look every resource type up here first."""
-    parsing.resource_class_from_type = _class_of
-    parsing.resource_name_property_from_type = _name_property_of
+    parsing.resource_class_from_type = _class_of  # type: ignore[assignment]
+    parsing.resource_name_property_from_type = _name_property_of  # type: ignore[assignment]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from moto.core.utils import utcnow
-from moto.ec2 import ec2_backends
+from moto.ec2.models import ec2_backends
 from moto.ecs.models import Task
 
 from .demands import demand_of
@@ -18,8 +18,8 @@ from .placement import Demand, Placement
 if TYPE_CHECKING:
     from moto.ecs.models import Cluster, TaskDefinition
 
-    from .running import RunningEcs
     from .hosts import EcsHost
+    from .running import RunningEcs
 
 __all__ = ["EmulatedTask", "task_demand"]
 
@@ -108,7 +108,8 @@ class EmulatedTask(Task):
         self.desired_status = self.last_status = "STOPPED"
         # The network interface of awsvpc mode goes with the task; moto leaves it, and with it a subnet in use.
         interfaces = ec2_backends[self._account_id][self.region_name].enis
-        for attachment in self.attachments:
+        attachments: list[Any] = self.attachments
+        for attachment in attachments:
             for detail in attachment["details"]:
                 if detail["name"] == "networkInterfaceId":
                     interfaces.pop(detail["value"], None)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from .emulator.agent import AgentConfig
+from .emulator.hosts import empty_host
+from .emulator.instance_types import UnknownInstanceTypeError, instance_type
+from .emulator.managed_scaling import hosts_needed
+from .emulator.placement import Demand, GpuDemand, Host
+from .emulator.strategy import Share, distribute
+
+
+def host(name: str) -> Host:
+    return empty_host(
+        instance_type(name), image_id="ami-1", zone="us-east-1a", gpu_driver=True, config=AgentConfig("cluster")
+    )
+
+
+def task(gpus: int) -> Demand:
+    return Demand(gpus=(GpuDemand("training", gpus),))
+
+
+@pytest.mark.parametrize(
+    ("demands", "types", "needed"),
+    [
+        ([], ["g6.xlarge"], 0),
+        ([task(1)], ["g6.xlarge"], 1),
+        ([task(1)] * 3, ["g6.xlarge"], 3),
+        ([task(1)] * 9, ["g6.48xlarge"], 2),
+        ([task(3)] * 2, ["g6.12xlarge"], 2),
+        ([replace(task(1), memory=13_000)] * 2, ["g6.12xlarge"], 1),
+    ],
+)
+def test_hosts_are_added_for_the_tasks_that_wait(demands: list[Demand], types: list[str], needed: int) -> None:
+    assert hosts_needed(demands, [host(name) for name in types]) == needed
+
+
+@pytest.mark.parametrize(
+    ("demand", "types"),
+    [
+        (task(8), ["g6.xlarge"]),
+        (task(4), ["g6.12xlarge", "g6.xlarge"]),
+        (replace(task(1), memory=16_384), ["g6.xlarge"]),
+        (replace(task(1), constraints=("attribute:ecs.instance-type in [g6.2xlarge]",)), ["g6.xlarge", "g6.2xlarge"]),
+        (replace(task(1), attributes={"ecs.cpu-architecture": "arm64"}), ["g6.xlarge"]),
+        (task(1), []),
+    ],
+)
+def test_no_host_is_added_for_a_task_that_the_smallest_type_cannot_take(demand: Demand, types: list[str]) -> None:
+    assert hosts_needed([demand], [host(name) for name in types]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus", "share"),
+    [
+        ("g6.xlarge", 1, 1.0),
+        ("g6.48xlarge", 8, 1.0),
+        ("g6f.large", 1, 0.125),
+        ("p3.2xlarge", 1, 1.0),
+        ("p3.16xlarge", 8, 1.0),
+        ("c7i.2xlarge", 0, 1.0),
+        ("trn1.32xlarge", 0, 1.0),
+    ],
+)
+def test_a_host_registers_the_gpus_of_its_type_and_less_than_its_memory(name: str, gpus: int, share: float) -> None:
+    kind, registered = instance_type(name), host(name)
+
+    assert (len(set(registered.gpus)), registered.gpu_total, registered.gpu_share) == (gpus, gpus, share)
+    assert 0.9 * kind.memory_mib < registered.memory < kind.memory_mib
+
+
+def test_an_image_without_driver_registers_no_gpu() -> None:
+    bare = empty_host(instance_type("g6.xlarge"), image_id="", zone="", gpu_driver=False, config=AgentConfig())
+
+    assert not bare.gpus
+
+
+def test_an_unknown_instance_type_is_an_error() -> None:
+    with pytest.raises(UnknownInstanceTypeError):
+        instance_type("g6.xlrge")
+
+
+@pytest.mark.parametrize(
+    ("count", "strategy", "providers"),
+    [
+        (2, [Share("a", weight=1)], ("a", "a")),
+        (4, [Share("a", weight=1), Share("b", weight=1)], ("a", "b", "a", "b")),
+        (4, [Share("a", weight=3), Share("b", weight=1)], ("a", "a", "a", "b")),
+        (4, [Share("a", weight=0, base=2), Share("b", weight=1)], ("a", "a", "b", "b")),
+        (1, [Share("a", weight=0, base=2), Share("b", weight=1)], ("a",)),
+    ],
+)
+def test_a_strategy_splits_tasks_by_base_and_weight(
+    count: int, strategy: list[Share], providers: tuple[str, ...]
+) -> None:
+    assert distribute(count, strategy) == providers
+
+
+@pytest.mark.parametrize("strategy", [[], [Share("a")], [Share("a", 1, 1), Share("b", 1, 1)]])
+def test_a_strategy_that_ecs_refuses_is_an_error(strategy: list[Share]) -> None:
+    with pytest.raises(ValueError, match="capacity provider"):
+        distribute(1, strategy)

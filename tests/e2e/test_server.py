@@ -1,0 +1,94 @@
+"""What is left when something goes wrong: nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .cdk_cli import Cdk
+from .server import ROOT, Emulator
+
+STARTS_AND_WAITS = """
+import pathlib, sys, time
+from tests.e2e.server import emulator
+with emulator(pathlib.Path(sys.argv[1])) as running:
+    print(running.port, flush=True)
+    time.sleep(60)
+"""
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def stops_listening(port: int) -> bool:
+    for _ in range(50):
+        if not listens(port):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_the_emulator_dies_with_whoever_started_it(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTS_AND_WAITS, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE
+    ) as owner:
+        assert owner.stdout is not None
+        port = int(owner.stdout.readline())
+        assert listens(port)
+        owner.kill()
+
+    assert stops_listening(port)
+
+
+def test_nothing_of_a_real_account_reaches_the_command_line(running: Emulator) -> None:
+    mine = {
+        "AWS_PROFILE": "production",
+        "AWS_SESSION_TOKEN": "secret",
+        "AWS_ENDPOINT_URL_ECS": "https://ecs.us-east-1.amazonaws.com",
+        "CDK_DEFAULT_ACCOUNT": "1",
+        "https_proxy": "http://proxy",
+        "PATH": "/bin",
+    }
+
+    environment = running.environment(mine)
+
+    assert {name for name in mine if name in environment} == {"PATH"}
+    assert environment["AWS_ENDPOINT_URL"] == running.url
+    assert environment["AWS_SHARED_CREDENTIALS_FILE"] == environment["AWS_CONFIG_FILE"] == os.devnull
+
+
+def git_status() -> set[str]:
+    command = ["git", "status", "--porcelain", "--untracked-files=all"]
+    return set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines())
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(not Cdk.is_installed(), reason="no `cdk` on the PATH; `make setup` installs it")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demo_leaves_no_server_and_no_file(how: signal.Signals) -> None:
+    before = git_status()
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.e2e.demo"], cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as demo:
+        assert demo.stdout is not None
+        port = next(int(line.split("127.0.0.1:")[1].split(",")[0]) for line in demo.stdout if "127.0.0.1:" in line)
+        time.sleep(1)  # into the first command of the CDK
+        os.killpg(demo.pid, how)
+        printed = demo.stdout.read()
+
+    assert demo.returncode == 130
+    assert "interrupted" in printed
+    assert stops_listening(port)
+    assert git_status() <= before

@@ -1,0 +1,167 @@
+"""What CloudFormation refuses, the emulator refuses: a stack that would fail there must not pass here."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from botocore.exceptions import ClientError
+
+from .account import Account
+from .deployed import Stacks, run
+from .templates import cluster_template, task_definition
+
+pytestmark = pytest.mark.usefixtures("clean")
+
+
+def test_a_cluster_with_hosts_goes_without_a_trace(stacks: Stacks, account: Account) -> None:
+    stack = stacks.create(cluster_template())
+    outputs = stacks.outputs(stack)
+    run(account, outputs)
+    account.stop_all(outputs["Cluster"])
+
+    stacks.delete(stack)
+
+    assert stacks.end(stack)[0] == "DELETE_COMPLETE"
+
+
+def test_an_unknown_resource_type_fails_the_stack_and_is_rolled_back(stacks: Stacks) -> None:
+    template = cluster_template()
+    template["Resources"]["Quantum"] = {"Type": "AWS::Braket::Device", "DependsOn": "Provider"}
+
+    stack = stacks.create(template)
+
+    assert stacks.end(stack) == (
+        "ROLLBACK_COMPLETE",
+        "Quantum (AWS::Braket::Device): the emulator has no resource type AWS::Braket::Device",
+    )
+    stacks.delete(stack)
+
+
+@pytest.mark.parametrize("name", ["aws-gpu", "ecsGpu", "Fargate-gpu"])
+def test_a_reserved_name_fails_the_capacity_provider(stacks: Stacks, name: str) -> None:
+    template = cluster_template()
+    template["Resources"]["Provider"]["Properties"]["Name"] = name
+
+    stack = stacks.create(template)
+
+    assert "must not begin with" in stacks.end(stack)[1]
+    stacks.delete(stack)
+
+
+def test_a_generated_name_can_be_reserved_too(stacks: Stacks) -> None:
+    stack = stacks.create(cluster_template(), name="ecs-gpus")
+
+    assert "must not begin with" in stacks.end(stack)[1]
+    stacks.delete(stack)
+
+
+def test_termination_protection_needs_protected_instances(stacks: Stacks) -> None:
+    template = cluster_template()
+    provider = template["Resources"]["Provider"]["Properties"]["AutoScalingGroupProvider"]
+    provider["ManagedTerminationProtection"] = "ENABLED"
+
+    stack = stacks.create(template)
+
+    assert "instance protection from scale in" in stacks.end(stack)[1]
+    stacks.delete(stack)
+
+
+def test_an_unknown_instance_type_fails_the_group(stacks: Stacks) -> None:
+    stack = stacks.create(cluster_template("g6.xlrge"))
+
+    assert "Invalid value 'g6.xlrge'" in stacks.end(stack)[1]
+    stacks.delete(stack)
+
+
+def test_protected_instances_keep_their_group_from_being_deleted(stacks: Stacks, account: Account) -> None:
+    stack = stacks.create(cluster_template(protected=True))
+    outputs = stacks.outputs(stack)
+    run(account, outputs)
+    account.stop_all(outputs["Cluster"])
+
+    stacks.delete(stack)
+
+    status, reason = stacks.end(stack)
+    assert status == "DELETE_FAILED"
+    assert "protected from scale-in" in reason
+
+
+def test_a_provider_with_a_running_task_cannot_leave_its_cluster(stacks: Stacks, account: Account) -> None:
+    stack = stacks.create(cluster_template())
+    outputs = stacks.outputs(stack)
+    run(account, outputs)
+
+    stacks.delete(stack)
+
+    status, reason = stacks.end(stack)
+    assert status == "DELETE_FAILED"
+    assert "capacity provider is in use" in reason
+    account.stop_all(outputs["Cluster"])
+    stacks.delete(stack)
+    assert stacks.end(stack)[0] == "DELETE_COMPLETE"
+
+
+def test_a_provider_of_a_cluster_and_a_cluster_with_hosts_cannot_be_deleted(stacks: Stacks, account: Account) -> None:
+    stack = stacks.create(cluster_template())
+    outputs = stacks.outputs(stack)
+    run(account, outputs)
+    account.stop_all(outputs["Cluster"])
+    ecs = account.client("ecs")
+
+    with pytest.raises(ClientError, match="is in use and cannot be removed"):
+        ecs.delete_capacity_provider(capacityProvider=outputs["Provider"])
+    with pytest.raises(ClientError, match="ClusterContainsContainerInstancesException"):
+        ecs.delete_cluster(cluster=outputs["Cluster"])
+    stacks.delete(stack)
+
+
+def test_a_network_in_use_cannot_be_deleted(stacks: Stacks, account: Account) -> None:
+    stack = stacks.create({"Resources": {name: cluster_template()["Resources"][name] for name in ("Vpc", "Subnet")}})
+    resources = account.client("cloudformation").list_stack_resources(StackName=stack)["StackResourceSummaries"]
+    ids = {item["LogicalResourceId"]: item["PhysicalResourceId"] for item in resources}
+    ec2 = account.client("ec2")
+    group = ec2.create_security_group(GroupName="mine", Description="mine", VpcId=ids["Vpc"])["GroupId"]
+    interface = ec2.create_network_interface(SubnetId=ids["Subnet"], Groups=[group])["NetworkInterface"]
+
+    stacks.delete(stack)
+    assert "Subnet (AWS::EC2::Subnet)" in stacks.end(stack)[1]
+    ec2.delete_network_interface(NetworkInterfaceId=interface["NetworkInterfaceId"])
+    stacks.delete(stack)
+    assert "Vpc (AWS::EC2::VPC)" in stacks.end(stack)[1]
+    ec2.delete_security_group(GroupId=group)
+    stacks.delete(stack)
+    assert stacks.end(stack)[0] == "DELETE_COMPLETE"
+
+
+def test_an_update_follows_references_and_replaces_before_it_deletes(stacks: Stacks, account: Account) -> None:
+    template = cluster_template()
+    stack = stacks.create(template)
+    before = stacks.outputs(stack)
+
+    bigger = copy.deepcopy(template)
+    bigger["Resources"]["LaunchTemplate"]["Properties"]["LaunchTemplateData"]["InstanceType"] = "g6.48xlarge"
+    bigger["Resources"]["Task"] = task_definition(gpus=8)
+    stacks.update(stack, bigger)
+    after = stacks.outputs(stack)
+    run(account, after)
+
+    assert stacks.end(stack)[0] == "UPDATE_COMPLETE"
+    assert {name for name in after if after[name] != before[name]} == {"Task"}
+    assert {host.instance_type for host in account.hosts(after["Cluster"])} == {"g6.48xlarge"}
+    assert len(set(account.tasks(after["Cluster"])[0].gpus)) == 8
+    account.stop_all(after["Cluster"])
+    stacks.delete(stack)
+
+
+def test_a_replacement_under_the_same_custom_name_is_refused(stacks: Stacks) -> None:
+    template = cluster_template()
+    template["Resources"]["Provider"]["Properties"]["Name"] = "mine"
+    stack = stacks.create(template)
+
+    renamed = copy.deepcopy(template)
+    renamed["Resources"]["Group"]["Properties"]["AutoScalingGroupName"] = "another"
+    stacks.update(stack, renamed)
+
+    assert "custom-named resource requires replacing" in stacks.end(stack)[1]
+    stacks.delete(stack)

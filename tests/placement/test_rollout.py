@@ -1,0 +1,55 @@
+"""A rolling deployment that can always take its next step."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.placement import rollout
+
+
+def deploys(desired: int, slots: int, min_percent: int, max_percent: int) -> bool:
+    """Whether a rolling deployment ends, played step by step by the rules of the ECS documentation.
+
+    Not fewer than minimumHealthyPercent of the desired count, rounded up, keep running, and not more than
+    maximumPercent, rounded down, run at once.
+    """
+    lowest, highest = -(-desired * min_percent // 100), desired * max_percent // 100
+    old, new = desired, 0
+    for _ in range(4 * desired + 4):
+        if new == desired and old == 0:
+            return True
+        if new < desired and old + new < min(highest, slots):
+            new += 1
+        elif old and old + new - 1 >= lowest:
+            old -= 1
+        else:
+            return False
+    return False
+
+
+@given(st.integers(min_value=1, max_value=200), st.integers(min_value=0, max_value=300))
+def test_a_deployment_ends_on_any_fleet_that_holds_the_service(desired: int, spare: int) -> None:
+    slots = desired + spare
+    percent = rollout(desired, slots)
+    assert deploys(desired, slots, percent.min_healthy_percent, percent.max_healthy_percent)
+
+
+@given(st.integers(min_value=1, max_value=99), st.integers(min_value=1, max_value=300))
+def test_no_task_is_lost_while_there_is_a_free_slot(desired: int, spare: int) -> None:
+    percent = rollout(desired, desired + spare)
+    assert percent.min_healthy_percent == 100
+    assert desired * percent.max_healthy_percent // 100 > desired
+
+
+@given(st.integers(min_value=1, max_value=200), st.integers(min_value=0, max_value=300))
+def test_ecs_takes_the_percentages(desired: int, slots: int) -> None:
+    percent = rollout(desired, slots)
+    assert 0 <= percent.min_healthy_percent < percent.max_healthy_percent <= 200
+
+
+def test_on_an_unknown_fleet_a_task_may_stop_first() -> None:
+    assert rollout(4, UNKNOWN).min_healthy_percent == 75
+    assert rollout(UNKNOWN, UNKNOWN).min_healthy_percent == 0
+    assert rollout(0, 5).max_healthy_percent == 200

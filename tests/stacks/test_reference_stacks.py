@@ -1,0 +1,258 @@
+"""The reference stacks tell their stories, lint clean and come out the same every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import cdk_nag
+import pytest
+from cfnlint.api import ManualArgs, lint
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+
+from stacks.nvidia_smi import NvidiaSmiStack
+from stacks.policies import ACCEPTED
+from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+from tests.synthesis import ROOT, Site
+
+TYPES = ["g6.xlarge", "g6.12xlarge", "g6.48xlarge", "p3.2xlarge", "p3.16xlarge"]
+
+
+def benchmark(app: cdk.App, *gpu_instance_types: str) -> TensorflowBenchmarkStack:
+    return TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=list(gpu_instance_types))
+
+
+def families(template: dict[str, Any]) -> list[str]:
+    return [
+        resource["Properties"]["Family"]
+        for resource in template["Resources"].values()
+        if resource["Type"] == "AWS::ECS::TaskDefinition"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "tasks", "left_out"),
+    [
+        ("g6.xlarge", [1], [4, 8]),
+        ("g6.12xlarge", [1, 4], [8]),
+        ("g6.48xlarge", [1, 4, 8], []),
+        ("p3.2xlarge", [1], [4, 8]),
+        ("p3.16xlarge", [1, 4, 8], []),
+    ],
+)
+def test_it_defines_the_tasks_that_its_hosts_run_and_says_which_it_left_out(
+    site: Site, instance_type: str, tasks: list[int], left_out: list[int]
+) -> None:
+    template = site.template(benchmark(site.app, instance_type))
+    assert families(template) == [f"tensorflow-{gpus}-gpu" for gpus in tasks]
+    said = {key: value["Value"] for key, value in template["Outputs"].items() if key.endswith("LeftOut")}
+    assert list(said) == [f"Tensorflow{gpus}GpuLeftOut" for gpus in left_out]
+    for gpus, words in zip(left_out, said.values(), strict=True):
+        assert f"this task needs {gpus}" in words
+        assert instance_type in words
+
+
+def test_it_is_a_mixed_cluster(site: Site) -> None:
+    template = site.template(benchmark(site.app, "g6.xlarge"))
+    types = [
+        resource["Properties"]["LaunchTemplateData"]["InstanceType"]
+        for resource in template["Resources"].values()
+        if resource["Type"] == "AWS::EC2::LaunchTemplate"
+    ]
+    assert types == ["c7i.2xlarge", "g6.xlarge"]
+
+
+def test_a_run_task_line_is_ready_for_each_task(site: Site) -> None:
+    template = site.template(benchmark(site.app, "g6.48xlarge"))
+    assert template["Outputs"]["ClusterName"]["Value"]["Ref"] in template["Resources"]
+    for gpus in (1, 4, 8):
+        line = template["Outputs"][f"Tensorflow{gpus}GpuRunTask"]["Value"]["Fn::Join"][1]
+        words = "".join(part if isinstance(part, str) else template["Resources"][part["Ref"]]["Type"] for part in line)
+        assert words == (
+            f"aws ecs run-task --cluster AWS::ECS::Cluster --task-definition tensorflow-{gpus}-gpu "
+            "--capacity-provider-strategy capacityProvider=AWS::ECS::CapacityProvider,weight=1"
+        )
+
+
+def test_the_old_types_of_2019_warn_and_name_a_modern_one(site: Site) -> None:
+    site.stack = benchmark(site.app, "p3.2xlarge")
+    (warning,) = site.warnings()
+    assert "gpu-constructs-GPU001" in warning
+    assert "modern replacement" in warning
+
+
+def test_modern_types_do_not_warn(site: Site) -> None:
+    site.stack = benchmark(site.app, "g6.xlarge", "g6.2xlarge")
+    assert site.warnings() == []
+
+
+def test_nvidia_smi_keeps_to_one_family(site: Site) -> None:
+    template = site.template(NvidiaSmiStack(site.app, "nvidia-smi"))
+    (task,) = [each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
+    assert task["Properties"]["PlacementConstraints"] == [
+        {"Type": "memberOf", "Expression": "attribute:ecs.instance-type in [g6.12xlarge, g6.24xlarge]"}
+    ]
+    (container,) = task["Properties"]["ContainerDefinitions"]
+    assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "2"}]
+    providers = [each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::CapacityProvider"]
+    assert len(providers) == 4
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "region"),
+    [
+        ("g6.xlarge", "us-east-1"),
+        ("g6.48xlarge", "us-west-2"),
+        ("p3.16xlarge", "us-east-1"),
+        ("g5.xlarge", "eu-west-1"),
+    ],
+)
+def test_cfn_lint_finds_no_error(site: Site, instance_type: str, region: str) -> None:
+    found = lint(json.dumps(site.template(benchmark(site.app, instance_type))), config=ManualArgs(regions=[region]))
+    assert [str(each) for each in found if each.rule.severity == "error"] == []
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "us-west-2"])
+def test_cfn_lint_finds_no_error_in_nvidia_smi(site: Site, region: str) -> None:
+    template = site.template(NvidiaSmiStack(site.app, "nvidia-smi"))
+    found = lint(json.dumps(template), config=ManualArgs(regions=[region]))
+    assert [str(each) for each in found if each.rule.severity == "error"] == []
+
+
+def test_the_linter_is_awake(site: Site) -> None:
+    template = site.template(benchmark(site.app, "g6.xlarge"))
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::EC2::LaunchTemplate":
+            resource["Properties"]["LaunchTemplateData"]["InstanceType"] = "g6.gigantic"
+    found = lint(json.dumps(template), config=ManualArgs(regions=["us-east-1"]))
+    assert "g6.gigantic" in str(found)
+
+
+def conclusions(outdir: Path) -> dict[str, tuple[str, list[Any]]]:
+    report = json.loads((outdir / "validation-report.json").read_text())
+    return {plugin["pluginName"]: (plugin["conclusion"], plugin["violations"]) for plugin in report["pluginReports"]}
+
+
+@pytest.mark.parametrize("instance_type", TYPES)
+def test_cdk_nag_finds_nothing_that_is_not_acknowledged(tmp_path: Path, instance_type: str) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
+    benchmark(app, instance_type)
+    NvidiaSmiStack(app, "nvidia-smi")
+    app.synth()
+    assert conclusions(tmp_path) == {"AwsSolutions": ("success", [])}
+
+
+def test_cdk_nag_is_awake_and_every_acknowledgement_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stacks.tensorflow_benchmark.accept_findings", lambda stack: None)
+    monkeypatch.setattr("stacks.nvidia_smi.accept_findings", lambda stack: None)
+    app = cdk.App(outdir=str(tmp_path))
+    cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
+    benchmark(app, "g6.xlarge")
+    NvidiaSmiStack(app, "nvidia-smi")
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        app.synth()
+    report = (tmp_path / "validation-report.json").read_text()
+    assert [rule for rule in ACCEPTED if rule.partition("::")[2] not in report] == []
+    assert all(len(reason) > 40 for reason in ACCEPTED.values())
+
+
+def run(
+    arguments: list[str], outdir: Path, *, validation: bool = False, **context: str
+) -> subprocess.CompletedProcess[str]:
+    everything = json.dumps({**Site.recommended_context(), **context})
+    own = {"CDK_OUTDIR": str(outdir), "CDK_CONTEXT_JSON": everything, "CDK_VALIDATION": str(validation).lower()}
+    return subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **own},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def run_app(outdir: Path, *, validation: bool = False, **context: str) -> subprocess.CompletedProcess[str]:
+    return run(["app.py"], outdir, validation=validation, **context)
+
+
+def test_two_synths_are_identical_and_look_nothing_up(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        assert run_app(tmp_path / name).returncode == 0
+    first, second = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir() if not path.match("*.metadata.json")}
+        for name in ("first", "second")
+    )
+    assert len([name for name in first if name.endswith(".template.json")]) == 2
+    # The metadata files hold stack traces, which name the folder that Node unpacked the library into.
+    assert first == second
+    manifest = json.loads(first["manifest.json"])
+    assert "missing" not in manifest
+    assert {"tensorflow-benchmark", "nvidia-smi"} <= set(manifest["artifacts"])
+
+
+@pytest.mark.parametrize("instance_type", ["g6.48xlarge", "p3.2xlarge"])
+def test_cdks_own_validation_finds_nothing(tmp_path: Path, instance_type: str) -> None:
+    ended = run_app(tmp_path, validation=True, gpu_instance_type=instance_type)
+    assert ended.returncode == 0, ended.stderr
+    assert "CloudFormation-Validate" not in conclusions(tmp_path)
+
+
+def test_cdks_own_validation_is_awake_under_the_apps_flags(tmp_path: Path) -> None:
+    broken = (
+        "import aws_cdk as cdk, stacks.tensorflow_benchmark as story\n"
+        "app = cdk.App()\n"
+        "stack = story.TensorflowBenchmarkStack(app, 'x', gpu_instance_types=['g6.xlarge'])\n"
+        "cdk.CfnResource(stack, 'Broken', type='AWS::ECS::Cluster', properties={'ClusterNam': 'x'})\n"
+        "app.synth()\n"
+    )
+    ended = run(["-c", broken], tmp_path, validation=True)
+    assert ended.returncode == 1
+    assert "ClusterNam" in ended.stdout + ended.stderr
+
+
+def test_a_wrong_context_is_one_line_and_no_traceback(tmp_path: Path) -> None:
+    ended = run_app(tmp_path, gpu_instance_type="g6.xlrge")
+    assert ended.returncode == 1
+    assert ended.stderr.strip() == (
+        "error: instance_types: no instance type 'g6.xlrge' in the catalogue of 2026-09-29; "
+        "fix: did you mean g6.xlarge or g6.8xlarge or g6.4xlarge?"
+    )
+
+
+def test_the_app_is_short() -> None:
+    assert len((ROOT / "app.py").read_text().splitlines()) < 40
+
+
+# Networks are CDK's own business; what this library defines is reviewed here, with its logical ids.
+_NETWORK = ("Vpc", "CDKMetadata")
+
+
+def ours(template: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "Outputs": sorted(template["Outputs"]),
+        "Parameters": sorted(value["Default"] for value in template["Parameters"].values()),
+        "Resources": {
+            logical_id: {key: value for key, value in resource.items() if key != "Metadata"}
+            for logical_id, resource in template["Resources"].items()
+            if not logical_id.startswith(_NETWORK)
+        },
+    }
+
+
+def test_snapshot_of_tensorflow_benchmark(recommended_flags: Site, snapshot: SnapshotAssertion) -> None:
+    template = recommended_flags.template(benchmark(recommended_flags.app, "g6.xlarge"))
+    assert ours(template) == snapshot(extension_class=JSONSnapshotExtension)
+
+
+def test_snapshot_of_nvidia_smi(recommended_flags: Site, snapshot: SnapshotAssertion) -> None:
+    resources = ours(recommended_flags.template(NvidiaSmiStack(recommended_flags.app, "nvidia-smi")))["Resources"]
+    assert {logical_id: each["Type"] for logical_id, each in resources.items()} == snapshot(
+        extension_class=JSONSnapshotExtension
+    )

@@ -1,0 +1,38 @@
+"""Errors say what is wrong, what is allowed and what to do, and keep the pieces."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_constructs import errors
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError, argument_named
+
+
+def test_the_text_has_every_piece_that_is_there() -> None:
+    error = InvalidValueError("got 0", argument="gpus", value=0, allowed="1 or more", fix="gpus=1")
+    assert str(error) == "gpus: got 0; allowed: 1 or more; fix: gpus=1"
+    assert (error.problem, error.argument, error.value, error.allowed, error.fix) == (
+        "got 0",
+        "gpus",
+        0,
+        "1 or more",
+        "gpus=1",
+    )
+    assert str(InvalidValueError("got 0")) == "got 0"
+
+
+def test_nearest_names_are_the_fix() -> None:
+    error = UnknownNameError("no type 'g6.xl'", value="g6.xl", nearest=("g6.xlarge", "g6.2xlarge"))
+    assert str(error) == "no type 'g6.xl'; fix: did you mean g6.xlarge or g6.2xlarge?"
+
+
+def test_the_layer_above_names_the_argument_once() -> None:
+    with pytest.raises(UnknownNameError) as caught, argument_named("outer"), argument_named("instance_types"):
+        raise UnknownNameError("no such type")
+    assert str(caught.value) == "instance_types: no such type"
+
+
+def test_every_error_is_one_of_ours_and_a_value_error() -> None:
+    classes = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
+    assert len(classes) == 5
+    assert all(issubclass(each, GpuConstructsError) and issubclass(each, ValueError) for each in classes)
