@@ -7,7 +7,7 @@ READY := .venv/ready
 # The virtual environment comes first, so that `python`, `node` and `cdk` mean the locked ones in every recipe.
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup demo test unit lint bench clean
+.PHONY: help setup demo test unit lint bench lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -31,10 +31,14 @@ lint: $(READY)
 bench: $(READY) ## measure against the same stacks in plain aws-cdk-lib
 	@python -m bench.synth
 
-lock: $(READY) ## write requirements/ anew from pyproject.toml (asks the registries)
-	@python tools/lock.py
+LOCK = uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
-clean:
+lock: ## write the lock files anew from pyproject.toml and package.json; needs uv and asks the registries
+	$(LOCK) pyproject.toml --extra dev --output-file requirements/dev.txt
+	$(LOCK) requirements/node.in --output-file requirements/node.txt
+	npm install --package-lock-only --omit-lockfile-registry-resolved
+
+clean: ## remove everything that was installed or made
 	rm -rf .venv node_modules cdk.out .demo .mypy_cache .ruff_cache .pytest_cache
 
 $(READY): requirements/dev.txt requirements/node.txt package-lock.json pyproject.toml tools/setup.sh

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import assertions
@@ -54,8 +54,11 @@ class Site:
         return GpuTaskDefinition(self.stack, name, capacity=list(capacity) or [self.l4], **arguments)
 
     def template(self, stack: cdk.Stack | None = None) -> Properties:
-        template: Properties = assertions.Template.from_stack(stack or self.stack).to_json()
-        return template
+        return dict(assertions.Template.from_stack(stack or self.stack).to_json())
+
+    def number(self, name: str) -> int:
+        """A number that is only known at deploy time; the type checker takes a CDK number for a float."""
+        return cast("int", cdk.CfnParameter(self.stack, name, type="Number").value_as_number)
 
     def properties(self, resource_type: str, stack: cdk.Stack | None = None) -> list[Properties]:
         return [

@@ -311,10 +311,9 @@ def test_a_second_capacity_of_one_name_is_refused_and_the_first_stays(site: Site
 
 
 def test_tokens_pass_and_are_marked_as_not_known(site: Site) -> None:
-    size = cdk.CfnParameter(site.stack, "MaxHosts", type="Number")
     type_ = cdk.CfnParameter(site.stack, "Type")
     pool = site.capacity(
-        type_.value_as_string, max_instances=size.value_as_number, image=GpuMachineImage.pinned("al2023-gpu")
+        type_.value_as_string, max_instances=site.number("MaxHosts"), image=GpuMachineImage.pinned("al2023-gpu")
     )
     assert site.only("AWS::AutoScaling::AutoScalingGroup")["MaxSize"] == {"Ref": "MaxHosts"}
     assert site.launch_template()["InstanceType"] == {"Ref": "Type"}

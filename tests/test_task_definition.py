@@ -230,10 +230,10 @@ def test_memory_that_a_host_may_not_register_is_a_warning_with_the_number_that_i
 
 
 def test_a_token_passes_is_marked_and_reaches_the_template_as_a_reference(site: Site) -> None:
-    count = cdk.CfnParameter(site.stack, "Gpus", type="Number")
+    count = site.number("Gpus")
     task = site.task()
     task.add_container("sidecar", image=site.image, memory_limit_mib=64)
-    task.add_gpu_container("train", image=site.image, gpus=count.value_as_number, cpu=1024, memory_mib=4096)
+    task.add_gpu_container("train", image=site.image, gpus=count, cpu=1024, memory_mib=4096)
     _, train = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
     assert train["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Gpus"}}]
     (warning,) = site.warnings()
@@ -241,17 +241,15 @@ def test_a_token_passes_is_marked_and_reaches_the_template_as_a_reference(site: 
 
 
 def test_cpu_and_memory_tokens_pass_and_are_marked(site: Site) -> None:
-    cpu = cdk.CfnParameter(site.stack, "Cpu", type="Number")
-    memory = cdk.CfnParameter(site.stack, "Memory", type="Number")
-    site.task().add_gpu_container("train", image=site.image, cpu=cpu.value_as_number, memory_mib=memory.value_as_number)
+    site.task().add_gpu_container("train", image=site.image, cpu=site.number("Cpu"), memory_mib=site.number("Memory"))
     assert (site.container()["Cpu"], site.container()["Memory"]) == ({"Ref": "Cpu"}, {"Ref": "Memory"})
     assert len(site.warnings()) == 2
 
 
 def test_a_share_of_an_unknown_number_of_gpus_must_be_given(site: Site) -> None:
-    count = cdk.CfnParameter(site.stack, "Gpus", type="Number")
+    count = site.number("Gpus")
     with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
-        site.task().add_gpu_container("train", image=site.image, gpus=count.value_as_number)
+        site.task().add_gpu_container("train", image=site.image, gpus=count)
 
 
 @pytest.mark.parametrize(

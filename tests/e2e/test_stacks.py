@@ -85,6 +85,13 @@ def test_protected_instances_keep_their_group_from_being_deleted(stacks: Stacks,
     status, reason = stacks.end(stack)
     assert status == "DELETE_FAILED"
     assert "protected from scale-in" in reason
+    account.client("autoscaling").set_instance_protection(
+        AutoScalingGroupName=outputs["Group"],
+        InstanceIds=[host.instance_id for host in account.hosts(outputs["Cluster"])],
+        ProtectedFromScaleIn=False,
+    )
+    stacks.delete(stack)
+    assert stacks.end(stack)[0] == "DELETE_COMPLETE"
 
 
 def test_a_provider_with_a_running_task_cannot_leave_its_cluster(stacks: Stacks, account: Account) -> None:

@@ -1,0 +1,68 @@
+"""Every Python block of the README runs, and what it says in numbers is so."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpu_constructs.hardware import accelerated, instance_type
+from gpu_constructs.placement import fair_share
+from tests.synthesis import ROOT
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_there_are_blocks_to_run() -> None:
+    assert len(BLOCKS) == 6
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_a_block_runs(block: str, tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", block],
+        cwd=tmp_path,
+        env={**os.environ, "CDK_OUTDIR": str(tmp_path / "out")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_the_first_example_takes_about_ten_lines() -> None:
+    lines = [line for line in BLOCKS[0].splitlines() if line.strip() and not line.startswith(("from", "import"))]
+    assert len(lines) <= 10
+
+
+def test_the_numbers_are_true() -> None:
+    share = fair_share([instance_type("g6.xlarge"), instance_type("g6.2xlarge")], gpus=1)
+    assert f"({share.cpu // 1024} vCPUs and {share.memory_mib:,} MiB on g6.xlarge)" in README
+    assert f"{len(accelerated())} accelerated instance types" in README
+    memory = instance_type("g6.xlarge").gpu_memory_mib
+    assert memory is not None
+    assert f"an L4 has {memory // 1024}.{memory % 1024 * 10 // 1024} GiB" in README
+
+
+def test_every_warning_is_listed() -> None:
+    rules = {
+        rule
+        for path in (ROOT / "gpu_constructs/rules").glob("*.py")
+        for rule in re.findall(r"GPU\d{3}", path.read_text())
+    }
+    assert rules == set(re.findall(r"^\| (GPU\d{3}) \|", README, re.MULTILINE))
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"`make (\w+)`|^make (\w+)", README, re.MULTILINE))))
+def test_every_make_target_exists(target: tuple[str, str]) -> None:
+    assert re.search(rf"^{''.join(target)}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(([\w./-]+)\)", README))))
+def test_every_link_into_the_project_leads_somewhere(path: str) -> None:
+    assert (ROOT / path).exists()
