@@ -12,7 +12,7 @@ from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
 app = cdk.App()
 
-# One type or several of one shape, separated by commas: cdk deploy -c gpu_instance_type=g6.48xlarge tensorflow-benchmark
+# One type, or several of one shape: cdk deploy tensorflow-benchmark -c gpu_instance_type=g6.48xlarge
 gpu_instance_types = str(app.node.try_get_context("gpu_instance_type") or "g6.xlarge").split(",")
 
 try:

@@ -133,6 +133,8 @@ def test_a_launch_type_needs_a_host_and_a_strategy_does_not(stacks: Stacks, acco
         account.run(**where, launchType="EC2")
     with pytest.raises(ClientError, match="not associated with the cluster"):
         account.run(**where, capacityProviderStrategy=[{"capacityProvider": "gone", "weight": 1}])
+    with pytest.raises(ClientError, match="Invalid expression"):
+        account.run(**where, placementConstraints=[{"type": "memberOf", "expression": "gpus > 1"}])
     assert account.run(**where).tasks
     account.stop_all(outputs["Cluster"])
     stacks.delete(stack)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, Container, HostImage, Pool, Task
 from gpu_constructs.hardware import accelerated, default_image, image, instance_type
-from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.rules import pool_findings, task_findings
 
 GOOD = Pool(

@@ -19,6 +19,7 @@ from moto.ecs.models import CapacityProvider, Cluster, EC2ContainerServiceBacken
 
 from . import autoscaling, managed_scaling
 from .agent import AgentConfig, agent_config
+from .demands import TaskDefinitionError
 from .hosts import EcsHost
 from .placement import Failure, Placement, place
 from .services import EmulatedService
@@ -103,7 +104,10 @@ class RunningEcs(EC2ContainerServiceBackend):
         Returns:
             The task, which waits for a host if it goes to a capacity provider; else why no host takes it.
         """
-        demand = task_demand(definition, how.pop("constraints", None))
+        try:
+            demand = task_demand(definition, how.pop("constraints", None))
+        except TaskDefinitionError as error:
+            raise InvalidParameterException(str(error)) from error
         task = EmulatedTask(cluster, definition, demand, self, **how)
         failures = self._find_host(task)
         if failures is not None and task.capacity_provider_name is None:

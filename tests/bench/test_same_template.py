@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+
+from bench.same import Template, canonical, differences
+from bench.workloads import WORKLOADS, Hosts, Workload
+
+SMALL: Template = {
+    "Resources": {
+        "RoleA": {"Type": "AWS::IAM::Role", "Properties": {"Tags": [{"Key": "Name", "Value": "Stack/RoleA"}]}},
+        "Profile": {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "RoleA"}]}},
+    },
+    "Outputs": {"Arn": {"Value": {"Fn::GetAtt": ["RoleA", "Arn"]}}},
+}
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        *WORKLOADS.values(),
+        Workload("several types", gpu_hosts=Hosts.of("g6.xlarge", "g6.2xlarge")),
+        Workload("8 GPUs of another family", gpu_hosts=Hosts.of("p5.48xlarge")),
+    ],
+    ids=lambda workload: workload.name,
+)
+def test_the_bench_compares_apps_with_the_same_templates(workload: Workload) -> None:
+    assert differences(workload) == []
+
+
+def test_logical_ids_and_construct_paths_make_no_difference() -> None:
+    renamed = {
+        "Resources": {
+            "Profile": SMALL["Resources"]["Profile"] | {"Properties": {"Roles": [{"Ref": "HostRole"}]}},
+            "HostRole": {"Type": "AWS::IAM::Role", "Properties": {"Tags": [{"Key": "Name", "Value": "HostRole"}]}},
+        },
+        "Outputs": {"Arn": {"Value": {"Fn::GetAtt": ["HostRole", "Arn"]}}},
+    }
+    assert canonical(renamed) == canonical(SMALL)
+
+
+def test_a_property_makes_a_difference() -> None:
+    other = deepcopy(SMALL)
+    other["Resources"]["RoleA"]["Properties"]["Description"] = "hosts"
+    assert canonical(other) != canonical(SMALL)
+
+
+def test_a_reference_to_something_else_makes_a_difference() -> None:
+    two_roles = deepcopy(SMALL)
+    two_roles["Resources"]["RoleB"] = {"Type": "AWS::IAM::Role", "Properties": {"Description": "another"}}
+    other = deepcopy(two_roles)
+    other["Resources"]["Profile"]["Properties"]["Roles"] = [{"Ref": "RoleB"}]
+    assert canonical(other) != canonical(two_roles)
