@@ -13,12 +13,13 @@ from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 app = cdk.App()
 
 # One type, or several of one shape: cdk deploy tensorflow-benchmark -c gpu_instance_type=g6.48xlarge
-gpu_instance_types = str(app.node.try_get_context("gpu_instance_type") or "g6.xlarge").split(",")
+gpu_instance_type = app.node.try_get_context("gpu_instance_type")
+gpu_instance_types = [each.strip() for each in str(gpu_instance_type or "g6.xlarge").split(",")]
 
 try:
     TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=gpu_instance_types)
     NvidiaSmiStack(app, "nvidia-smi")
 except GpuConstructsError as error:
-    sys.exit(f"error: {error}")
+    sys.exit(f"error: gpu_instance_type={gpu_instance_type}: {error}")
 
 app.synth()

@@ -1,16 +1,28 @@
-"""Numbers that users give, checked the same way everywhere."""
+"""What users give, checked the same way everywhere."""
 
 from __future__ import annotations
 
-from gpu_constructs.errors import InvalidValueError
+import operator
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.tokens import is_token
 
-__all__ = ["whole_number"]
+__all__ = ["known_or", "name", "texts", "variables", "whole_number"]
+
+LARGEST_INTEGER = 2**31 - 1
+"""The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
+
+_Given = TypeVar("_Given")
 
 
 def whole_number(
-    argument: str, value: int, *, smallest: int, largest: int | None = None, unit: str, fix: str
+    argument: str, value: int, *, smallest: int, largest: int = LARGEST_INTEGER, unit: str, fix: str
 ) -> int | Unknown:
     """A whole number within limits, or unknown where it is a token.
 
@@ -20,7 +32,7 @@ def whole_number(
         argument: The argument, as the user spells it.
         value: What was given.
         smallest: The smallest number allowed.
-        largest: The largest number allowed; None for no limit.
+        largest: The largest number allowed.
         unit: What is counted, such as ``hosts`` or ``MiB``.
         fix: The likely fix.
 
@@ -29,12 +41,86 @@ def whole_number(
     """
     if is_token(value):
         return UNKNOWN
-    if type(value) is int and smallest <= value and (largest is None or value <= largest):
-        return value
-    raise InvalidValueError(
-        f"expects a whole number of {unit}, got {value!r}",
-        argument=argument,
-        value=value,
-        allowed=f"{smallest} or more" if largest is None else f"{smallest} to {largest}",
-        fix=fix,
-    )
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or not smallest <= number <= largest:
+        raise InvalidValueError(
+            f"expects a whole number of {unit}, got {shown(value)}",
+            argument=argument,
+            value=value,
+            allowed=f"{smallest} or more" if largest == LARGEST_INTEGER else f"{smallest} to {largest}",
+            fix=fix,
+        )
+    return number
+
+
+def known_or(given: _Given, checked: _Given | Unknown) -> _Given:
+    """The checked value, or what was given where only CDK can resolve it."""
+    return given if isinstance(checked, Unknown) else checked
+
+
+def name(argument: str, value: str, *, fix: str) -> None:
+    """Refuses text that ECS takes for no name: 1 to 255 letters, digits, hyphens and underscores.
+
+    Raises:
+        InvalidValueError: It is no such text; a token passes.
+    """
+    if is_token(value):
+        return
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise InvalidValueError(
+            f"{shown(value)} is no name that ECS takes",
+            argument=argument,
+            value=value,
+            allowed="1 to 255 letters, digits, hyphens and underscores",
+            fix=fix,
+        )
+
+
+def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
+    """A list of text; text alone would be taken letter by letter, and a set has no order.
+
+    Raises:
+        InvalidValueError: It is no list, or something in it is not text.
+    """
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
+        split = f"{value.split()!r}, or " if isinstance(value, str) else ""
+        raise InvalidValueError(
+            f"expects a list of text, got {shown(value)}", argument=argument, value=value, fix=f"{split}{example}"
+        )
+    return list(value)
+
+
+def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, example: str) -> dict[str, _Given]:
+    """Environment variables: names with a value of one type.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given; None for none.
+        of: The type of every value.
+        example: What it should look like.
+
+    Raises:
+        InvalidValueError: It is no mapping, a name is no name, or a value has another type.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidValueError(
+            f"expects a mapping, got {shown(value)}", argument=argument, value=value, fix=f"{argument}={example}"
+        )
+    for key, each in value.items():
+        if not isinstance(key, str) or not key or "=" in key or "\0" in key:
+            raise InvalidValueError(
+                f"{shown(key)} is no name of a variable", argument=argument, value=key, fix=f"{argument}={example}"
+            )
+        if not isinstance(each, of):
+            raise InvalidValueError(
+                f"{key} expects {of.__name__}, got {shown(each)}",
+                argument=argument,
+                value=each,
+                fix=f"{key!r}: {str(each)!r}" if of is str else f"{argument}={example}",
+            )
+    return dict(value)

@@ -7,8 +7,9 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
+from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.capacity_plan import CapacityPlan
-from gpu_constructs.construction import whole_or_nothing
+from gpu_constructs.construction import creating, or_removed
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hosts import ClusterHosts
@@ -30,6 +31,7 @@ class GpuCapacity(Construct):
     Made by `GpuCluster.add_capacity`, where the arguments are explained.
 
     Attributes:
+        cluster: The cluster that its hosts join.
         pool: What it can launch, as the value that every check reads.
         instance_type_names: Names of its instance types as given, tokens among them.
         launch_template: The launch template; its user data may be added to.
@@ -39,11 +41,13 @@ class GpuCapacity(Construct):
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
-        with whole_or_nothing(scope, construct_id):
+        with creating(scope, construct_id):
             super().__init__(scope, construct_id)
+        with or_removed(scope, construct_id):
             operating_system = plan.pool.image.image.operating_system
             bottlerocket = operating_system is OperatingSystem.BOTTLEROCKET
             user_data = ec2.UserData.custom("") if bottlerocket else ec2.UserData.for_linux()
+            self.cluster: ecs.ICluster = hosts.cluster
             self.pool: Pool = plan.pool
             self.instance_type_names: tuple[str, ...] = plan.instance_types
             self.launch_template: ec2.LaunchTemplate = _launch_template(self, hosts, plan, user_data)
@@ -77,9 +81,23 @@ class GpuCapacity(Construct):
 
         Args:
             weight: Relative share of the tasks above every base, 0 to 1000.
-            base: Tasks that run here before any other provider gets one; one item of a strategy may have a base.
+            base: Tasks that run here before any other provider gets one, 0 to 100000; one item of a strategy may have
+                a base.
+
+        Raises:
+            InvalidValueError: A number is not within these limits.
         """
-        return ecs.CapacityProviderStrategy(capacity_provider=self.capacity_provider_name, weight=weight, base=base)
+        share = whole_number("weight", weight, smallest=0, largest=1000, unit="shares", fix="weight=1")
+        first = (
+            None
+            if base is None
+            else whole_number("base", base, smallest=0, largest=100_000, unit="tasks", fix="base=1")
+        )
+        return ecs.CapacityProviderStrategy(
+            capacity_provider=self.capacity_provider_name,
+            weight=known_or(weight, share),
+            base=None if base is None or first is None else known_or(base, first),
+        )
 
 
 def _launch_template(

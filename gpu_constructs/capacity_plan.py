@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.arguments import whole_number
-from gpu_constructs.errors import InvalidValueError, argument_named
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.fleet.pool import require_one_shape
 from gpu_constructs.hardware import InstanceType, instance_type
@@ -70,10 +72,12 @@ def plan_capacity(
     capacity_provider_name: str | None = None,
     instance_warmup_seconds: int | None = None,
     managed_termination_protection: bool = False,
+    region: str | None = None,
 ) -> CapacityPlan:
     """Checks everything that can be seen before a resource exists.
 
-    The arguments are those of `GpuCluster.add_capacity`; `name` is the construct id.
+    The arguments are those of `GpuCluster.add_capacity`; `name` is the construct id, `region` where the stack goes, or
+    None where that is only known at deploy time.
 
     Raises:
         UnknownNameError: An instance type does not exist.
@@ -93,13 +97,13 @@ def plan_capacity(
         chosen = image if image is not None else GpuMachineImage.for_types(known)
     if not isinstance(chosen, GpuMachineImage):
         raise InvalidValueError(
-            f"expects a GpuMachineImage, got {chosen!r}",
+            f"expects a GpuMachineImage, got {shown(chosen)}",
             argument="image",
             value=chosen,
             fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
         )
     chosen.require_drives(known)
-    whole_number(
+    volume = whole_number(
         "root_volume_gib",
         root_volume_gib,
         smallest=MIN_ROOT_VOLUME_GIB,
@@ -110,17 +114,20 @@ def plan_capacity(
     _require_provider_name(capacity_provider_name)
     if type(managed_termination_protection) is not bool:
         raise InvalidValueError(
-            f"expects True or False, got {managed_termination_protection!r}",
+            f"expects True or False, got {shown(managed_termination_protection)}",
             argument="managed_termination_protection",
             value=managed_termination_protection,
             fix="leave it out",
         )
+    low = whole_number("min_instances", min_instances, smallest=0, unit="hosts", fix="min_instances=0")
+    high = whole_number("max_instances", max_instances, smallest=1, unit="hosts", fix="max_instances=1")
     pool = Pool(
         name=name,
         instance_types=known,
         image=chosen.host_image,
-        min_instances=whole_number("min_instances", min_instances, smallest=0, unit="hosts", fix="min_instances=0"),
-        max_instances=whole_number("max_instances", max_instances, smallest=1, unit="hosts", fix="max_instances=1"),
+        min_instances=low,
+        max_instances=high,
+        region=region,
         managed_termination_protection=managed_termination_protection,
         has_unknown_types=len(known) < len(names),
     )
@@ -136,9 +143,9 @@ def plan_capacity(
         pool=pool,
         machine_image=chosen,
         instance_types=names,
-        min_instances=min_instances,
-        max_instances=max_instances,
-        root_volume_gib=root_volume_gib,
+        min_instances=known_or(min_instances, low),
+        max_instances=known_or(max_instances, high),
+        root_volume_gib=known_or(root_volume_gib, volume),
         capacity_provider_name=capacity_provider_name,
         instance_warmup_seconds=_warmup(instance_warmup_seconds, pool),
     )
@@ -146,12 +153,27 @@ def plan_capacity(
 
 def _types(instance_types: Sequence[str]) -> tuple[tuple[str, ...], tuple[InstanceType, ...]]:
     if isinstance(instance_types, str) or not isinstance(instance_types, Sequence) or not instance_types:
+        split = [each.strip() for each in instance_types.split(",")] if isinstance(instance_types, str) else None
         raise InvalidValueError(
-            f"expects a list with at least one instance type, got {instance_types!r}",
+            f"expects a list with at least one instance type, got {shown(instance_types)}",
             argument="instance_types",
             value=instance_types,
-            fix=f"[{instance_types!r}]" if instance_types and isinstance(instance_types, str) else "['g6.xlarge']",
+            fix=f"{split!r}" if split and all(split) else "a list in the order of preference, such as ['g6.xlarge']",
         )
+    if any(isinstance(each, str) and each.startswith("#{Token[") for each in instance_types):
+        raise InvalidValueError(
+            "a list that is only known at deploy time cannot become the overrides of an Auto Scaling group",
+            argument="instance_types",
+            fix="take the types from context instead of a parameter",
+        )
+    for each in instance_types:
+        if isinstance(each, ec2.InstanceType):
+            raise InvalidValueError(
+                "expects names, got an ec2.InstanceType",
+                argument="instance_types",
+                value=each,
+                fix=f"{each.to_string()!r}",
+            )
     with argument_named("instance_types"):
         known = tuple(instance_type(each) for each in instance_types if not is_token(each))
     return tuple(dict.fromkeys(instance_types)), tuple(dict.fromkeys(known))
@@ -165,7 +187,7 @@ def _contradict(pool: Pool) -> bool:
 def _warmup(seconds: int | None, pool: Pool) -> int:
     if seconds is None:
         return _GPU_WARMUP_SECONDS if pool.shape is None or pool.shape.vendor else _CPU_WARMUP_SECONDS
-    whole_number(
+    warmup = whole_number(
         "instance_warmup_seconds",
         seconds,
         smallest=0,
@@ -173,18 +195,18 @@ def _warmup(seconds: int | None, pool: Pool) -> int:
         unit="seconds",
         fix=f"instance_warmup_seconds={_GPU_WARMUP_SECONDS}",
     )
-    return seconds
+    return known_or(seconds, warmup)
 
 
-def _require_provider_name(name: str | None) -> None:
+def _require_provider_name(value: str | None) -> None:
     # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html
-    if name is None or is_token(name):
+    if value is None or (is_token(value) and not _RESERVED_NAME.match(value)):
         return
-    if not isinstance(name, str) or not _PROVIDER_NAME.fullmatch(name) or _RESERVED_NAME.match(name):
+    if not isinstance(value, str) or not _PROVIDER_NAME.fullmatch(value) or _RESERVED_NAME.match(value):
         raise InvalidValueError(
-            f"ECS takes no capacity provider called {name!r}",
+            f"ECS takes no capacity provider called {shown(value)}",
             argument="capacity_provider_name",
-            value=name,
-            allowed="1 to 255 letters, digits, _ and -, not beginning with aws, ecs or fargate",
+            value=value,
+            allowed="1 to 255 letters, digits, hyphens and underscores, not beginning with aws, ecs or fargate",
             fix="leave it out, and CloudFormation makes a name that is never taken",
         )

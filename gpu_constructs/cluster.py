@@ -10,8 +10,8 @@ from constructs import Construct
 
 from gpu_constructs.capacity import GpuCapacity
 from gpu_constructs.capacity_plan import plan_capacity
-from gpu_constructs.construction import require_free_ids, whole_or_nothing
-from gpu_constructs.errors import InvalidValueError, argument_named
+from gpu_constructs.construction import creating, or_removed, require_free_ids
+from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
 from gpu_constructs.hosts import ClusterHosts
@@ -31,6 +31,9 @@ class FamilyCapacity(Mapping[float, GpuCapacity]):
         self._capacities = dict(sorted(capacities.items()))
 
     def __getitem__(self, gpus: float) -> GpuCapacity:
+        if gpus not in self._capacities:
+            sizes = ", ".join(f"{size:g}" for size in self._capacities)
+            raise KeyError(f"this family has no hosts with {gpus} GPUs; it has hosts with {sizes}")
         return self._capacities[gpus]
 
     def __iter__(self) -> Iterator[float]:
@@ -60,7 +63,7 @@ class GpuCluster(Construct):
 
     Raises:
         InvalidValueError: Neither or not the right kind of `vpc` and `cluster`, or a VPC without private subnets.
-        IncompatibleError: Another stack already associates capacity providers with the cluster.
+        RefusedByCdkError: CDK refuses it for a reason of its own.
 
     Attributes:
         cluster: The ECS cluster, as services of this stack see it.
@@ -84,11 +87,12 @@ class GpuCluster(Construct):
             raise InvalidValueError(
                 "a cluster needs a network, and none was given", argument="vpc", fix='vpc=ec2.Vpc(self, "Vpc")'
             )
-        with whole_or_nothing(scope, construct_id):
+        with creating(scope, construct_id):
             super().__init__(scope, construct_id)
+        with or_removed(scope, construct_id):
             of_hosts = cluster or ecs.Cluster(self, "Cluster", vpc=vpc, container_insights_v2=container_insights)
             self.hosts: ClusterHosts = ClusterHosts(
-                self, "Hosts", cluster=of_hosts, vpc=vpc or of_hosts.vpc, vpc_subnets=vpc_subnets
+                self, "Hosts", cluster=of_hosts, vpc=vpc or _network_of(of_hosts), vpc_subnets=vpc_subnets
             )
             self.cluster: ecs.ICluster = self.hosts.cluster
         self.capacities: list[GpuCapacity] = []
@@ -128,7 +132,8 @@ class GpuCluster(Construct):
         Raises:
             UnknownNameError: An instance type does not exist; the nearest names are in the message.
             InvalidValueError: An argument is wrong by itself.
-            IncompatibleError: The types have different shapes, no ECS image drives one, or `image` cannot.
+            IncompatibleError: The types have different shapes, no ECS image drives one, `image` cannot, or another
+                stack writes the cluster's list of providers.
         """
         plan = plan_capacity(
             construct_id,
@@ -140,7 +145,9 @@ class GpuCluster(Construct):
             capacity_provider_name=capacity_provider_name,
             instance_warmup_seconds=instance_warmup_seconds,
             managed_termination_protection=managed_termination_protection,
+            region=self.hosts.region,
         )
+        self.hosts.require_free(capacity_provider_name)
         capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
         self.capacities.append(capacity)
         return capacity
@@ -186,9 +193,11 @@ class GpuCluster(Construct):
                 min_instances=min_instances,
                 image=image,
                 root_volume_gib=root_volume_gib,
+                region=self.hosts.region,
             )
             for shape, names in by_shape.items()
         }
+        self.hosts.require_free(None)
         require_free_ids(self, *(plan.pool.name for plan in plans.values()))
         made = {size: GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for size, plan in plans.items()}
         self.capacities.extend(made.values())
@@ -202,4 +211,15 @@ def _size_of(shape: Shape) -> float:
 def _require_kind(argument: str, value: object, *, attribute: str, kind: str, example: str) -> None:
     # Imported constructs are proxies of an interface, so isinstance says nothing about them.
     if value is not None and not hasattr(value, attribute):
-        raise InvalidValueError(f"expects {kind}, got {value!r}", argument=argument, value=value, fix=example)
+        raise InvalidValueError(f"expects {kind}, got {shown(value)}", argument=argument, value=value, fix=example)
+
+
+def _network_of(cluster: ecs.ICluster) -> ec2.IVpc:
+    try:
+        return cluster.vpc
+    except RuntimeError:
+        raise InvalidValueError(
+            "a cluster that was imported by its ARN alone does not say where it runs",
+            argument="vpc",
+            fix="give its vpc",
+        ) from None

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import cast
 
-from gpu_constructs.arguments import whole_number
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError
-from gpu_constructs.fleet import UNKNOWN, Container, Pool, Task, Unknown
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.arguments import LARGEST_INTEGER, known_or, texts, variables, whole_number
+from gpu_constructs.arguments import name as require_name
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import Container, Pool, Task, Unknown
 from gpu_constructs.hardware import InstanceType, Vendor, find
-from gpu_constructs.placement import FairShare, Resource, Shortfall, fair_share, shortfalls
+from gpu_constructs.placement import FairShare, Resource, Shortfall, fair_share, registered_memory_mib, shortfalls
 from gpu_constructs.tokens import is_token
 
-__all__ = ["ContainerPlan", "plan_container"]
+__all__ = ["ContainerPlan", "plan_container", "plan_sidecar"]
 
 MIN_MEMORY_MIB = 6
 """Docker's own minimum (memory of the ECS ContainerDefinition API)."""
 
 MAX_SHARED_MEMORY_MIB = 65536
 """Default of shared memory at most: more helps no data loader known, and it counts as the container's memory."""
+
+MAX_GPU_MEMORY_GIB = 2**20
+"""Far above any GPU; a larger number is a slip of the unit."""
 
 _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 _VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
@@ -45,6 +52,7 @@ class ContainerPlan:
         cpu: CPU units, as given where it is a token.
         memory_mib: Memory in MiB, as given where it is a token.
         shared_memory_mib: Size of ``/dev/shm`` in MiB.
+        command: Its command; None for the image's own.
         environment: Environment variables with the defaults.
     """
 
@@ -53,7 +61,8 @@ class ContainerPlan:
     cpu: int
     memory_mib: int
     shared_memory_mib: int
-    environment: Mapping[str, str]
+    command: list[str] | None
+    environment: dict[str, str]
 
 
 def plan_container(
@@ -68,6 +77,7 @@ def plan_container(
     shared_memory_mib: int | None,
     command: Sequence[str] | None,
     environment: Mapping[str, str] | None,
+    secrets: Mapping[str, ecs.Secret] | None,
 ) -> ContainerPlan:
     """Checks a container against the smallest host of every pool.
 
@@ -79,8 +89,8 @@ def plan_container(
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
     _require_gpu_pools(pools)
-    _require_command(command)
-    variables = {**_DRIVER_CAPABILITIES, **_require_environment(environment)}
+    if not is_token(name):
+        require_name("construct_id", name, fix="a name such as 'train'")
     asked = Container(
         name=name,
         gpus=whole_number("gpus", gpus, smallest=1, unit="GPUs", fix=_FIX_GPUS),
@@ -94,17 +104,59 @@ def plan_container(
     _require_fit(_with(task, asked), pools)
     if cpu is None or memory_mib is None:
         share = _share(task, asked, pools)
-        cpu = share.cpu if cpu is None else cpu
-        memory_mib = share.memory_mib if memory_mib is None else memory_mib
-        asked = replace(asked, cpu=_known_or_token(cpu), memory_mib=_known_or_token(memory_mib))
+        asked = replace(
+            asked,
+            cpu=share.cpu if cpu is None else asked.cpu,
+            memory_mib=share.memory_mib if memory_mib is None else asked.memory_mib,
+        )
         _require_fit(_with(task, asked), pools)
     return ContainerPlan(
         container=asked,
         task=_with(task, asked),
-        cpu=cpu,
-        memory_mib=memory_mib,
+        cpu=known_or(cpu or 0, asked.cpu),
+        memory_mib=known_or(memory_mib or 0, asked.memory_mib),
         shared_memory_mib=_shared_memory(shared_memory_mib, asked),
-        environment=variables,
+        command=None if command is None else texts("command", command, example="['sh', '-c', 'nvidia-smi']"),
+        environment=_variables(environment, secrets),
+    )
+
+
+def plan_sidecar(name: str, *, task: Task, pools: Sequence[Pool], cpu: float | None, memory_mib: float | None) -> Task:
+    """Counts a container without GPUs.
+
+    Args:
+        name: Its name.
+        task: The containers before it.
+        pools: Where the task may run.
+        cpu: CPU units; None asks for none.
+        memory_mib: Memory in MiB that is kept for it; None asks for none.
+
+    Returns:
+        The task with it.
+
+    Raises:
+        InvalidValueError: A number is wrong by itself.
+        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
+    """
+    container = Container(
+        name=name,
+        cpu=0 if cpu is None else whole_number("cpu", _whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
+        memory_mib=0
+        if memory_mib is None
+        else whole_number(
+            "memory_limit_mib", _whole(memory_mib), smallest=MIN_MEMORY_MIB, unit="MiB", fix="memory_limit_mib=256"
+        ),
+    )
+    _require_fit(_with(task, container), pools)
+    return _with(task, container)
+
+
+def _whole(number: float) -> int:
+    # CDK's own signature says float; 256.0 reaches the template as 256.
+    return (
+        int(number)
+        if isinstance(number, float) and number.is_integer() and not is_token(number)
+        else cast("int", number)
     )
 
 
@@ -133,45 +185,43 @@ def _require_gpu_pools(pools: Sequence[Pool]) -> None:
 
 
 def _gpu_memory_mib(gib: float) -> int:
-    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib < 2**20:
+    if is_token(gib):
         raise InvalidValueError(
-            f"expects GiB for each GPU, got {gib!r}",
+            "a need that is only known at deploy time cannot choose a host",
+            argument="gpu_memory_gib",
+            fix="gpu_memory_gib=16, known when the app is synthesized",
+        )
+    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib <= MAX_GPU_MEMORY_GIB:
+        raise InvalidValueError(
+            f"expects GiB for each GPU, got {shown(gib)}",
             argument="gpu_memory_gib",
             value=gib,
-            allowed="a number above 0",
-            fix="gpu_memory_gib=16, known when the app is synthesized",
+            allowed=f"a number above 0, up to {MAX_GPU_MEMORY_GIB}",
+            fix="gpu_memory_gib=16",
         )
     return -int(-Fraction(gib) * 1024 // 1)
 
 
-def _require_command(command: Sequence[str] | None) -> None:
-    if isinstance(command, str):
+def _variables(environment: Mapping[str, str] | None, secrets: Mapping[str, ecs.Secret] | None) -> dict[str, str]:
+    plain = variables("environment", environment, of=str, example="{'NAME': 'value'}")
+    hidden = variables("secrets", secrets, of=ecs.Secret, example="{'NAME': ecs.Secret.from_secrets_manager(secret)}")
+    for argument, names in (("environment", plain), ("secrets", hidden)):
+        if _VISIBLE_DEVICES in names:
+            raise InvalidValueError(
+                f"{_VISIBLE_DEVICES} is written by the ECS agent over whatever is set, with the GPUs it reserved",
+                argument=argument,
+                value=_VISIBLE_DEVICES,
+                fix=f"leave {_VISIBLE_DEVICES} out, and say how many with gpus=…",
+            )
+    twice = sorted(plain.keys() & hidden.keys())
+    if twice:
         raise InvalidValueError(
-            f"expects a list of words, got {command!r}",
-            argument="command",
-            value=command,
-            fix=f"{command.split()!r}, or ['sh', '-c', {command!r}]",
+            f"{', '.join(twice)} is an environment variable already, and ECS takes each name once",
+            argument="secrets",
+            value=twice,
+            fix="leave it out of one of them",
         )
-
-
-def _require_environment(environment: Mapping[str, str] | None) -> Mapping[str, str]:
-    if environment is None:
-        return {}
-    if not isinstance(environment, Mapping):
-        raise InvalidValueError(
-            f"expects a mapping of names to text, got {environment!r}",
-            argument="environment",
-            value=environment,
-            fix="environment={'NAME': 'value'}",
-        )
-    if _VISIBLE_DEVICES in environment:
-        raise InvalidValueError(
-            f"{_VISIBLE_DEVICES} is written by the ECS agent over whatever is set, with the GPUs it reserved",
-            argument="environment",
-            value=environment[_VISIBLE_DEVICES],
-            fix=f"leave {_VISIBLE_DEVICES} out, and say how many with gpus=…",
-        )
-    return environment
+    return {**{name: value for name, value in _DRIVER_CAPABILITIES.items() if name not in hidden}, **plain}
 
 
 def _share(task: Task, wanted: Container, pools: Sequence[Pool]) -> FairShare:
@@ -179,7 +229,8 @@ def _share(task: Task, wanted: Container, pools: Sequence[Pool]) -> FairShare:
     types = [each for pool in pools for each in pool.instance_types]
     before = task.cpu, task.memory_mib
     total = _with(task, wanted).gpus
-    if isinstance(total, Unknown) or not types or any(isinstance(each, Unknown) for each in before):
+    unknown_hosts = any(pool.has_unknown_types for pool in pools)
+    if isinstance(total, Unknown) or unknown_hosts or any(isinstance(each, Unknown) for each in before):
         raise InvalidValueError(
             "the share of a host cannot be told from values that are only known at deploy time",
             argument="cpu and memory_mib",
@@ -189,28 +240,26 @@ def _share(task: Task, wanted: Container, pools: Sequence[Pool]) -> FairShare:
     cpu, memory = whole.cpu - _known(before[0]), whole.memory_mib - _known(before[1])
     if cpu < 0 or memory < MIN_MEMORY_MIB:
         raise InvalidValueError(
-            f"the containers before it leave {cpu} CPU units and {memory} MiB of the share that goes with {total} GPUs",
+            f"the containers before it leave {max(cpu, 0)} CPU units and {max(memory, 0)} MiB of the share that goes "
+            f"with {total} GPUs",
             argument="cpu and memory_mib",
             fix="give both cpu and memory_mib, or ask for less in the other containers",
         )
     return FairShare(cpu=cpu, memory_mib=memory)
 
 
-def _known_or_token(value: int) -> int | Unknown:
-    return UNKNOWN if is_token(value) else value
-
-
 def _known(value: int | Unknown) -> int:
     return 0 if isinstance(value, Unknown) else value
 
 
-def _shared_memory(given: int | None, wanted: Container) -> int:
-    if given is not None:
-        whole_number("shared_memory_mib", given, smallest=1, unit="MiB", fix="leave it out for half of the memory")
-        return given
-    if isinstance(wanted.memory_mib, Unknown):
-        return MAX_SHARED_MEMORY_MIB
-    return max(1, min(wanted.memory_mib // 2, MAX_SHARED_MEMORY_MIB))
+def _shared_memory(given: int | None, container: Container) -> int:
+    memory_mib = container.memory_mib
+    if given is None:
+        largest = MAX_SHARED_MEMORY_MIB
+        return largest if isinstance(memory_mib, Unknown) else max(1, min(memory_mib // 2, largest))
+    largest = LARGEST_INTEGER if isinstance(memory_mib, Unknown) else memory_mib
+    fix = "leave it out for half of the container's memory, which it is part of"
+    return known_or(given, whole_number("shared_memory_mib", given, smallest=1, largest=largest, unit="MiB", fix=fix))
 
 
 def _require_fit(task: Task, pools: Sequence[Pool]) -> None:
@@ -231,7 +280,11 @@ def _fix(task: Task, short: Shortfall) -> str:
     larger = f"capacity of a larger type, such as {enough}" if enough else "no instance type has as much: ask for less"
     if short.resource is Resource.GPU_MEMORY:
         return f"{larger}, or gpu_memory_gib no higher than {(short.available or 0) * 100 // 1024 / 100:g}"
-    return f"{larger}, or {_ARGUMENT[short.resource]} no higher than {short.available}"
+    available = short.available
+    if short.resource is Resource.MEMORY:
+        # What the host may have at most is not what it will register.
+        available = registered_memory_mib(short.instance_type)
+    return f"{larger}, or {_ARGUMENT[short.resource]} no higher than {available}"
 
 
 def _smallest_that_fits(task: Task, like: InstanceType) -> InstanceType | None:

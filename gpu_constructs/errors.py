@@ -6,7 +6,8 @@
     ├── UnknownNameError          no such instance type, family or image; carries the nearest names
     ├── InvalidValueError         one argument is wrong by itself
     ├── IncompatibleError         two things that cannot work together; both are named
-    └── DoesNotFitError           more is asked for than the smallest host has
+    ├── DoesNotFitError           more is asked for than the smallest host has
+    └── RefusedByCdkError         CDK itself refuses it, in its own words
 
 The text always says what is wrong in the user's words, the value, what is allowed and the likely fix; the same
 pieces are attributes, so that a program can use them.
@@ -22,9 +23,13 @@ __all__ = [
     "GpuConstructsError",
     "IncompatibleError",
     "InvalidValueError",
+    "RefusedByCdkError",
     "UnknownNameError",
     "argument_named",
+    "shown",
 ]
+
+_LONGEST_QUOTE = 120
 
 
 class GpuConstructsError(ValueError):
@@ -93,6 +98,19 @@ class IncompatibleError(GpuConstructsError):
 
 class DoesNotFitError(GpuConstructsError):
     """More is asked for than the smallest host of the capacity has."""
+
+
+class RefusedByCdkError(GpuConstructsError):
+    """CDK refuses it for a reason that this library did not foresee; the words are CDK's."""
+
+
+def shown(value: object) -> str:
+    """A value as an error quotes it: as Python writes it, and short whatever it is."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more than 4300 digits
+        return "a very large number"
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"
 
 
 @contextmanager

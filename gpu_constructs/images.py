@@ -5,13 +5,17 @@ The table of images is in `gpu_constructs.hardware`; this file turns a row of it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import TypeVar
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
-from gpu_constructs.fleet import HostImage
+from gpu_constructs.arguments import whole_number
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.fleet import HostImage, Unknown
 from gpu_constructs.hardware import (
     Architecture,
     Image,
@@ -23,8 +27,15 @@ from gpu_constructs.hardware import (
     default_image,
     image,
 )
+from gpu_constructs.tokens import is_token
 
 __all__ = ["GpuMachineImage"]
+
+_Choice = TypeVar("_Choice", bound=Enum)
+
+_AMI_NAME = re.compile(r"[a-z0-9]+-[A-Za-z0-9._-]{1,200}")
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-f]{1,40})?")
+_DEVICE = re.compile(r"/dev/[a-z0-9/]{1,60}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,15 @@ class GpuMachineImage:
     host_image: HostImage
     machine_image: ec2.IMachineImage | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.host_image, HostImage):
+            raise InvalidValueError(
+                f"expects a HostImage, got {shown(self.host_image)}",
+                argument="host_image",
+                value=self.host_image,
+                fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
+            )
+
     @classmethod
     def pinned(cls, name: str, release: str | None = None) -> GpuMachineImage:
         """One release of an ECS-optimized AMI or Bottlerocket variant: hosts change only when this line does.
@@ -56,7 +76,8 @@ class GpuMachineImage:
             UnknownNameError: There is no such image.
             InvalidValueError: No release is known, or the release cannot be part of a parameter name.
         """
-        row = image(name)
+        with argument_named("name"):
+            row = image(name)
         chosen = release if release is not None else row.known_release
         if chosen is None:
             raise InvalidValueError(
@@ -64,13 +85,7 @@ class GpuMachineImage:
                 argument="release",
                 fix="name a release, or take GpuMachineImage.newest",
             )
-        if not isinstance(chosen, str) or not chosen.strip() or any(sign in chosen for sign in " /{}"):
-            raise InvalidValueError(
-                f"{chosen!r} is not the name of a release",
-                argument="release",
-                value=chosen,
-                fix=f"a name such as {row.known_release}",
-            )
+        _require_release(row, chosen)
         return cls(HostImage(image=row, release=chosen))
 
     @classmethod
@@ -83,7 +98,8 @@ class GpuMachineImage:
         Raises:
             UnknownNameError: There is no such image.
         """
-        return cls(HostImage(image=image(name)))
+        with argument_named("name"):
+            return cls(HostImage(image=image(name)))
 
     @classmethod
     def custom(
@@ -103,29 +119,37 @@ class GpuMachineImage:
                 agent must be on it.
             architecture: Processor architecture it was built for.
             accelerator: Vendor whose driver is on it; None for a plain image.
-            driver_branch: NVIDIA driver branch, such as 580; without it nothing is said about GPU generations.
+            driver_branch: NVIDIA driver branch, such as 580. Without it a warning says that nobody confirms that the
+                image drives the types.
             operating_system: Decides the form of the user data.
             root_device: The device that holds container images, ``/dev/xvdb`` on Bottlerocket.
 
         Raises:
-            InvalidValueError: `machine_image` is not an image.
+            InvalidValueError: An argument is wrong by itself.
         """
         if not hasattr(machine_image, "get_image"):
             raise InvalidValueError(
-                f"expects an ec2.IMachineImage, got {machine_image!r}",
+                f"expects an ec2.IMachineImage, got {shown(machine_image)}",
                 argument="machine_image",
                 value=machine_image,
                 fix='ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})',
             )
+        if not isinstance(root_device, str) or not _DEVICE.fullmatch(root_device):
+            raise InvalidValueError(
+                f"{shown(root_device)} is no device",
+                argument="root_device",
+                value=root_device,
+                fix="root_device='/dev/xvda'",
+            )
         row = Image(
             name="custom",
-            operating_system=operating_system,
-            architecture=Architecture(architecture),
-            accelerator=None if accelerator is None else Vendor(accelerator),
+            operating_system=_one_of("operating_system", operating_system, OperatingSystem),
+            architecture=_one_of("architecture", architecture, Architecture),
+            accelerator=None if accelerator is None else _one_of("accelerator", accelerator, Vendor),
             ssm_parameter="",
             pinned_ssm_parameter="",
             known_release=None,
-            driver_branch=driver_branch,
+            driver_branch=None if driver_branch is None else _branch(driver_branch),
             driver_version=None,
             agent_version=None,
             end_of_life=None,
@@ -177,3 +201,49 @@ class GpuMachineImage:
         if self.machine_image is not None:
             return self.machine_image
         return ec2.MachineImage.from_ssm_parameter(self.host_image.ssm_parameter, os=ec2.OperatingSystemType.LINUX)
+
+
+def _require_release(row: Image, release: str) -> None:
+    """Refuses what cannot be a release of this image; ``recommended`` and ``latest`` float and are no pins."""
+    if is_token(release):
+        raise InvalidValueError(
+            "a release that is only known at deploy time cannot be in the name of an SSM parameter",
+            argument="release",
+            fix="take the release from context instead of a parameter",
+        )
+    bottlerocket = row.operating_system is OperatingSystem.BOTTLEROCKET
+    # Amazon Linux names its AMIs by what is in them, "-hvm-" and the date, so another image's name is told by that.
+    what, hvm, _date = (row.known_release or "").partition("-hvm-")
+    prefix = what + hvm if hvm and not bottlerocket else ""
+    pattern = _VERSION if bottlerocket else _AMI_NAME
+    if not isinstance(release, str) or not pattern.fullmatch(release) or not release.startswith(prefix):
+        raise InvalidValueError(
+            f"{shown(release)} is no release of {row.name}",
+            argument="release",
+            value=release,
+            allowed="a version such as 1.66.0" if bottlerocket else f"an AMI name such as {row.known_release}",
+            fix=f"GpuMachineImage.newest({row.name!r}) for the newest at every deploy",
+        )
+
+
+def _one_of(argument: str, value: object, choices: type[_Choice]) -> _Choice:
+    try:
+        return choices(value)
+    except ValueError:
+        raise InvalidValueError(
+            f"got {shown(value)}",
+            argument=argument,
+            value=value,
+            allowed=", ".join(repr(str(each.value)) for each in choices),
+        ) from None
+
+
+def _branch(driver_branch: int) -> int:
+    branch = whole_number(
+        "driver_branch", driver_branch, smallest=1, largest=9999, unit="a driver branch", fix="driver_branch=580"
+    )
+    if isinstance(branch, Unknown):
+        raise InvalidValueError(
+            "a branch that is only known at deploy time says nothing", argument="driver_branch", fix="driver_branch=580"
+        )
+    return branch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -11,10 +11,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from gpu_constructs.arguments import name as require_name
 from gpu_constructs.capacity import GpuCapacity
-from gpu_constructs.construction import whole_or_nothing
-from gpu_constructs.container_plan import plan_container
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.construction import creating, or_removed
+from gpu_constructs.container_plan import plan_container, plan_sidecar
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import Pool, Task, Unknown
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.notices import warn
@@ -22,6 +23,9 @@ from gpu_constructs.placement import MAX_EXPRESSION_LENGTH, instance_type_in
 from gpu_constructs.rules import task_findings
 
 __all__ = ["GpuTaskDefinition"]
+
+MAX_STRATEGY_ITEMS = 20
+"""Providers of one capacity provider strategy at most (CapacityProviderStrategyItem of the ECS API)."""
 
 # What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
 # (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
@@ -72,7 +76,17 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         execution_role: iam.IRole | None = None,
     ) -> None:
         expression = _where_it_runs(capacity)
-        with whole_or_nothing(scope, construct_id):
+        if family is not None:
+            require_name("family", family, fix="leave it out for a generated name")
+        if network_mode is ecs.NetworkMode.NAT:
+            raise InvalidValueError(
+                "network mode nat is for Windows, where ECS has no GPUs",
+                argument="network_mode",
+                value=network_mode,
+                allowed="bridge, host, awsvpc, none",
+                fix="leave it out for bridge",
+            )
+        with creating(scope, construct_id):
             super().__init__(
                 scope,
                 construct_id,
@@ -82,6 +96,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
                 execution_role=execution_role,
                 placement_constraints=[ecs.PlacementConstraint.member_of(expression)],
             )
+        with or_removed(scope, construct_id):
             self.log_group: logs.LogGroup = logs.LogGroup(
                 self, "Logs", retention=log_retention, removal_policy=cdk.RemovalPolicy.DESTROY
             )
@@ -148,19 +163,22 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             shared_memory_mib=shared_memory_mib,
             command=command,
             environment=environment,
+            secrets=secrets,
         )
         parameters_id = f"{construct_id}LinuxParameters"
-        with whole_or_nothing(self, construct_id, parameters_id):
-            container = self.add_container(
+        with creating(self, parameters_id, called=construct_id):
+            parameters = ecs.LinuxParameters(self, parameters_id, shared_memory_size=plan.shared_memory_mib)
+        with or_removed(self, parameters_id), creating(self, construct_id):
+            container = super().add_container(
                 construct_id,
                 image=image,
                 gpu_count=None if isinstance(plan.container.gpus, Unknown) else plan.container.gpus,
                 cpu=plan.cpu,
                 memory_limit_mib=plan.memory_mib,
-                linux_parameters=ecs.LinuxParameters(self, parameters_id, shared_memory_size=plan.shared_memory_mib),
+                linux_parameters=parameters,
                 ulimits=list(_ULIMITS),
-                command=None if command is None else list(command),
-                environment=dict(plan.environment),
+                command=plan.command,
+                environment=plan.environment,
                 secrets=None if secrets is None else dict(secrets),
                 essential=essential,
                 health_check=health_check,
@@ -169,10 +187,59 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             )
         if isinstance(plan.container.gpus, Unknown):
             self._reserve_by_token(gpus)
-        before = set(task_findings(self.task, self._pools))
-        self.task = plan.task
-        warn(self, [each for each in task_findings(self.task, self._pools) if each not in before])
+        self._now_has(plan.task)
         return container
+
+    def add_container(
+        self,
+        id: str,  # noqa: A002 - CDK's own name for it
+        *,
+        cpu: float | None = None,
+        gpu_count: float | None = None,
+        memory_limit_mib: float | None = None,
+        memory_reservation_mib: float | None = None,
+        **options: Any,  # noqa: ANN401 - the other 40 arguments are CDK's and stay as they are
+    ) -> ecs.ContainerDefinition:
+        """Adds a container without GPUs, such as a sidecar, and counts what it takes of the host.
+
+        What is added before `add_gpu_container` is taken off the share that the GPU container gets by default.
+
+        Args:
+            id: The container's name.
+            cpu: CPU units, 1024 to a vCPU.
+            gpu_count: Not here: GPUs are asked for with `add_gpu_container`.
+            memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
+            memory_reservation_mib: Memory in MiB that is kept for it; it may take more.
+            **options: Every other argument of `ecs.TaskDefinition.add_container`.
+
+        Raises:
+            InvalidValueError: `gpu_count` was given, or an argument is wrong by itself.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        if gpu_count is not None:
+            raise InvalidValueError(
+                "GPUs that are asked for here would not be checked against the hosts",
+                argument="gpu_count",
+                value=gpu_count,
+                fix=f"add_gpu_container({id!r}, gpus={shown(gpu_count)}, …)",
+            )
+        kept = memory_limit_mib if memory_reservation_mib is None else memory_reservation_mib
+        task = plan_sidecar(id, task=self.task, pools=self._pools, cpu=cpu, memory_mib=kept)
+        with creating(self, id):
+            container = super().add_container(
+                id,
+                cpu=cpu,
+                memory_limit_mib=memory_limit_mib,
+                memory_reservation_mib=memory_reservation_mib,
+                **options,
+            )
+        self._now_has(task)
+        return container
+
+    def _now_has(self, task: Task) -> None:
+        before = set(task_findings(self.task, self._pools))
+        self.task = task
+        warn(self, [each for each in task_findings(task, self._pools) if each not in before])
 
     @property
     def _pools(self) -> list[Pool]:
@@ -196,10 +263,20 @@ def _where_it_runs(capacity: Sequence[GpuCapacity]) -> str:
         or not all(isinstance(each, GpuCapacity) for each in capacity)
     ):
         raise InvalidValueError(
-            f"expects a list of the capacities that the task may run on, got {capacity!r}",
+            f"expects a list of the capacities that the task may run on, got {shown(capacity)}",
             argument="capacity",
             value=capacity,
-            fix='capacity=[cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=2)]',
+            fix="capacity=[family[1]] for hosts with one GPU of a family"
+            if isinstance(capacity, Mapping)
+            else "capacity=[…] with what cluster.add_capacity returned",
+        )
+    if len({id(each) for each in capacity}) < len(capacity) or len(capacity) > MAX_STRATEGY_ITEMS:
+        raise InvalidValueError(
+            f"got {len(capacity)} capacities, {len({id(each) for each in capacity})} of them different",
+            argument="capacity",
+            value=[each.pool.name for each in capacity],
+            allowed=f"each capacity once, {MAX_STRATEGY_ITEMS} at most: an ECS strategy holds no more providers",
+            fix="fewer capacities for one task definition",
         )
     architectures: dict[Architecture, str] = {each.pool.image.image.architecture: each.pool.name for each in capacity}
     if len(architectures) > 1:

@@ -6,13 +6,16 @@ gives answers that mean nothing.
 
 from __future__ import annotations
 
+import math
+
 import aws_cdk as cdk
 
 __all__ = ["is_token"]
 
-# How aws-cdk-lib encodes tokens (core/lib/private/encoding.ts): strings hold "${Token[...]}", numbers lie far below
-# any number a user writes. Looking here first spares a call into Node for every ordinary value; CDK has the last word.
-_STRING_MARKER = "${Token["
+# How aws-cdk-lib encodes tokens (core/lib/private/encoding.ts): text holds "${Token[...]}", an element of a list
+# "#{Token[...]}", and numbers lie far below any that a user writes. Looking here first spares a call into Node for
+# every ordinary value; CDK has the last word.
+_MARKERS = ("${Token[", "#{Token[")
 _LARGEST_NUMBER_TOKEN = -1e288
 
 
@@ -22,7 +25,11 @@ def is_token(value: object) -> bool:
     Args:
         value: Any argument a user gave.
     """
-    suspicious = (isinstance(value, str) and _STRING_MARKER in value) or (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and value < _LARGEST_NUMBER_TOKEN
-    )
-    return suspicious and cdk.Token.is_unresolved(value)
+    if isinstance(value, str):
+        suspicious = any(marker in value for marker in _MARKERS)
+        # An unresolved list is a list with one marker in it; the marker alone is not unresolved to CDK.
+        return suspicious and (cdk.Token.is_unresolved(value) or cdk.Token.is_unresolved([value]))
+    # Infinity would break the connection to Node: JSON has no word for it.
+    if not isinstance(value, float) or not math.isfinite(value):
+        return False
+    return value < _LARGEST_NUMBER_TOKEN and cdk.Token.is_unresolved(value)

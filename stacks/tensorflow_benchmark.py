@@ -10,7 +10,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition
+from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, IncompatibleError
 from stacks.network import demo_vpc
 from stacks.outputs import run_task_command
 from stacks.policies import accept_findings
@@ -48,6 +48,9 @@ class TensorflowBenchmarkStack(cdk.Stack):
         construct_id: Its id in that scope.
         gpu_instance_types: Instance types of the GPU hosts, all of one shape.
         **kwargs: Arguments of `cdk.Stack`.
+
+    Raises:
+        GpuConstructsError: The types cannot be one capacity, or have no whole NVIDIA GPU.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, gpu_instance_types: list[str], **kwargs: Any) -> None:
@@ -57,6 +60,14 @@ class TensorflowBenchmarkStack(cdk.Stack):
         cluster = GpuCluster(self, "Cluster", vpc=demo_vpc(self))
         cpu = cluster.add_capacity("Cpu", instance_types=["c7i.2xlarge"], max_instances=2)
         gpu = cluster.add_capacity("Gpu", instance_types=gpu_instance_types, max_instances=2)
+
+        if gpu.gpus == 0:
+            raise IncompatibleError(
+                f"a host of {', '.join(gpu_instance_types)} has no whole NVIDIA GPU, and every task here needs one",
+                argument="gpu_instance_types",
+                value=gpu_instance_types,
+                fix="a type such as g6.xlarge",
+            )
 
         cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)
         cdk.CfnOutput(self, "CpuCapacityProvider", value=cpu.capacity_provider_name)
@@ -68,7 +79,7 @@ class TensorflowBenchmarkStack(cdk.Stack):
                 cdk.CfnOutput(
                     self,
                     f"{name}LeftOut",
-                    value=f"a host of {', '.join(gpu_instance_types)} has {gpu.gpus} GPUs, this task needs {gpus}",
+                    value=f"this task needs {gpus} GPUs; GPUs of a host of {', '.join(gpu_instance_types)}: {gpu.gpus}",
                 )
         accept_findings(self)
 

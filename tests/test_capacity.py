@@ -227,6 +227,26 @@ def test_a_custom_image_is_checked_by_what_it_declares(site: Site) -> None:
     assert "ami-00000000000000000" in str(site.template())
 
 
+def test_two_providers_of_one_name_are_refused(site: Site) -> None:
+    site.capacity("g6.xlarge", capacity_provider_name="gpu")
+    with pytest.raises(InvalidValueError, match="a capacity of this cluster is already called 'gpu'"):
+        site.capacity("g5.xlarge", name="Second", capacity_provider_name="gpu")
+
+
+@pytest.mark.parametrize("share", [{"weight": -1}, {"weight": 1001}, {"weight": True}, {"base": -1}, {"base": 100_001}])
+def test_a_strategy_has_the_limits_of_the_api(site: Site, share: dict[str, int]) -> None:
+    with pytest.raises(InvalidValueError, match=next(iter(share))):
+        site.capacity("g6.xlarge").strategy(**share)
+
+
+def test_a_nested_stack_takes_the_name_of_its_parent(site: Site) -> None:
+    parent = cdk.Stack(site.app, "ecs-prod")
+    nested = Site.__new__(Site)
+    nested.app, nested.stack = site.app, cdk.NestedStack(parent, "Nested")
+    nested.capacity("g6.xlarge")
+    assert nested.only("AWS::ECS::CapacityProvider")["Name"].startswith("cp-")
+
+
 @pytest.mark.parametrize("stack_name", ["ecs-training", "AWS-demo", "FargateTeam"])
 def test_a_stack_name_that_ecs_reserves_does_not_reach_the_provider(site: Site, stack_name: str) -> None:
     stack = cdk.Stack(site.app, stack_name)
@@ -277,6 +297,14 @@ REFUSED: list[Any] = [
     pytest.param(
         {"managed_termination_protection": "yes"}, InvalidValueError, r"True or False", id="text for a switch"
     ),
+    pytest.param({"instance_types": {"g6.xlarge"}}, InvalidValueError, r"a list in the order", id="a set"),
+    pytest.param({"instance_types": "g6.xlarge, g6.2xlarge"}, InvalidValueError, r"'g6\.2xlarge'\]", id="two in one"),
+    pytest.param(
+        {"instance_types": [ec2.InstanceType("g6.xlarge")]}, InvalidValueError, r"fix: 'g6\.xlarge'", id="CDK's type"
+    ),
+    pytest.param({"max_instances": float("-inf")}, InvalidValueError, r"got -inf", id="endless"),
+    pytest.param({"max_instances": 10**400}, InvalidValueError, r"got 1000", id="without end"),
+    pytest.param({"capacity_provider_name": "aws-${Token[TOKEN.0]}"}, InvalidValueError, r"aws, ecs", id="half known"),
     pytest.param({"image": "al2023-gpu"}, InvalidValueError, r"GpuMachineImage\.pinned", id="an image as text"),
 ]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuCluster, IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs import GpuCluster, GpuService, IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs.errors import RefusedByCdkError
 from tests.synthesis import Site, user_data
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
@@ -142,17 +145,60 @@ def test_a_cluster_of_another_stack_takes_capacity_without_a_cycle(site: Site) -
 
 def test_two_stacks_cannot_write_the_list_of_one_cluster(site: Site) -> None:
     theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
-    GpuCluster(cdk.Stack(site.app, "First"), "Gpu", cluster=theirs)
-    second = cdk.Stack(site.app, "Second")
-    with pytest.raises(IncompatibleError, match="stack First already associates"):
-        GpuCluster(second, "Gpu", cluster=theirs)
-    assert [child.node.id for child in second.node.children] == []
+    first = GpuCluster(cdk.Stack(site.app, "First"), "Gpu", cluster=theirs)
+    second = GpuCluster(cdk.Stack(site.app, "Second"), "Gpu", cluster=theirs)
+    first.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    before = sorted(node.node.path for node in second.node.find_all())
+    with pytest.raises(IncompatibleError, match="stack First already writes the list"):
+        second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    assert sorted(node.node.path for node in second.node.find_all()) == before
+
+
+@pytest.mark.parametrize("owner_first", [True, False])
+def test_a_cluster_keeps_its_list_to_its_own_stack_or_to_one_other(site: Site, owner_first: bool) -> None:
+    other = GpuCluster(cdk.Stack(site.app, "Other"), "Gpu", cluster=site.cluster.cluster)
+    pair = [site.cluster, other] if owner_first else [other, site.cluster]
+    pair[0].add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    with pytest.raises(IncompatibleError, match="already writes the list"):
+        pair[1].add_capacity("A10G", instance_types=["g5.xlarge"], max_instances=1)
+
+
+def test_two_imports_of_one_name_are_one_cluster(site: Site) -> None:
+    imports = [
+        ecs.Cluster.from_cluster_attributes(site.stack, name, cluster_name="theirs", vpc=site.vpc) for name in "AB"
+    ]
+    first, second = (GpuCluster(site.stack, f"Gpu{i}", cluster=each) for i, each in enumerate(imports))
+    first.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    with pytest.raises(IncompatibleError, match="add to the GpuCluster that is already there"):
+        second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+
+
+def test_two_wrappers_of_one_cluster_in_its_own_stack_share_its_list_and_its_capacity(site: Site) -> None:
+    again = GpuCluster(site.stack, "Again", cluster=site.cluster.cluster)
+    again.add_capacity("A10G", instance_types=["g5.xlarge"], max_instances=1)
+    task = site.task(site.l4)
+    task.add_gpu_container("chat", image=site.image)
+    GpuService(site.stack, "Service", cluster=again, task_definition=task)
+    assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 2
+
+
+def test_a_cluster_that_was_imported_by_its_arn_serves_too(site: Site) -> None:
+    arn = "arn:aws:ecs:us-east-1:111111111111:cluster/theirs"
+    imported = ecs.Cluster.from_cluster_arn(site.stack, "Theirs", arn)
+    with pytest.raises(InvalidValueError, match="vpc: a cluster that was imported by its ARN alone"):
+        GpuCluster(site.stack, "Gpu", cluster=imported)
+    gpu = GpuCluster(site.stack, "Gpu", cluster=imported, vpc=site.vpc)
+    task = site.task(gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1))
+    task.add_gpu_container("chat", image=site.image)
+    GpuService(site.stack, "Service", cluster=gpu, task_definition=task)
+    assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 1
 
 
 def test_a_cluster_with_capacity_of_its_own_stack_is_not_overwritten_from_another(site: Site) -> None:
     site.capacity("g6.xlarge")
-    with pytest.raises(IncompatibleError, match="stack Stack already associates"):
-        GpuCluster(cdk.Stack(site.app, "Second"), "Gpu", cluster=site.cluster.cluster)
+    second = GpuCluster(cdk.Stack(site.app, "Second"), "Gpu", cluster=site.cluster.cluster)
+    with pytest.raises(IncompatibleError, match="stack Stack already writes"):
+        second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
 
 
 def test_a_network_is_needed(site: Site) -> None:
@@ -183,6 +229,8 @@ def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site
     )
     chosen.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     assert site.launch_template()["NetworkInterfaces"][0]["AssociatePublicIpAddress"] is False
+    (warning,) = site.warnings()
+    assert "GPU008" in warning
 
 
 def test_a_second_cluster_of_one_name_is_refused(site: Site) -> None:
@@ -192,7 +240,46 @@ def test_a_second_cluster_of_one_name_is_refused(site: Site) -> None:
     assert site.children() == before
 
 
-@pytest.mark.parametrize("construct_id", ["", " ", None, 7])
+@pytest.mark.parametrize("arguments", [{"vpc_subnets": "private"}, {"container_insights": True}])
+def test_what_has_the_wrong_type_is_said_in_our_words(site: Site, arguments: dict[str, Any]) -> None:
+    site.vpc  # noqa: B018 - made before the paths are taken
+    before = site.children()
+    with pytest.raises(InvalidValueError, match="expects .*, got"):
+        GpuCluster(site.stack, "Gpu", vpc=site.vpc, **arguments)
+    assert site.children() == before
+
+
+def test_subnets_that_are_not_there_are_refused_in_our_words(site: Site) -> None:
+    site.vpc  # noqa: B018 - made before the paths are taken
+    before = site.children()
+    with pytest.raises(RefusedByCdkError, match="vpc_subnets: CDK refuses it: .*'nope'"):
+        GpuCluster(site.stack, "Gpu", vpc=site.vpc, vpc_subnets=ec2.SubnetSelection(subnet_group_name="nope"))
+    with pytest.raises(InvalidValueError, match="no subnet of the VPC is like that"):
+        GpuCluster(site.stack, "Gpu", vpc=site.vpc, vpc_subnets=ec2.SubnetSelection(availability_zones=["eu-x"]))
+    assert site.children() == before
+
+
+def test_a_missing_size_of_a_family_names_the_sizes(site: Site) -> None:
+    family = site.cluster.add_family("g6", max_instances=1)
+    with pytest.raises(KeyError, match="no hosts with 3 GPUs; it has hosts with 1, 4, 8"):
+        family[3]
+    assert 3 not in family
+    assert family.get(3) is None
+
+
+@pytest.mark.parametrize(("region", "rules"), [("us-east-1", []), ("eu-west-1", ["GPU011"]), ("mars-1", [])])
+def test_a_region_that_does_not_offer_the_type_is_a_warning(site: Site, region: str, rules: list[str]) -> None:
+    site.stack = cdk.Stack(site.app, "There", env=cdk.Environment(region=region))
+    vpc = ec2.Vpc.from_vpc_attributes(
+        site.stack, "Vpc", vpc_id="vpc-12345678", availability_zones=["a"], private_subnet_ids=["subnet-12345678"]
+    )
+    GpuCluster(site.stack, "Cluster", vpc=vpc).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    found = site.warnings()
+    assert [rule for rule in rules if rule in str(found)] == rules
+    assert len(found) == len(rules)
+
+
+@pytest.mark.parametrize("construct_id", ["", " ", None, 7, pytest.param(cdk.Aws.REGION, id="a token")])
 def test_an_id_is_text(site: Site, construct_id: str) -> None:
     with pytest.raises(InvalidValueError, match="a construct id is text"):
         GpuCluster(site.stack, construct_id, vpc=site.vpc)

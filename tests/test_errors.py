@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs import errors
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError, argument_named
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError, argument_named, shown
 
 
 def test_the_text_has_every_piece_that_is_there() -> None:
@@ -34,5 +34,14 @@ def test_the_layer_above_names_the_argument_once() -> None:
 
 def test_every_error_is_one_of_ours_and_a_value_error() -> None:
     classes = [getattr(errors, name) for name in errors.__all__ if name.endswith("Error")]
-    assert len(classes) == 5
+    assert len(classes) == 6
     assert all(issubclass(each, GpuConstructsError) and issubclass(each, ValueError) for each in classes)
+
+
+@pytest.mark.parametrize(("value", "quoted"), [("g6", "'g6'"), (7, "7"), ("x" * 500, "'" + "x" * 119 + "…")])
+def test_a_value_is_quoted_and_short(value: object, quoted: str) -> None:
+    assert shown(value) == quoted
+
+
+def test_a_number_of_any_size_can_be_quoted() -> None:
+    assert shown(10**5000) == "a very large number"

@@ -99,3 +99,90 @@ def test_a_plain_cluster_and_a_plain_task_are_named_for_what_they_are(site: Site
         GpuService(site.stack, "A", cluster=site.cluster.cluster, task_definition=chat(site))  # type: ignore[arg-type]
     with pytest.raises(InvalidValueError, match="task_definition: expects a GpuTaskDefinition"):
         GpuService(site.stack, "B", cluster=site.cluster, task_definition="chat")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "percentages"),
+    [
+        ({"max_healthy_percent": 100}, (99, 100)),
+        ({"max_healthy_percent": 150}, (100, 150)),
+        ({"min_healthy_percent": 0}, (0, 200)),
+        ({"min_healthy_percent": 50, "max_healthy_percent": 100}, (50, 100)),
+    ],
+)
+def test_one_percentage_that_is_given_gets_another_that_goes_with_it(
+    site: Site, given: dict[str, int], percentages: tuple[int, int]
+) -> None:
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site), desired_count=2, **given)
+    configuration = site.only("AWS::ECS::Service")["DeploymentConfiguration"]
+    assert (configuration["MinimumHealthyPercent"], configuration["MaximumPercent"]) == percentages
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"min_healthy_percent": -5},
+        {"min_healthy_percent": 33.3},
+        {"min_healthy_percent": True},
+        {"max_healthy_percent": "50"},
+        {"max_healthy_percent": float("nan")},
+        {"min_healthy_percent": 100, "max_healthy_percent": 100},
+    ],
+)
+def test_a_percentage_that_cannot_be_is_refused_and_nothing_goes_with_it(site: Site, given: dict[str, Any]) -> None:
+    task = chat(site)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    before = site.children()
+    with pytest.raises(InvalidValueError, match="percent"):
+        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **given)
+    assert site.children() == before
+
+
+def test_percentages_and_counts_that_are_tokens_pass_and_are_marked(site: Site) -> None:
+    GpuService(
+        site.stack,
+        "Service",
+        cluster=site.cluster,
+        task_definition=chat(site),
+        desired_count=site.number("Count"),
+        min_healthy_percent=site.number("Least"),
+        max_healthy_percent=site.number("Most"),
+    )
+    service = site.only("AWS::ECS::Service")
+    assert service["DesiredCount"] == {"Ref": "Count"}
+    assert service["DeploymentConfiguration"]["MinimumHealthyPercent"] == {"Ref": "Least"}
+    assert service["DeploymentConfiguration"]["MaximumPercent"] == {"Ref": "Most"}
+    (warning,) = site.warnings()
+    assert "GPU009" in warning
+
+
+def test_more_tasks_than_the_hosts_ever_hold_are_a_warning_with_the_numbers(site: Site) -> None:
+    task = chat(site, max_instances=1, gpus=4)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=4)
+    (warning,) = site.warnings()
+    assert "4 tasks are wanted, and Capacity hold 1 at max_instances" in warning
+
+
+def test_a_deployment_that_could_never_begin_is_a_warning_with_the_numbers(site: Site) -> None:
+    task = chat(site, max_instances=1, gpus=4)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, min_healthy_percent=100)
+    (warning,) = site.warnings()
+    assert "GPU010" in warning
+    assert "1 tasks run, 1 fit" in warning
+
+
+def test_memory_counts_for_the_room_there_is(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge", max_instances=1))
+    task.add_gpu_container("big", image=site.image, gpus=1, memory_mib=170_000)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    configuration = site.only("AWS::ECS::Service")["DeploymentConfiguration"]
+    assert (configuration["MinimumHealthyPercent"], configuration["MaximumPercent"]) == (0, 100)
+
+
+def test_a_larger_pool_gets_more_of_the_tasks(site: Site) -> None:
+    small = site.capacity("g6.xlarge", name="Small", max_instances=2)
+    large = site.capacity("g6.xlarge", name="Large", max_instances=20)
+    task = site.task(small, large)
+    task.add_gpu_container("chat", image=site.image)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=8)
+    assert [each["Weight"] for each in site.only("AWS::ECS::Service")["CapacityProviderStrategy"]] == [1, 10]

@@ -8,8 +8,9 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_secretsmanager as secretsmanager
 
-from gpu_constructs import DoesNotFitError, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs import DoesNotFitError, GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from gpu_constructs.hardware import Vendor, accelerated
 from tests.synthesis import Site
 
@@ -147,9 +148,21 @@ REFUSED: list[Any] = [
         {"memory_mib": 16384}, DoesNotFitError, "16384 MiB asked, g6.xlarge has 16128", id="all of the memory"
     ),
     pytest.param({"memory_mib": 4}, InvalidValueError, "6 or more", id="less than Docker's minimum"),
-    pytest.param({"shared_memory_mib": 0}, InvalidValueError, "1 or more", id="no shared memory"),
+    pytest.param({"shared_memory_mib": 0}, InvalidValueError, "1 to 14899", id="no shared memory"),
     pytest.param({"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}, InvalidValueError, "agent", id="visible devices"),
     pytest.param({"environment": "A=b"}, InvalidValueError, "a mapping", id="environment as text"),
+    pytest.param({"environment": {"A": 1}}, InvalidValueError, "A expects str, got 1; fix: 'A': '1'", id="a number"),
+    pytest.param({"environment": {"": "x"}}, InvalidValueError, "'' is no name of a variable", id="no name"),
+    pytest.param({"environment": {"A=B": "x"}}, InvalidValueError, "no name of a variable", id="two names"),
+    pytest.param({"secrets": {"A": "b"}}, InvalidValueError, "A expects Secret, got 'b'", id="a secret as text"),
+    pytest.param({"command": [1]}, InvalidValueError, "a list of text", id="a number as a word"),
+    pytest.param({"command": {"a"}}, InvalidValueError, "a list of text", id="a command without order"),
+    pytest.param({"shared_memory_mib": 9000, "memory_mib": 8000}, InvalidValueError, "1 to 8000", id="more shared"),
+    pytest.param({"health_check": "x"}, InvalidValueError, "expects HealthCheck", id="a check as text"),
+    pytest.param({"stop_timeout": 30}, InvalidValueError, "expects Duration", id="seconds as a number"),
+    pytest.param({"essential": "yes"}, InvalidValueError, "expects bool", id="text for a switch"),
+    pytest.param({"gpus": float("-inf")}, InvalidValueError, "got -inf", id="endless"),
+    pytest.param({"cpu": 10**400}, InvalidValueError, "got 1000000", id="a number without end"),
     pytest.param({"command": "nvidia-smi -L"}, InvalidValueError, r"\['nvidia-smi', '-L'\]", id="command as text"),
 ]
 
@@ -170,11 +183,110 @@ def test_it_refuses_and_leaves_nothing_behind(
 def test_what_only_cdk_refuses_leaves_nothing_behind(site: Site) -> None:
     task = site.task()
     before = site.children()
-    with pytest.raises(TypeError, match="image"):
+    with pytest.raises(InvalidValueError, match="image: expects ContainerImage, got str"):
         task.add_gpu_container("train", image="nvidia/cuda")  # type: ignore[arg-type]
     assert site.children() == before
     task.add_gpu_container("train", image=site.image)
     assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
+
+
+@pytest.mark.parametrize("construct_id", ["a b", "é", "a" * 300, "a/b"])
+def test_a_container_has_a_name_that_ecs_takes(site: Site, construct_id: str) -> None:
+    with pytest.raises(InvalidValueError, match="is no name that ECS takes"):
+        site.task().add_gpu_container(construct_id, image=site.image)
+
+
+@pytest.mark.parametrize("construct_id", ["Logs", "TaskRole", "Resource"])
+def test_a_refused_container_takes_nothing_of_the_same_name_with_it(site: Site, construct_id: str) -> None:
+    task = site.task()
+    before = site.children()
+    with pytest.raises(InvalidValueError):
+        task.add_gpu_container(construct_id, image="x")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match=f"'{construct_id}' is already used"):
+        task.add_gpu_container(construct_id, image=site.image)
+    assert site.children() == before
+
+
+def test_a_refused_task_definition_takes_nothing_of_the_same_name_with_it(site: Site) -> None:
+    l4 = site.l4
+    before = site.children()
+    with pytest.raises(InvalidValueError, match="network_mode: expects NetworkMode, got str"):
+        GpuTaskDefinition(site.stack, "Cluster", capacity=[l4], network_mode="host")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="log_retention: expects RetentionDays, got int|expects RetentionDays"):
+        GpuTaskDefinition(site.stack, "New", capacity=[l4], log_retention="x")  # type: ignore[arg-type]
+    assert site.children() == before
+
+
+@pytest.mark.parametrize("family", ["", "a b", "a/b", "x" * 256])
+def test_a_family_has_a_name_that_ecs_takes(site: Site, family: str) -> None:
+    with pytest.raises(InvalidValueError, match="family: .* is no name"):
+        site.task(family=family)
+
+
+def test_windows_networking_is_refused(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="nat is for Windows"):
+        site.task(network_mode=ecs.NetworkMode.NAT)
+
+
+def test_a_variable_is_plain_or_secret_and_not_both(site: Site) -> None:
+    secret = ecs.Secret.from_secrets_manager(secretsmanager.Secret(site.stack, "Secret"))
+    task = site.task()
+    with pytest.raises(InvalidValueError, match="TOKEN is an environment variable already"):
+        task.add_gpu_container("a", image=site.image, environment={"TOKEN": "x"}, secrets={"TOKEN": secret})
+    with pytest.raises(InvalidValueError, match="secrets: NVIDIA_VISIBLE_DEVICES"):
+        task.add_gpu_container("a", image=site.image, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
+    task.add_gpu_container("a", image=site.image, secrets={"TOKEN": secret})
+    assert [each["Name"] for each in site.container()["Secrets"]] == ["TOKEN"]
+
+
+def test_a_sidecar_is_taken_off_the_share(site: Site) -> None:
+    task = site.task()
+    task.add_container("logs", image=site.image, cpu=96, memory_reservation_mib=399, memory_limit_mib=800)
+    task.add_gpu_container("train", image=site.image)
+    _, train = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+    assert (train["Cpu"], train["Memory"]) == (4000, 14500)
+    assert site.warnings() == []
+
+
+def test_a_sidecar_that_comes_later_is_counted(site: Site) -> None:
+    task = site.task()
+    task.add_gpu_container("train", image=site.image)
+    task.add_container("logs", image=site.image, memory_limit_mib=200)
+    (warning,) = site.warnings()
+    assert "ask for no more than 14899" in warning
+    before = site.children()
+    with pytest.raises(DoesNotFitError, match="memory: 23099 MiB asked, g6.xlarge has 16128 MiB"):
+        task.add_container("more", image=site.image, memory_limit_mib=8000)
+    assert site.children() == before
+
+
+def test_gpus_are_asked_for_where_they_are_checked(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="gpu_count: .*fix: add_gpu_container\\('side', gpus=8, …\\)"):
+        site.task().add_container("side", image=site.image, memory_limit_mib=64, gpu_count=8)
+
+
+def test_what_is_certain_counts_beside_what_is_not_known(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_gpu_container("a", image=site.image, gpus=site.number("Gpus"), cpu=1, memory_mib=9)
+    with pytest.raises(DoesNotFitError, match="GPUs: 5 asked, g6.12xlarge has 4"):
+        task.add_gpu_container("b", image=site.image, gpus=4, cpu=1, memory_mib=9)
+
+
+def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None:
+    token = cdk.CfnParameter(site.stack, "Type").value_as_string
+    pool = site.capacity("g6.48xlarge", token, image=GpuMachineImage.pinned("al2023-gpu"))
+    task = site.task(pool)
+    with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
+        task.add_gpu_container("train", image=site.image)
+    task.add_gpu_container("train", image=site.image, cpu=1024, memory_mib=1024)
+    assert [each for each in site.warnings() if "its instance types are only known at deploy time" in each]
+
+
+@pytest.mark.parametrize("count", [2, 21])
+def test_each_capacity_counts_once_and_a_strategy_holds_twenty(site: Site, count: int) -> None:
+    pools = [site.l4] * 2 if count == 2 else [site.capacity("g6.xlarge", name=f"C{i}") for i in range(count)]
+    with pytest.raises(InvalidValueError, match="each capacity once, 20 at most"):
+        site.task(*pools)
 
 
 def test_two_containers_of_one_name_are_refused_and_the_first_stays(site: Site) -> None:

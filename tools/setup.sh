@@ -2,11 +2,12 @@
 # Installs exactly what the lock files say into .venv and node_modules. Called by make, which calls it once.
 set -eu
 
+command -v "$PYTHON" >/dev/null || { echo "setup: no $PYTHON here; try: make PYTHON=python3.12" >&2; exit 1; }
 "$PYTHON" -c 'import sys; sys.version_info >= (3, 10) or sys.exit("Python 3.10 or later is needed, %s is %d.%d; try: make PYTHON=python3.12" % (sys.executable, *sys.version_info[:2]))'
 "$PYTHON" -m venv .venv
 pip="python -m pip --disable-pip-version-check --quiet"
 
-echo "setup: Python packages (requirements/dev.txt)"
+echo "setup: Python packages (requirements/dev.txt), about a minute"
 $pip install --require-hashes -r requirements/dev.txt
 $pip install --no-deps --no-build-isolation --editable .
 

@@ -89,6 +89,7 @@ class Pool:
         image: The machine image of its hosts.
         min_instances: Hosts that are always there.
         max_instances: Hosts at most.
+        region: Where it launches them; None if that is only known at deploy time.
         managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
         has_unknown_types: Whether a type is a token, so that nothing can be said about the smallest host.
     """
@@ -98,6 +99,7 @@ class Pool:
     image: HostImage
     min_instances: int | Unknown
     max_instances: int | Unknown
+    region: str | None = None
     managed_termination_protection: bool = False
     has_unknown_types: bool = False
 

@@ -67,6 +67,21 @@ class Task:
         return _total(tuple(container.memory_mib for container in self.containers))
 
     @property
+    def least_gpus(self) -> int:
+        """GPUs that it certainly asks for: those that are known, and one for each number that is not."""
+        return sum(1 if isinstance(container.gpus, Unknown) else container.gpus for container in self.containers)
+
+    @property
+    def least_cpu(self) -> int:
+        """CPU units that it certainly asks for."""
+        return sum(0 if isinstance(container.cpu, Unknown) else container.cpu for container in self.containers)
+
+    @property
+    def least_memory_mib(self) -> int:
+        """Memory in MiB that it certainly asks for."""
+        return sum(0 if isinstance(each.memory_mib, Unknown) else each.memory_mib for each in self.containers)
+
+    @property
     def gpu_memory_mib(self) -> int | None:
         """The largest need of memory per GPU in MiB; None if no container has one."""
         return max((c.gpu_memory_mib for c in self.containers if c.gpu_memory_mib is not None), default=None)

@@ -177,6 +177,8 @@ def _driver_answer(image: Image, instance_type: InstanceType) -> Compatibility:
     devices = instance_type.accelerators
     if devices is None:
         return Compatibility(verdict=Verdict.DRIVES, reason="a plain image on a type without accelerators")
+    if image.driver_branch is None and devices.vendor is Vendor.NVIDIA:
+        return Compatibility(verdict=Verdict.UNCONFIRMED, reason=f"{image} does not say which driver branch it has")
     if image.driver_branch is None or devices.compute_capability is None:
         return Compatibility(verdict=Verdict.DRIVES, reason=f"{image} has the driver of {devices.model}")
     answer = drives(image.driver_branch, devices.compute_capability)

@@ -13,8 +13,9 @@ from gpu_constructs.placement.host import (
     fair_share,
     nominal_memory_mib,
     registered_memory_mib,
+    tasks_per_host,
 )
-from gpu_constructs.placement.rollout import Rollout, rollout, task_slots
+from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, task_slots
 
 __all__ = [
     "MAX_EXPRESSION_LENGTH",
@@ -23,6 +24,7 @@ __all__ = [
     "Resource",
     "Rollout",
     "Shortfall",
+    "can_go_on",
     "cpu_units",
     "fair_share",
     "instance_type_in",
@@ -31,5 +33,6 @@ __all__ = [
     "rollout",
     "shortfalls",
     "task_slots",
+    "tasks_per_host",
     "uncertainties",
 ]

@@ -61,7 +61,8 @@ def shortfalls(task: Task, instance_types: Sequence[InstanceType]) -> tuple[Shor
     """Everything of which the smallest of these types has too little for the task.
 
     Args:
-        task: What is to run; values that are unknown at synth are passed over here and named by `uncertainties`.
+        task: What is to run; of values that are unknown at synth only what is certain counts, `uncertainties` names
+            them.
         instance_types: What the host may be; the smallest one counts for each resource, because managed scaling of a
             capacity provider looks at no other.
     """
@@ -77,8 +78,8 @@ def _shortfalls(task: Task, instance_types: Sequence[InstanceType]) -> Iterator[
     if not instance_types:
         return
     by_gpus = min(instance_types, key=lambda each: each.gpus)
-    if not isinstance(task.gpus, Unknown) and task.gpus > by_gpus.gpus:
-        yield Shortfall(resource=Resource.GPU, asked=task.gpus, available=by_gpus.gpus, instance_type=by_gpus)
+    if task.least_gpus > by_gpus.gpus:
+        yield Shortfall(resource=Resource.GPU, asked=task.least_gpus, available=by_gpus.gpus, instance_type=by_gpus)
     if task.gpu_memory_mib is not None:
         by_vram = min(instance_types, key=lambda each: each.gpu_memory_mib or 0)
         if task.gpu_memory_mib > (by_vram.gpu_memory_mib or 0):
@@ -89,13 +90,13 @@ def _shortfalls(task: Task, instance_types: Sequence[InstanceType]) -> Iterator[
                 instance_type=by_vram,
             )
     by_cpu = min(instance_types, key=cpu_units)
-    if not isinstance(task.cpu, Unknown) and task.cpu > cpu_units(by_cpu):
-        yield Shortfall(resource=Resource.CPU, asked=task.cpu, available=cpu_units(by_cpu), instance_type=by_cpu)
+    if task.least_cpu > cpu_units(by_cpu):
+        yield Shortfall(resource=Resource.CPU, asked=task.least_cpu, available=cpu_units(by_cpu), instance_type=by_cpu)
     by_memory = min(instance_types, key=nominal_memory_mib)
-    if not isinstance(task.memory_mib, Unknown) and task.memory_mib > nominal_memory_mib(by_memory):
+    if task.least_memory_mib > nominal_memory_mib(by_memory):
         yield Shortfall(
             resource=Resource.MEMORY,
-            asked=task.memory_mib,
+            asked=task.least_memory_mib,
             available=nominal_memory_mib(by_memory),
             instance_type=by_memory,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import InstanceType
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "fair_share",
     "nominal_memory_mib",
     "registered_memory_mib",
+    "tasks_per_host",
 ]
 
 RESERVED_MEMORY_MIB = 256
@@ -72,4 +74,23 @@ def fair_share(instance_types: Sequence[InstanceType], *, gpus: int) -> FairShar
     return FairShare(
         cpu=min(cpu_units(each) * gpus // each.gpus for each in instance_types),
         memory_mib=min(registered_memory_mib(each) * gpus // each.gpus for each in instance_types),
+    )
+
+
+def tasks_per_host(task: Task, instance_types: Sequence[InstanceType]) -> int:
+    """How many copies of a task the smallest of these types takes, by GPUs, CPU and expected memory.
+
+    Args:
+        task: What is to run; every value is known.
+        instance_types: What the host may be.
+    """
+    return min(
+        available // asked
+        for each in instance_types
+        for asked, available in (
+            (task.least_gpus, each.gpus),
+            (task.least_cpu, cpu_units(each)),
+            (task.least_memory_mib, registered_memory_mib(each)),
+        )
+        if asked
     )

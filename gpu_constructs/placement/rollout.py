@@ -6,12 +6,12 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import Pool, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Pool, Task, Unknown
+from gpu_constructs.placement.host import tasks_per_host
 
-__all__ = ["Rollout", "rollout", "task_slots"]
+__all__ = ["Rollout", "can_go_on", "rollout", "task_slots"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +27,25 @@ class Rollout:
     max_healthy_percent: int
 
 
-def task_slots(task: Task, pools: Sequence[Pool]) -> int | Unknown:
-    """How many copies of a task the pools' GPUs hold when every pool is at its maximum."""
-    slots = 0
-    for pool in pools:
-        if isinstance(pool.max_instances, Unknown) or pool.has_unknown_types or isinstance(task.gpus, Unknown):
-            return Unknown.UNKNOWN
-        smallest = min(each.gpus for each in pool.instance_types)
-        slots += pool.max_instances * (smallest // task.gpus if task.gpus else 0)
-    return slots
+def task_slots(task: Task, pool: Pool) -> int | Unknown:
+    """How many copies of a task a pool holds when it is at its maximum."""
+    unknown_task = any(isinstance(each, Unknown) for each in (task.gpus, task.cpu, task.memory_mib))
+    if unknown_task or pool.has_unknown_types or isinstance(pool.max_instances, Unknown):
+        return UNKNOWN
+    return pool.max_instances * tasks_per_host(task, pool.instance_types)
+
+
+def can_go_on(desired_count: int, slots: int, percent: Rollout) -> bool:
+    """Whether a rolling deployment on a fleet of this size ever takes its first step.
+
+    Args:
+        desired_count: Tasks of the service, all of them running.
+        slots: Tasks that fit on all hosts at most.
+        percent: The two percentages of the service.
+    """
+    may_start = min(desired_count * percent.max_healthy_percent // 100, slots) > desired_count
+    may_stop = -(-desired_count * percent.min_healthy_percent // 100) < desired_count
+    return may_start or may_stop or desired_count == 0
 
 
 def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:

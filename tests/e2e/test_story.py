@@ -13,14 +13,12 @@ from .inventory import inventory
 from .scenario import BENCHMARK, Scenario
 from .server import ROOT, Emulator
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(not Cdk.is_installed(), reason="no `cdk` on the PATH; `make setup` installs it"),
-]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
 def cdk(running: Emulator, tmp_path: Path) -> Cdk:
+    assert Cdk.is_installed(), "no `cdk` on the PATH; `make setup` installs it"
     return Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
 
 

@@ -1,0 +1,51 @@
+"""Warnings about a service on the capacity that its task may run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpu_constructs.fleet import Pool, Task, Unknown
+from gpu_constructs.placement import Rollout, can_go_on, task_slots
+from gpu_constructs.rules.finding import Finding
+
+__all__ = ["service_findings"]
+
+
+def service_findings(
+    task: Task, pools: Sequence[Pool], desired_count: int | Unknown, percent: Rollout | None
+) -> tuple[Finding, ...]:
+    """Every warning about one service.
+
+    Args:
+        task: What it runs.
+        pools: Where it may run.
+        desired_count: Tasks that it keeps running.
+        percent: The percentages of its deployments; None where one is only known at deploy time.
+    """
+    return tuple(_findings(task, pools, desired_count, percent))
+
+
+def _findings(
+    task: Task, pools: Sequence[Pool], desired_count: int | Unknown, percent: Rollout | None
+) -> Iterator[Finding]:
+    slots = [task_slots(task, pool) for pool in pools]
+    known = [each for each in slots if not isinstance(each, Unknown)]
+    if isinstance(desired_count, Unknown) or len(known) < len(slots):
+        yield Finding(
+            rule="GPU009",
+            message="whether the hosts have room was not checked: a number is only known at deploy time",
+        )
+        return
+    if desired_count > sum(known):
+        yield Finding(
+            rule="GPU009",
+            message=f"{desired_count} tasks are wanted, and {' and '.join(pool.name for pool in pools)} hold "
+            f"{sum(known)} at max_instances: the others wait for ever; raise max_instances",
+        )
+    elif percent is not None and not can_go_on(desired_count, sum(known), percent):
+        yield Finding(
+            rule="GPU010",
+            message=f"a deployment could not take its first step: {desired_count} tasks run, {sum(known)} fit at "
+            f"max_instances, at least {percent.min_healthy_percent} % must keep running and at most "
+            f"{percent.max_healthy_percent} % may run; raise max_instances or lower min_healthy_percent",
+        )
