@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache, cached_property
+
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -37,7 +39,6 @@ class GpuCapacity(Construct):
         launch_template: The launch template; its user data may be added to.
         auto_scaling_group: The Auto Scaling group.
         provider: The ECS capacity provider.
-        capacity_provider_name: Its name, known to CloudFormation at deploy time.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
@@ -46,7 +47,9 @@ class GpuCapacity(Construct):
         with or_removed(scope, construct_id):
             operating_system = plan.pool.image.image.operating_system
             bottlerocket = operating_system is OperatingSystem.BOTTLEROCKET
-            user_data = ec2.UserData.custom("") if bottlerocket else ec2.UserData.for_linux()
+            join = () if hosts.writes_into_user_data else join_cluster(operating_system, hosts.cluster.cluster_name)
+            settings = agent_settings(operating_system)
+            user_data = ec2.UserData.custom("\n".join(join if bottlerocket else (*settings, *join)))
             self.cluster: ecs.ICluster = hosts.cluster
             self.pool: Pool = plan.pool
             self.instance_type_names: tuple[str, ...] = plan.instance_types
@@ -65,11 +68,15 @@ class GpuCapacity(Construct):
                 if bottlerocket
                 else ecs.MachineImageType.AMAZON_LINUX_2,
             )
-            self.capacity_provider_name: str = self.provider.capacity_provider_name
-            joined = hosts.attach(self.provider, self.capacity_provider_name)
-            join = () if joined else join_cluster(operating_system, hosts.cluster.cluster_name)
-            user_data.add_commands(*join, *agent_settings(operating_system))
+            hosts.attach(self.provider, plan.capacity_provider_name)
+            if bottlerocket:
+                user_data.add_commands(*settings)
         warn(self, pool_findings(plan.pool))
+
+    @cached_property
+    def capacity_provider_name(self) -> str:
+        """Name of its capacity provider, known to CloudFormation at deploy time."""
+        return self.provider.capacity_provider_name
 
     @property
     def gpus(self) -> int:
@@ -109,7 +116,7 @@ def _launch_template(
         scope,
         "LaunchTemplate",
         machine_image=plan.machine_image.to_machine_image(),
-        instance_type=ec2.InstanceType(plan.instance_types[0]),
+        instance_type=_instance_type(plan.instance_types[0]),
         instance_profile=hosts.instance_profile,
         security_group=hosts.security_group,
         user_data=user_data,
@@ -120,6 +127,15 @@ def _launch_template(
     )
 
 
+# Values of CDK that nothing changes are made once: each costs a call into Node.
+
+
+@cache
+def _instance_type(name: str) -> ec2.InstanceType:
+    return ec2.InstanceType(name)
+
+
+@cache
 def _volume(device: str, size_gib: int | None) -> ec2.BlockDevice:
     # Bottlerocket keeps its system on a volume of its own, whose size is the snapshot's.
     ebs = ec2.EbsDeviceProps(
@@ -136,8 +152,7 @@ def _group(
         autoscaling.MixedInstancesPolicy(
             launch_template=launch_template,
             launch_template_overrides=[
-                autoscaling.LaunchTemplateOverrides(instance_type=ec2.InstanceType(each))
-                for each in plan.instance_types
+                autoscaling.LaunchTemplateOverrides(instance_type=_instance_type(each)) for each in plan.instance_types
             ],
             instances_distribution=autoscaling.InstancesDistribution(
                 on_demand_percentage_above_base_capacity=100,
@@ -151,7 +166,7 @@ def _group(
         scope,
         "Group",
         vpc=hosts.vpc,
-        vpc_subnets=hosts.vpc_subnets,
+        vpc_subnets=hosts.subnets,
         launch_template=None if mixed else launch_template,
         mixed_instances_policy=mixed,
         min_capacity=plan.min_instances,

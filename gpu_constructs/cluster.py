@@ -92,7 +92,11 @@ class GpuCluster(Construct):
         with or_removed(scope, construct_id):
             of_hosts = cluster or ecs.Cluster(self, "Cluster", vpc=vpc, container_insights_v2=container_insights)
             self.hosts: ClusterHosts = ClusterHosts(
-                self, "Hosts", cluster=of_hosts, vpc=vpc or _network_of(of_hosts), vpc_subnets=vpc_subnets
+                self,
+                cluster=of_hosts,
+                is_new=cluster is None,
+                vpc=vpc or _network_of(of_hosts),
+                vpc_subnets=vpc_subnets,
             )
             self.cluster: ecs.ICluster = self.hosts.cluster
         self.capacities: list[GpuCapacity] = []

@@ -2,129 +2,165 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
-from gpu_constructs.construction import creating, translated
+from gpu_constructs.construction import translated
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.notices import warn
 from gpu_constructs.rules import PUBLIC_SUBNETS
 from gpu_constructs.tokens import is_token
 
-__all__ = ["ClusterHosts", "host_role"]
+__all__ = ["ClusterHosts"]
 
-# Kept on the app's own node, so that a second list for the same cluster is seen from any of its stacks.
-_ASSOCIATED = "gpu-constructs:capacity-provider-association"
+# Who writes the list of capacity providers of a cluster that this app defines, and of one that it imports: the latter
+# is known by its name only, so the note is kept on the app's own node.
+_WRITERS: WeakKeyDictionary[ecs.Cluster, ClusterHosts] = WeakKeyDictionary()
+_WRITER_OF_IMPORTED = "gpu-constructs:capacity-provider-association"
 
 
-def host_role(scope: Construct, construct_id: str, *, cluster: ecs.ICluster) -> iam.Role:
-    """Defines the role of a cluster's hosts: the ECS agent on this one cluster and Session Manager, nothing else.
+def _permissions(cluster_arn: str) -> dict[str, object]:
+    """The ECS agent on this one cluster and Session Manager, nothing else.
 
     Images and logs belong to the tasks' execution roles, so the hosts need neither. Narrower than
     AmazonEC2ContainerServiceforEC2Role and AmazonSSMManagedInstanceCore, which may read any SSM parameter. Actions:
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html and
     https://docs.aws.amazon.com/systems-manager/latest/userguide/getting-started-create-iam-instance-profile.html
     """
-    of_cluster = {"ArnEquals": {"ecs:cluster": cluster.cluster_arn}}
-    statements = [
-        iam.PolicyStatement(
-            sid="RegisterWithTheCluster",
-            actions=[
-                "ecs:DeregisterContainerInstance",
-                "ecs:RegisterContainerInstance",
-                "ecs:SubmitAttachmentStateChanges",
-                "ecs:SubmitContainerStateChange",
-                "ecs:SubmitTaskStateChange",
-            ],
-            resources=[cluster.cluster_arn],
-        ),
-        iam.PolicyStatement(
-            sid="TalkToTheCluster",
-            actions=["ecs:Poll", "ecs:StartTelemetrySession", "ecs:UpdateContainerInstancesState"],
-            resources=["*"],
-            conditions=of_cluster,
-        ),
-        iam.PolicyStatement(sid="FindTheEndpoint", actions=["ecs:DiscoverPollEndpoint"], resources=["*"]),
-        iam.PolicyStatement(
-            sid="SessionManager",
-            actions=[
-                "ssm:UpdateInstanceInformation",
-                "ssmmessages:CreateControlChannel",
-                "ssmmessages:CreateDataChannel",
-                "ssmmessages:OpenControlChannel",
-                "ssmmessages:OpenDataChannel",
-            ],
-            resources=["*"],
-        ),
-    ]
-    return iam.Role(
-        scope,
-        construct_id,
-        assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
-        description="Hosts of an ECS cluster: ECS agent and Session Manager",
-        inline_policies={"Host": iam.PolicyDocument(statements=statements)},
-    )
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": "RegisterWithTheCluster",
+                "Effect": "Allow",
+                "Action": [
+                    "ecs:DeregisterContainerInstance",
+                    "ecs:RegisterContainerInstance",
+                    "ecs:SubmitAttachmentStateChanges",
+                    "ecs:SubmitContainerStateChange",
+                    "ecs:SubmitTaskStateChange",
+                ],
+                "Resource": cluster_arn,
+            },
+            {
+                "Sid": "TalkToTheCluster",
+                "Effect": "Allow",
+                "Action": ["ecs:Poll", "ecs:StartTelemetrySession", "ecs:UpdateContainerInstancesState"],
+                "Resource": "*",
+                "Condition": {"ArnEquals": {"ecs:cluster": cluster_arn}},
+            },
+            {"Sid": "FindTheEndpoint", "Effect": "Allow", "Action": "ecs:DiscoverPollEndpoint", "Resource": "*"},
+            {
+                "Sid": "SessionManager",
+                "Effect": "Allow",
+                "Action": [
+                    "ssm:UpdateInstanceInformation",
+                    "ssmmessages:CreateControlChannel",
+                    "ssmmessages:CreateDataChannel",
+                    "ssmmessages:OpenControlChannel",
+                    "ssmmessages:OpenDataChannel",
+                ],
+                "Resource": "*",
+            },
+        ],
+    }
 
 
-class ClusterHosts(Construct):
+class ClusterHosts:
     """Defines the role, the instance profile and the security group that the hosts of one cluster share.
 
     The role is handed to launch templates in a form that ignores additions, so that its policy stays the one that is
     written here; grant more through `role` itself.
 
     Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
+        scope: Where they are defined.
         cluster: The cluster the hosts join; one that CDK made in this stack, one of another stack or an imported one.
+        is_new: Whether the cluster was made for these hosts.
         vpc: Where the hosts run.
         vpc_subnets: Subnets of the hosts. By default the private subnets with a way out.
 
     Raises:
         InvalidValueError: The VPC has no private subnets and no others were chosen, or none is as chosen.
+
+    Attributes:
+        cluster: The cluster, as services of this stack see it.
+        vpc: Where the hosts run.
+        subnets: Subnets of the hosts.
+        role: The hosts' role.
+        instance_profile: The profile that hands the role to the hosts.
+        security_group: The hosts' security group.
     """
 
     def __init__(
         self,
         scope: Construct,
-        construct_id: str,
         *,
         cluster: ecs.ICluster,
+        is_new: bool,
         vpc: ec2.IVpc,
         vpc_subnets: ec2.SubnetSelection | None = None,
     ) -> None:
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
+        self._scope = scope
         self.vpc: ec2.IVpc = vpc
-        self.vpc_subnets: ec2.SubnetSelection = vpc_subnets or ec2.SubnetSelection(
-            subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS
+        self.subnets: ec2.SubnetSelection = _subnets(scope, vpc, vpc_subnets)
+        # A cluster that CDK made in this stack keeps its own list of providers. Into any other the list is written by
+        # one resource of this stack, because a provider of this stack in a list of that stack would make a cycle.
+        local = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
+        self._own_cluster = cluster if local and isinstance(cluster, ecs.Cluster) else None
+        self._given = cluster
+        self.cluster: ecs.ICluster = self._own_cluster or _seen_from(scope, cluster, vpc)
+        self.role: iam.Role = iam.Role(
+            scope,
+            "HostRole",
+            assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
+            description="Hosts of an ECS cluster: ECS agent and Session Manager",
+            inline_policies={"Host": iam.PolicyDocument.from_json(_permissions(self.cluster.cluster_arn))},
         )
-        _require_subnets(self, vpc, vpc_subnets)
-        self.stack: cdk.Stack = cdk.Stack.of(self)
-        # A cluster that CDK made here keeps its own list of providers. Into any other the list is written by one
-        # resource of this stack, because a provider of this stack in a list of that stack would make a cycle.
-        self._own_cluster = cluster if isinstance(cluster, ecs.Cluster) and cluster.stack == self.stack else None
-        self.cluster: ecs.ICluster = self._own_cluster or _seen_from(self, cluster, vpc)
-        self.role: iam.Role = host_role(self, "Role", cluster=self.cluster)
         self.instance_profile: iam.InstanceProfile = iam.InstanceProfile(
-            self, "Profile", role=self.role.without_policy_updates()
+            scope, "HostProfile", role=self.role.without_policy_updates()
         )
         self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
-            self, "SecurityGroup", vpc=vpc, description="Hosts of an ECS cluster: no way in, any way out"
+            scope, "HostSecurityGroup", vpc=vpc, description="Hosts of an ECS cluster: no way in, any way out"
         )
-        self.region: str | None = None if is_token(self.stack.region) else self.stack.region
-        self._reserved_prefix = _stack_name(self.stack).lower().startswith(("aws", "ecs", "fargate"))
-        self._key = cluster.node.path if isinstance(cluster, ecs.Cluster) else _imported_key(self.stack, cluster)
-        self._providers: list[str] = []
+        self._providers: list[ecs.AsgCapacityProvider] = []
         self._chosen_names: set[str] = set()
         self._association: ecs.CfnClusterCapacityProviderAssociations | None = None
+
+    @cached_property
+    def stack(self) -> cdk.Stack:
+        """The stack that the hosts are defined in."""
+        return cdk.Stack.of(self._scope)
+
+    @cached_property
+    def region(self) -> str | None:
+        """Where the hosts run; None if that is only known at deploy time."""
+        region = self.stack.region
+        return None if is_token(region) else region
+
+    @property
+    def association(self) -> IConstruct:
+        """What a service must not outlive: a provider can only leave the cluster when no service uses it."""
+        return self._own_cluster or self._association or self.cluster
+
+    @cached_property
+    def _reserved_prefix(self) -> bool:
+        # CloudFormation begins the names it makes with the stack's, a nested stack's with its parent's.
+        stack, name = self.stack, self.stack.stack_name
+        while is_token(name) and stack.nested_stack_parent is not None:
+            stack = stack.nested_stack_parent
+            name = stack.stack_name
+        return name.lower().startswith(("aws", "ecs", "fargate"))
 
     def provider_name(self, scope: IConstruct) -> str | None:
         """A name for a capacity provider where CloudFormation's own would be refused, None elsewhere.
 
-        CloudFormation begins a name with the stack's, and ECS takes none that begins with aws, ecs or fargate.
+        ECS takes no name that begins with aws, ecs or fargate.
         """
         if not self._reserved_prefix:
             return None
@@ -148,73 +184,91 @@ class ClusterHosts(Construct):
                 fix="another name, or leave it out",
             )
         if not self._providers:
-            self._require_unclaimed()
-        if provider_name is not None:
-            self._chosen_names.add(provider_name)
+            self._require_only_writer()
 
-    def attach(self, provider: ecs.AsgCapacityProvider, name: str) -> bool:
+    def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None) -> None:
         """Adds a capacity provider to the cluster.
 
         Args:
             provider: The provider.
-            name: Its name, which it has already been asked for.
-
-        Returns:
-            Whether CDK also wrote the lines into the user data that make its hosts join the cluster.
+            chosen_name: The name that was chosen for it, if any.
         """
         if not self._providers:
-            self.node.root.node.add_metadata(_ASSOCIATED, [self._key, self.stack.node.path])
-        self._providers.append(name)
+            self._become_writer()
+        if chosen_name is not None:
+            self._chosen_names.add(chosen_name)
+        self._providers.append(provider)
         if self._own_cluster is not None:
             self._own_cluster.add_asg_capacity_provider(provider)
-            return True
+            return
+        names = [each.capacity_provider_name for each in self._providers]
         if self._association is None:
             self._association = ecs.CfnClusterCapacityProviderAssociations(
-                self,
+                self._scope,
                 "Association",
                 cluster=self.cluster.cluster_name,
-                capacity_providers=self._providers,
+                capacity_providers=names,
                 default_capacity_provider_strategy=[],
             )
         else:
-            self._association.capacity_providers = self._providers
-        return False
+            self._association.capacity_providers = names
 
     @property
-    def association(self) -> IConstruct:
-        """What a service must outlive it by: a provider can only leave the cluster when no service uses it."""
-        return self._own_cluster or self._association or self.cluster
+    def writes_into_user_data(self) -> bool:
+        """Whether CDK writes the lines into the user data that make a host join the cluster."""
+        return self._own_cluster is not None
 
-    def _require_unclaimed(self) -> None:
+    def _become_writer(self) -> None:
+        if isinstance(self._given, ecs.Cluster):
+            _WRITERS[self._given] = self
+        else:
+            self._scope.node.root.node.add_metadata(_WRITER_OF_IMPORTED, [self._imported_key, self.stack.node.path])
+
+    def _require_only_writer(self) -> None:
         """PutClusterCapacityProviders replaces the whole list, so only one resource may write it."""
-        claims = [entry.data for entry in self.node.root.node.metadata if entry.type == _ASSOCIATED]
-        owners = [stack for key, stack in claims if key == self._key]
-        here = self.stack.node.path
-        if self._own_cluster is not None:
-            # CDK keeps one list for the cluster it made here, whoever adds to it.
-            owners = [stack for stack in owners if stack != here]
-        if owners:
+        writer = self._other_writer()
+        if writer is not None:
+            here = writer == self.stack.node.path
             raise IncompatibleError(
-                f"stack {owners[0]} already writes the list of capacity providers of this cluster, and a second list "
+                f"stack {writer} already writes the list of capacity providers of this cluster, and a second list "
                 "would replace it",
                 argument="cluster",
-                value=self._key,
+                value=shown(self._given),
                 fix="add to the GpuCluster that is already there"
-                if owners[0] == here
+                if here
                 else "add all capacity of one cluster in one stack, and use it from the others",
             )
 
+    def _other_writer(self) -> str | None:
+        """Path of the stack that already writes the list; None if this one may."""
+        if isinstance(self._given, ecs.Cluster):
+            other = _WRITERS.get(self._given)
+            if other is not None:
+                # CDK keeps one list for a cluster that it made in the same stack, whoever adds to it.
+                return None if self._own_cluster and other.writes_into_user_data else other.stack.node.path
+            foreign = self._own_cluster is None and self._given.capacity_provider_names
+            return self._given.stack.node.path if foreign else None
+        notes = [entry.data for entry in self._scope.node.root.node.metadata if entry.type == _WRITER_OF_IMPORTED]
+        return next((stack for key, stack in notes if key == self._imported_key), None)
 
-def _require_subnets(scope: Construct, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> None:
+    @cached_property
+    def _imported_key(self) -> str:
+        """Two imports of one name into one environment are one cluster."""
+        name = self._given.cluster_name
+        return self._given.node.path if is_token(name) else f"{self.stack.environment}/{name}"
+
+
+def _subnets(scope: Construct, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> ec2.SubnetSelection:
     fix = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… with endpoints for ecs, ecr, s3 and logs"
     if chosen is None:
-        if not vpc.private_subnets:
+        private = vpc.private_subnets
+        if not private:
             raise InvalidValueError(
                 f"{vpc.node.path} has no private subnets with a way out, where hosts run by default",
                 argument="vpc",
                 fix=fix,
             )
-        return
+        return ec2.SubnetSelection(subnets=private)
     if not isinstance(chosen, ec2.SubnetSelection):
         raise InvalidValueError(
             f"expects an ec2.SubnetSelection, got {shown(chosen)}", argument="vpc_subnets", value=chosen, fix=fix
@@ -232,6 +286,7 @@ def _require_subnets(scope: Construct, vpc: ec2.IVpc, chosen: ec2.SubnetSelectio
         raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=fix)
     if selected.has_public:
         warn(scope, [PUBLIC_SUBNETS])
+    return chosen
 
 
 def _seen_from(scope: Construct, cluster: ecs.ICluster, vpc: ec2.IVpc) -> ecs.ICluster:
@@ -246,16 +301,3 @@ def _seen_from(scope: Construct, cluster: ecs.ICluster, vpc: ec2.IVpc) -> ecs.IC
     return ecs.Cluster.from_cluster_attributes(
         scope, "Cluster", cluster_name=cluster.cluster_name, cluster_arn=cluster.cluster_arn, vpc=vpc
     )
-
-
-def _imported_key(stack: cdk.Stack, cluster: ecs.ICluster) -> str:
-    """Two imports of one name in one environment are one cluster."""
-    name = cluster.cluster_name
-    return cluster.node.path if is_token(name) else f"{stack.environment}/{name}"
-
-
-def _stack_name(stack: cdk.Stack) -> str:
-    """The name that CloudFormation puts before those it makes: a nested stack's begins with its parent's."""
-    while stack.nested_stack_parent is not None:
-        stack = stack.nested_stack_parent
-    return stack.stack_name

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import TypeVar
 
 from aws_cdk import aws_ec2 as ec2
@@ -200,7 +201,12 @@ class GpuMachineImage:
         """What a launch template takes."""
         if self.machine_image is not None:
             return self.machine_image
-        return ec2.MachineImage.from_ssm_parameter(self.host_image.ssm_parameter, os=ec2.OperatingSystemType.LINUX)
+        return _by_parameter(self.host_image.ssm_parameter)
+
+
+@cache  # nothing changes it, and it costs a call into Node
+def _by_parameter(name: str) -> ec2.IMachineImage:
+    return ec2.MachineImage.from_ssm_parameter(name, os=ec2.OperatingSystemType.LINUX)
 
 
 def _require_release(row: Image, release: str) -> None:

@@ -27,7 +27,7 @@ def join_cluster(operating_system: OperatingSystem, cluster_name: str) -> tuple[
 
 
 def agent_settings(operating_system: OperatingSystem) -> tuple[str, ...]:
-    """Lines that follow `join_cluster`, in the same table of the same file.
+    """Lines for the agent: in a shell in any order with `join_cluster`, in TOML after it, in the table that it opens.
 
     Memory is kept for the agent and the driver's daemons; tasks in network mode awsvpc cannot reach the instance role
     (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be
@@ -43,6 +43,7 @@ def agent_settings(operating_system: OperatingSystem) -> tuple[str, ...]:
             "enable-spot-instance-draining = true",
         )
     return (
+        "#!/bin/bash",
         "cat <<'EOF' >> /etc/ecs/ecs.config",
         f"ECS_RESERVED_MEMORY={RESERVED_MEMORY_MIB}",
         "ECS_AWSVPC_BLOCK_IMDS=true",

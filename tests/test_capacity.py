@@ -102,12 +102,12 @@ def test_the_agent_is_told_what_to_keep_and_what_to_block(site: Site) -> None:
     site.capacity("g6.xlarge")
     assert user_data(site.launch_template()) == (
         "#!/bin/bash\n"
-        "echo ECS_CLUSTER=<ClusterC2E21B66> >> /etc/ecs/ecs.config\n"
         "cat <<'EOF' >> /etc/ecs/ecs.config\n"
         "ECS_RESERVED_MEMORY=256\n"
         "ECS_AWSVPC_BLOCK_IMDS=true\n"
         "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true\n"
-        "EOF"
+        "EOF\n"
+        "echo ECS_CLUSTER=<ClusterC2E21B66> >> /etc/ecs/ecs.config"
     )
 
 

@@ -5,7 +5,8 @@ from copy import deepcopy
 import pytest
 
 from bench.same import Template, canonical, differences
-from bench.workloads import WORKLOADS, Hosts, Workload
+from bench.sizes import WORKLOADS, reference
+from bench.workloads import Workload
 
 SMALL: Template = {
     "Resources": {
@@ -20,8 +21,8 @@ SMALL: Template = {
     "workload",
     [
         *WORKLOADS.values(),
-        Workload("several types", gpu_hosts=Hosts.of("g6.xlarge", "g6.2xlarge")),
-        Workload("8 GPUs of another family", gpu_hosts=Hosts.of("p5.48xlarge")),
+        reference("several types", "g6.xlarge", "g6.2xlarge"),
+        reference("8 GPUs of another family", "p5.48xlarge"),
     ],
     ids=lambda workload: workload.name,
 )

@@ -45,13 +45,14 @@ def main() -> int:
     if not Cdk.is_installed():
         console.print("[red]no `cdk` on the PATH; run `make setup` first")
         return 1
-    signal.signal(signal.SIGTERM, _interrupt)
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, _interrupt)
     started = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="gpu-constructs-") as directory:
             _tell(Path(directory), console)
     except KeyboardInterrupt:
-        console.print("[yellow]interrupted; the emulator is gone and with it everything that was deployed")
+        console.print("[yellow]interrupted; the emulator is gone, and whatever was deployed with it")
         return INTERRUPTED
     except (CdkError, UnexpectedError) as error:
         console.print(Text.assemble(("failed: ", "bold red"), str(error)), soft_wrap=True)

@@ -125,8 +125,11 @@ class Scenario:
             Step(f"deploy {self.story.stack}", self._deploy_small),
             Step("every resource of the template exists", self._all_exist),
             Step("run the task of one GPU; the cluster starts from zero hosts", self._run_small),
-            Step("run a second task on the host that is full", self._run_on_full_host),
-            Step(f"run a task of 8 GPUs, registered past the library, on {small}", self._run_past_the_library),
+            Step("refused: a second task, tied to the host that is full", self._run_on_full_host),
+            Step(
+                f"refused: 8 GPUs on {small}, which the library does not let through but plain CDK does",
+                self._run_past_the_library,
+            ),
             Step(f"update the stack to hosts of {large}", self._update),
             Step("run the task of 8 GPUs", self._run_large),
             Step("destroy the stack while hosts run", self._destroy),
@@ -150,7 +153,7 @@ class Scenario:
     def _deploy_small(self) -> Findings:
         self._outputs = self.cdk.deploy(self._assembly, self.story.stack)
         expect(not self.cdk.differs(self._assembly, self.story.stack), "`cdk diff` finds differences after the deploy")
-        return Findings(("cdk diff: no differences", *self._offers()))
+        return Findings(("cdk diff after the deploy: no differences", *self._offers()))
 
     def _all_exist(self) -> Findings:
         expected, actual = self._template(), self.account.stack_resources(self.story.stack)
@@ -163,7 +166,8 @@ class Scenario:
         hosts = self.account.hosts(self._cluster)
         expect(len(set(task.gpus)) == 1, f"the task of one GPU got {task.gpus}")
         self._expect_gpus_of_host(task, hosts, self.story.small_type)
-        return Findings(hosts=hosts, tasks=(task,))
+        line = f"{len(hosts)} hosts, because ECS managed scaling starts two at once from zero"
+        return Findings((line,), hosts, (task,))
 
     def _run_on_full_host(self) -> Findings:
         (first,) = self.account.tasks(self._cluster)
@@ -214,7 +218,10 @@ class Scenario:
         expect(len(after) <= len(hosts), "the cluster grew for a task that no host of it can take")
         ecs.stop_task(cluster=self._cluster, task=waiting)
         ecs.deregister_task_definition(taskDefinition=definition)
-        line = f"on its capacity provider: still PROVISIONING after {PATIENCE_MINUTES} minutes, no host added"
+        line = (
+            f"on its capacity provider: still PROVISIONING after {PATIENCE_MINUTES} minutes of the emulator's time; no "
+            "host was added, and the one that was idle was scaled in"
+        )
         return Findings((*_reasons(outcome.failures), line), after, tasks)
 
     def _update(self) -> Findings:

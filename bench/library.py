@@ -1,0 +1,46 @@
+"""The measured apps with this library."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+
+from bench.workloads import CONTAINER_IMAGE, Pair, Workload
+from gpu_constructs import GpuCluster, GpuTaskDefinition
+from stacks.network import demo_vpc
+from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+
+__all__ = ["build"]
+
+
+def build(app: cdk.App, workload: Workload) -> None:
+    """Defines the stacks of a workload in an app."""
+    if workload.reference:
+        types = list(workload.reference.gpu_hosts.instance_types)
+        TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=types)
+        return
+    shared = demo_vpc(cdk.Stack(app, "network")) if len(workload.clusters) > 1 else None
+    for number, clusters in enumerate(workload.stacks()):
+        _FleetStack(app, f"fleet-{number}", clusters=clusters, vpc=shared)
+
+
+class _FleetStack(cdk.Stack):
+    """Clusters with some capacities, and a task for each."""
+
+    def __init__(self, scope: cdk.App, construct_id: str, *, clusters: list[list[Pair]], vpc: ec2.Vpc | None) -> None:
+        super().__init__(scope, construct_id)
+        network = cast("ec2.IVpc", vpc or demo_vpc(self))
+        image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
+        for number, pairs in enumerate(clusters):
+            cluster = GpuCluster(self, f"Cluster{number}", vpc=network)
+            for pair in pairs:
+                capacity = cluster.add_capacity(
+                    f"Capacity{pair.number}", instance_types=pair.hosts.instance_types, max_instances=4
+                )
+                task = GpuTaskDefinition(
+                    self, f"Task{pair.number}", capacity=[capacity], family=f"gpu-task-{pair.number}"
+                )
+                task.add_gpu_container("training", image=image, gpus=pair.hosts.gpus, command=["nvidia-smi"])

@@ -1,0 +1,79 @@
+"""Whether both variants of a workload come to the same templates, whatever their resources are called.
+
+A template is a graph of resources, and logical ids are only the names of its nodes. Each resource gets a fingerprint of
+its type, its properties and the fingerprints of what it refers to, repeated until no two resources can be told apart
+any further; the fingerprints then take the place of the ids. What is left out besides: metadata, and the values of Name
+tags, which CDK writes from construct paths.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.variants import VARIANTS, synthesize
+from bench.workloads import Workload
+
+__all__ = ["canonical", "differences"]
+
+Template = dict[str, Any]
+
+
+def differences(workload: Workload) -> list[str]:
+    """Lines of a diff from the templates by hand to the library's; empty when they are the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = {}
+        for variant in VARIANTS:
+            outdir = Path(folder, variant)
+            synthesize(variant, workload, outdir)
+            made[variant] = {
+                path.name: canonical(json.loads(path.read_text())) for path in outdir.glob("*.template.json")
+            }
+    lines: list[str] = []
+    for name in sorted({*made["library"], *made["plain"]}):
+        before, after = (made[variant].get(name, "").splitlines() for variant in ("plain", "library"))
+        lines += difflib.unified_diff(before, after, f"plain/{name}", f"library/{name}", lineterm="")
+    return lines
+
+
+def canonical(template: Template) -> str:
+    """The template as text that does not depend on logical ids, nor on the order of its resources."""
+    resources = {
+        logical_id: {key: value for key, value in resource.items() if key != "Metadata"}
+        for logical_id, resource in template.get("Resources", {}).items()
+    }
+    names = dict.fromkeys(resources, "")
+    while True:
+        finer = {logical_id: _fingerprint(_renamed(body, names)) for logical_id, body in resources.items()}
+        if len(set(finer.values())) == len(set(names.values())):
+            break
+        names = finer
+    bodies = sorted((_renamed(body, names) for body in resources.values()), key=_text)
+    rest = {key: _renamed(value, names) for key, value in template.items() if key not in {"Resources", "Metadata"}}
+    return json.dumps([*bodies, rest], indent=1, sort_keys=True)
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - any part of a template
+    """The same with logical ids replaced, in references and in names that CDK makes of them."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, list):
+        return [_renamed(each, names) for each in value]
+    if isinstance(value, dict):
+        if value.keys() == {"Key", "Value"} and value["Key"] == "Name":
+            return {"Key": "Name", "Value": "(construct path)"}
+        return {key: _renamed(each, names) for key, each in value.items()}
+    return value
+
+
+def _fingerprint(body: Any) -> str:  # noqa: ANN401 - any part of a template
+    return hashlib.sha256(_text(body).encode()).hexdigest()[:12]
+
+
+def _text(body: Any) -> str:  # noqa: ANN401 - any part of a template
+    return json.dumps(body, sort_keys=True)

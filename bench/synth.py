@@ -1,0 +1,280 @@
+"""`python -m bench.synth`: synth time, round trips and memory of the library beside plain aws-cdk-lib.
+
+Prints what it measures and judges nothing: rows over budget are marked, and the exit status is 0 all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import math
+import os
+import pickle
+import platform
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.sizes import WORKLOADS
+from bench.workloads import Workload
+
+__all__ = ["main"]
+
+BUDGET = 1.05
+"""Synth time of the library over the same template by hand, at most."""
+
+_VALIDATED = ("tensorflow-benchmark", "40 capacities")
+_EXPLAINED = ("tensorflow-benchmark", "10 capacities")
+_PROCESSES = 3
+_TAIL = 0.025  # on either side of a 95 % interval
+# As in bench.variants, which this process does not import: it would start a Node of its own.
+_VARIANTS = ("library", "plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long synth takes.
+
+    Attributes:
+        library: Median in milliseconds with the library.
+        plain: Median in milliseconds by hand.
+        ratio: Median over all blocks of what the two library synths took over what the two plain ones took.
+        low: Lower end of a 95 % confidence interval of that median.
+        high: Upper end.
+        blocks: How many blocks that is.
+        fastest: The fastest synth with the library over the fastest by hand; other work on the machine moves it least.
+        library_each: Milliseconds for each capacity with its task, beyond the same app without any; None for the
+            reference stack.
+        plain_each: The same by hand.
+    """
+
+    library: float
+    plain: float
+    ratio: float
+    low: float
+    high: float
+    blocks: int
+    fastest: float
+    library_each: float | None
+    plain_each: float | None
+
+
+def main() -> None:
+    """Measures everything and prints it."""
+    parser = argparse.ArgumentParser(prog="python -m bench.synth", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=30, help="for each row of synth times (default: 30)")
+    parser.add_argument("--only", action="append", choices=WORKLOADS, help="a workload; may be repeated")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to a file as well")
+    arguments = parser.parse_args()
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    versions = _versions()
+    console.print(", ".join(f"{name} {version}" for name, version in versions.items()))
+
+    calls: dict[str, dict[str, dict[str, int]]] = {}
+    times: dict[str, Times] = {}
+    first: dict[str, dict[str, dict[str, float]]] = {}
+    with console.status("") as status:
+        for name in arguments.only or WORKLOADS:
+            workload = WORKLOADS[name]
+            status.update(f"{name}: comparing templates")
+            if different := _worker(workload, "same"):
+                console.print(f"[bold red]The templates of {name} differ, its figures compare nothing:", *different)
+            status.update(f"{name}: counting round trips")
+            calls[name] = {variant: _worker(workload, "calls", variant) for variant in _VARIANTS}
+            status.update(f"{name}: synthesizing")
+            times[name] = _times(workload, arguments.seconds)
+            if name in _VALIDATED:
+                times[f"{name}, validated"] = _times(workload, arguments.seconds, "--validation")
+            status.update(f"{name}: measuring first synths")
+            first[name] = {variant: _first(workload, variant) for variant in _VARIANTS}
+        first["App() alone"] = {"plain": _first(None)}
+
+    console.print(_times_table(times), _calls_table(calls), _first_table(first))
+    if len(sizes := [times[name] for name in ("10 capacities", "40 capacities") if name in times]) > 1:
+        console.print(_flatness(*sizes))
+    for line in _extra_calls(calls):
+        console.print(line, highlight=False)
+    if arguments.json:
+        figures = {
+            "versions": versions,
+            "times": {name: asdict(row) for name, row in times.items()},
+            "calls": calls,
+            "first": first,
+        }
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def _worker(workload: Workload | None, *arguments: str) -> Any:  # noqa: ANN401 - JSON
+    """What one process measured. What CDK says about the templates on standard error is not of interest here."""
+    command = [sys.executable, "-m", "bench.worker", *arguments]
+    root = Path(__file__).parents[1]
+    done = subprocess.run(command, input=pickle.dumps(workload), capture_output=True, check=False, cwd=root)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed\n{done.stderr.decode()}")
+    return json.loads(done.stdout)
+
+
+def _times(workload: Workload, seconds: float, *flags: str) -> Times:
+    blocks: list[dict[str, list[float]]] = []
+    empty: dict[str, list[float]] = {}
+    for _ in range(_PROCESSES):
+        part = _worker(workload, "times", "--seconds", str(seconds / _PROCESSES), *flags)
+        blocks += [_by_variant(block) for block in part["blocks"]]
+        for variant, values in _by_variant(part["empty"]).items():
+            empty.setdefault(variant, []).extend(values)
+    ratios = sorted(sum(block["library"]) / sum(block["plain"]) for block in blocks)
+    low, high = _interval(ratios)
+    typical = {variant: median(value for block in blocks for value in block[variant]) for variant in blocks[0]}
+    quickest = {variant: min(value for block in blocks for value in block[variant]) for variant in blocks[0]}
+    each = {variant: (typical[variant] - median(values)) / workload.capacities for variant, values in empty.items()}
+    return Times(
+        library=typical["library"],
+        plain=typical["plain"],
+        ratio=median(ratios),
+        low=low,
+        high=high,
+        blocks=len(blocks),
+        fastest=quickest["library"] / quickest["plain"],
+        library_each=each.get("library"),
+        plain_each=each.get("plain"),
+    )
+
+
+def _by_variant(samples: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for variant, value in samples:
+        found.setdefault(variant, []).append(value)
+    return found
+
+
+def _interval(ordered: Sequence[float]) -> tuple[float, float]:
+    """Between which two of the values their median lies with 95 % confidence, whatever they are distributed like.
+
+    As many values lie below the median as coins fall heads. Few values give the range of all of them, which is less
+    sure than that.
+    """
+    count = len(ordered)
+    below = [sum(math.comb(count, heads) for heads in range(rank + 1)) / 2**count for rank in range(count)]
+    rank = max(sum(chance <= _TAIL for chance in below) - 1, 0)
+    return ordered[rank], ordered[count - 1 - rank]
+
+
+def _first(workload: Workload | None, *variant: str) -> dict[str, float]:
+    runs = [_worker(workload, "first", *variant) for _ in range(_PROCESSES)]
+    return {process: median(run[process] for run in runs) for process in ("ms", "python", "node")}
+
+
+def _times_table(times: dict[str, Times]) -> Table:
+    table = Table(title="Warm synth, both in one process; each: ms per capacity with its task", title_justify="left")
+    table.add_column("app")
+    for heading in (
+        "plain, ms",
+        "library, ms",
+        "ratio",
+        "95 % interval",
+        "of fastest",
+        "blocks",
+        "plain, each",
+        "library, each",
+    ):
+        table.add_column(heading, justify="right")
+    table.add_column(f"budget {BUDGET}")
+    for name, row in times.items():
+        table.add_row(
+            name,
+            f"{row.plain:.1f}",
+            f"{row.library:.1f}",
+            f"{row.ratio:.3f}",
+            f"{row.low:.3f} to {row.high:.3f}",
+            f"{row.fastest:.3f}",
+            str(row.blocks),
+            "" if row.plain_each is None else f"{row.plain_each:.2f}",
+            "" if row.library_each is None else f"{row.library_each:.2f}",
+            _verdict(row),
+        )
+    return table
+
+
+def _verdict(row: Times) -> str:
+    if row.low > BUDGET:
+        return "[bold red]OVER"
+    if row.ratio > BUDGET:
+        return "[red]over, within noise"
+    return "kept" if row.high <= BUDGET else "kept, within noise"
+
+
+def _calls_table(calls: dict[str, dict[str, dict[str, int]]]) -> Table:
+    table = Table(title="Round trips from Python to Node in one warm synth", title_justify="left")
+    table.add_column("app")
+    for heading in ("plain", "library", "more", "ratio"):
+        table.add_column(heading, justify="right")
+    for name, counted in calls.items():
+        plain, library = (sum(counted[variant].values()) for variant in ("plain", "library"))
+        table.add_row(name, str(plain), str(library), f"{library - plain:+}", f"{library / plain:.3f}")
+    return table
+
+
+def _first_table(first: dict[str, dict[str, dict[str, float]]]) -> Table:
+    table = Table(
+        title="First synth of a fresh process: ms with imports and Node's start, peak resident memory in MiB",
+        title_justify="left",
+    )
+    table.add_column("app")
+    for heading in ("plain, ms", "library, ms", "Python, plain", "Python, library", "Node, plain", "Node, library"):
+        table.add_column(heading, justify="right")
+    for name, of in first.items():
+        cells = [
+            f"{of[variant][figure]:.{digits}f}" if variant in of else ""
+            for figure, digits in (("ms", 0), ("python", 1), ("node", 0))
+            for variant in ("plain", "library")
+        ]
+        table.add_row(name, *cells)
+    return table
+
+
+def _flatness(ten: Times, forty: Times) -> str:
+    def ratio(few: float | None, many: float | None) -> str:
+        return f"{many / few:.2f}" if few and many else "not measured"
+
+    return (
+        "A capacity with its task at 40 over the same at 10: "
+        f"{ratio(ten.library_each, forty.library_each)} with the library, "
+        f"{ratio(ten.plain_each, forty.plain_each)} by hand; 1 is flat."
+    )
+
+
+def _extra_calls(calls: dict[str, dict[str, dict[str, int]]]) -> list[str]:
+    """The round trips that one variant makes more often than the other."""
+    lines = []
+    for name, counted in ((name, calls[name]) for name in _EXPLAINED if name in calls):
+        more = Counter(counted["library"])
+        more.subtract(counted["plain"])
+        listed = ", ".join(
+            f"{count:+} {call}" for call, count in sorted(more.items(), key=lambda each: -each[1]) if count
+        )
+        lines.append(f"[bold]{name}[/bold], library against plain: {listed or 'the same round trips'}")
+    return lines
+
+
+def _versions() -> dict[str, str]:
+    packages = {name: importlib.metadata.version(name) for name in ("aws-cdk-lib", "jsii", "constructs")}
+    node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S607 - the one jsii takes
+    return {
+        "Python": platform.python_version(),
+        "Node": node.removeprefix("v"),
+        **packages,
+        "cores": str(os.cpu_count()),
+    }
+
+
+if __name__ == "__main__":
+    main()

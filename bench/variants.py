@@ -1,0 +1,38 @@
+"""Both ways to the same app, and one synthesis of either."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+
+from bench.workloads import Workload
+
+__all__ = ["VARIANTS", "synthesize"]
+
+VARIANTS = ("library", "plain")
+"""Modules of this package, imported when first needed: the memory of one variant is measured without the other."""
+
+
+def synthesize(variant: str, workload: Workload, outdir: Path, *, validation: bool = False) -> None:
+    """From a new app to its cloud assembly on disk, with the feature flags of the reference app.
+
+    Args:
+        variant: ``library`` or ``plain``.
+        workload: What to build.
+        outdir: Where the cloud assembly goes.
+        validation: Whether CDK validates the templates with its built-in plugin, as it does by default.
+    """
+    app = cdk.App(outdir=str(outdir), context=_context(), builtin_cloud_formation_validation=validation)
+    import_module(f"bench.{variant}").build(app, workload)
+    app.synth()
+
+
+@cache
+def _context() -> dict[str, Any]:
+    context: dict[str, Any] = json.loads((Path(__file__).parents[1] / "cdk.json").read_text())["context"]
+    return context

@@ -1,0 +1,198 @@
+"""An expression as a tree of frozen values; every tree that can be made can be printed and read back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.placement.query.arguments import argument_problem, text_problem
+from gpu_constructs.placement.query.automaton import pattern_problem
+from gpu_constructs.placement.query.limits import MAX_NESTING
+from gpu_constructs.placement.query.subjects import Operator, Subject, operators_of
+
+__all__ = ["And", "Comparison", "Condition", "Exists", "In", "Matches", "Not", "Or", "Query"]
+
+_COMPARISONS = frozenset({Operator.EQUALS, Operator.NOT_EQUALS}) | {each for each in Operator if each.is_order}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A subject against one value: ``==``, ``!=``, ``>``, ``>=``, ``<``, ``<=``.
+
+    Args:
+        subject: What is compared.
+        operator: How.
+        argument: The value.
+    """
+
+    subject: Subject
+    operator: Operator
+    argument: str
+
+    def __post_init__(self) -> None:
+        if self.operator not in _COMPARISONS:
+            raise InvalidValueError(f"`{self.operator}` compares with no value", value=self.operator)
+        _require_operator(self.subject, self.operator)
+        _require_argument(self.argument, argument_problem(self.subject, self.operator, self.argument))
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """Whether the subject is one of some values: ``in``, ``!in``.
+
+    Args:
+        subject: What is looked for.
+        values: At least one, in the order in which they are written.
+        negated: Whether it must be none of them.
+    """
+
+    subject: Subject
+    values: tuple[str, ...]
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        _require_operator(self.subject, self.operator)
+        if not self.values:
+            raise InvalidValueError(f"`{self.operator}` takes at least one value", value=self.values)
+        for each in self.values:
+            _require_argument(each, argument_problem(self.subject, self.operator, each))
+
+    @property
+    def operator(self) -> Operator:
+        """The operator that is written."""
+        return Operator.NOT_IN if self.negated else Operator.IN
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Whether the subject is there, with any value: ``exists``, ``!exists``.
+
+    Args:
+        subject: An attribute; the documentation lists these operators for no field.
+        negated: Whether it must not be there.
+    """
+
+    subject: Subject
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        _require_operator(self.subject, self.operator)
+
+    @property
+    def operator(self) -> Operator:
+        """The operator that is written."""
+        return Operator.NOT_EXISTS if self.negated else Operator.EXISTS
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Whether a pattern matches the whole value of the subject: ``=~``, ``!~``.
+
+    Args:
+        subject: What is looked at.
+        pattern: A regular expression of Java.
+        negated: Whether it must not match.
+    """
+
+    subject: Subject
+    pattern: str
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        _require_operator(self.subject, self.operator)
+        _require_argument(self.pattern, text_problem(self.pattern))
+        malformed = pattern_problem(self.pattern)
+        if malformed is not None:
+            raise InvalidValueError(
+                f"{self.pattern!r} is no regular expression: {malformed.problem}", value=self.pattern
+            )
+
+    @property
+    def operator(self) -> Operator:
+        """The operator that is written."""
+        return Operator.NOT_MATCHES if self.negated else Operator.MATCHES
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of several terms; a conjunction among them is taken apart, which changes nothing.
+
+    Args:
+        terms: At least two.
+    """
+
+    terms: tuple[Query, ...]
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        flat = tuple(each for term in self.terms for each in (term.terms if isinstance(term, And) else (term,)))
+        _require_terms(flat, "and")
+        object.__setattr__(self, "terms", flat)
+        object.__setattr__(self, "depth", _depth_above(flat))
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """One of several terms at least; a disjunction among them is taken apart, which changes nothing.
+
+    Args:
+        terms: At least two.
+    """
+
+    terms: tuple[Query, ...]
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        flat = tuple(each for term in self.terms for each in (term.terms if isinstance(term, Or) else (term,)))
+        _require_terms(flat, "or")
+        object.__setattr__(self, "terms", flat)
+        object.__setattr__(self, "depth", _depth_above(flat))
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The contrary of a term.
+
+    Args:
+        term: What must not hold.
+    """
+
+    term: Query
+    depth: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "depth", _depth_above((self.term,)))
+
+
+Condition = Comparison | In | Exists | Matches
+"""One question: what the documentation calls a single expression."""
+
+Query = Condition | And | Or | Not
+"""An expression."""
+
+
+def _require_operator(subject: Subject, operator: Operator) -> None:
+    allowed = operators_of(subject)
+    if operator not in allowed:
+        raise InvalidValueError(
+            f"`{subject}` cannot be asked with `{operator}`",
+            value=operator,
+            allowed=", ".join(each.value for each in Operator if each in allowed),
+        )
+
+
+def _require_argument(argument: str, problem: str | None) -> None:
+    if problem is not None:
+        raise InvalidValueError(problem, value=argument)
+
+
+def _require_terms(terms: tuple[Query, ...], connective: str) -> None:
+    if len(terms) < 2:  # noqa: PLR2004 # "both sides of"
+        raise InvalidValueError(f"`{connective}` joins at least two expressions", value=terms)
+
+
+def _depth_above(terms: tuple[Query, ...]) -> int:
+    depth = 1 + max(term.depth if isinstance(term, And | Or | Not) else 0 for term in terms)
+    if depth > MAX_NESTING:
+        raise InvalidValueError("expressions are nested too deep", allowed=f"at most {MAX_NESTING} deep")
+    return depth

@@ -1,0 +1,256 @@
+"""Whether a host satisfies an expression: yes, no, or not to be known.
+
+What the documentation settles (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html
+and task-placement-constraints.html):
+
+- ``attribute:stack != prod`` "lists the instances with the custom attribute stack unless the attribute value is prod":
+  a host without an attribute satisfies no question about its value, negated or not. ``not (...)`` turns the answer
+  around, so ``not (attribute:stack == prod)`` also holds on a host without the attribute.
+- ``==`` is "string equality"; versions compare by their numbers (``agentVersion < 1.14.5``), and dates as instants.
+
+What it leaves open is answered only where every reading gives the same answer, else it is unknown with the reason: the
+order of attribute values, a date without a zone near its day, ``task:group !=`` on a host with tasks of several groups
+or none. A pattern has to match the whole value, see `automaton`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from operator import ge, gt, le, lt
+from typing import Any
+
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.placement.query.arguments import Moment, count_of, moment_of, version_of
+from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Matches, Not, Or, Query
+from gpu_constructs.placement.query.automaton import matches_whole, why_not_judged
+from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Host
+from gpu_constructs.placement.query.printer import describe
+from gpu_constructs.placement.query.subjects import Attribute, Field, Operator
+
+__all__ = ["Verdict", "evaluate", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An answer, and what keeps it from being known.
+
+    Attributes:
+        holds: Whether the host satisfies the expression.
+        reasons: Why it cannot be known, in words; empty if it is known.
+    """
+
+    holds: bool | Unknown
+    reasons: tuple[str, ...] = ()
+
+
+class _Missing(Enum):
+    """Why an attribute has no value to compare."""
+
+    ATTRIBUTE = auto()
+    VALUE = auto()
+    KNOWLEDGE = auto()
+
+
+_TRUE, _FALSE = Verdict(holds=True), Verdict(holds=False)
+_ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
+    Operator.GREATER_THAN: gt,
+    Operator.GREATER_THAN_EQUAL: ge,
+    Operator.LESS_THAN: lt,
+    Operator.LESS_THAN_EQUAL: le,
+}
+
+
+def evaluate(query: Query, host: Host) -> bool | Unknown:
+    """Whether a host satisfies an expression; `UNKNOWN` where that cannot be known, by Kleene's logic.
+
+    Args:
+        query: The expression.
+        host: What is known of the host.
+    """
+    return judge(query, host).holds
+
+
+def judge(query: Query, host: Host) -> Verdict:
+    """Whether a host satisfies an expression, with the reasons if it cannot be known.
+
+    Args:
+        query: The expression.
+        host: What is known of the host.
+    """
+    if isinstance(query, And):
+        return _all(judge(term, host) for term in query.terms)
+    if isinstance(query, Or):
+        return _any(judge(term, host) for term in query.terms)
+    if isinstance(query, Not):
+        return _contrary(judge(query.term, host))
+    if query.subject is Field.TASK_GROUP:
+        return _of_groups(query, host.task_groups)
+    return _of_one(query, host)
+
+
+def _of_one(condition: Condition, host: Host) -> Verdict:
+    """A question about a subject that has one value at most."""
+    subject = condition.subject
+    value = _attribute(subject.name, host) if isinstance(subject, Attribute) else _field(subject, host)
+    if value is _Missing.KNOWLEDGE:
+        return _unknown(f"`{subject}` may be set on the host")
+    if isinstance(condition, Exists):
+        return _bool((value is not _Missing.ATTRIBUTE) is not condition.negated)
+    if isinstance(value, Unknown):
+        return _unknown(f"`{subject}` is {value}")
+    if not isinstance(value, _Missing):
+        return _of_value(condition, value)
+    if value is _Missing.VALUE and _is_negative(condition):
+        return _unknown(f"`{subject}` has no value, `{describe(condition)}` is not documented for that")
+    return _FALSE
+
+
+def _attribute(name: str, host: Host) -> str | Unknown | _Missing:
+    if name in host.attributes:
+        value = host.attributes[name]
+        return _Missing.VALUE if value is None else value
+    if host.complete:
+        return _Missing.ATTRIBUTE
+    return UNKNOWN if name in BUILT_IN_ATTRIBUTES else _Missing.KNOWLEDGE
+
+
+def _field(subject: Field, host: Host) -> str | int | dt.datetime | Unknown:
+    if subject is Field.AGENT_CONNECTED:
+        connected = host.agent_connected
+        return connected if isinstance(connected, Unknown) else str(connected).lower()
+    return {
+        Field.AGENT_VERSION: host.agent_version,
+        Field.EC2_INSTANCE_ID: host.ec2_instance_id,
+        Field.REGISTERED_AT: host.registered_at,
+        Field.RUNNING_TASKS_COUNT: host.running_tasks_count,
+    }[subject]
+
+
+def _of_value(condition: Condition, value: str | int | dt.datetime) -> Verdict:
+    """A question about a value that is known."""
+    if isinstance(condition, Comparison):
+        if condition.operator.is_order:
+            return _ordered(condition, value)
+        equal = _equal(condition, value, condition.argument)
+        return _contrary(equal) if condition.operator is Operator.NOT_EQUALS else equal
+    if isinstance(condition, In):
+        found = _any(_equal(condition, value, each) for each in condition.values)
+        return _contrary(found) if condition.negated else found
+    if isinstance(condition, Matches):
+        matched = matches_whole(condition.pattern, str(value))
+        if matched is None:
+            return _unknown(why_not_judged(condition.pattern) or "")
+        return _bool(matched is not condition.negated)
+    return _unknown(f"`{describe(condition)}` is documented for attributes only")
+
+
+def _equal(condition: Condition, value: str | int | dt.datetime, argument: str) -> Verdict:
+    if isinstance(value, dt.datetime):
+        return _same_moment(value, _moment(argument))
+    if isinstance(value, int):
+        return _bool(value == count_of(argument))
+    # DescribeContainerInstances gives agentConnected as a boolean; no page prints another spelling of it.
+    if condition.subject is Field.AGENT_CONNECTED and argument not in {"true", "false"}:
+        return _unknown(f"`agentConnected` is true or false, what ECS makes of `{argument}` is not documented")
+    return _bool(value == argument)
+
+
+def _ordered(condition: Comparison, value: str | int | dt.datetime) -> Verdict:
+    order = _ORDERS[condition.operator]
+    if isinstance(value, dt.datetime):
+        moment = _moment(condition.argument)
+        return _agreed(
+            (order(value, moment.earliest), order(value, moment.latest)),
+            f"`{condition.argument}` names no time zone and the host registered around it",
+        )
+    if isinstance(value, int):
+        return _bool(order(value, count_of(condition.argument)))
+    if condition.subject is not Field.AGENT_VERSION:
+        return _unknown(f"no order of attribute values is documented, `{describe(condition)}` has no known answer")
+    version, wanted = version_of(value), version_of(condition.argument)
+    if version is None or wanted is None:
+        return _unknown(f"the agent's version `{value}` is not made of numbers")
+    zeros = (0,) * abs(len(version) - len(wanted))
+    padded = (version + zeros)[: max(len(version), len(wanted))], (wanted + zeros)[: max(len(version), len(wanted))]
+    return _agreed(
+        (order(version, wanted), order(*padded)),
+        f"it is not documented whether `{value}` and `{condition.argument}` are the same version",
+    )
+
+
+def _same_moment(value: dt.datetime, moment: Moment) -> Verdict:
+    if not moment.earliest <= value < moment.latest + moment.width:
+        return _FALSE
+    if moment.earliest == moment.latest == value:
+        return _TRUE
+    return _unknown("it is not documented how exactly two moments have to agree to be equal")
+
+
+def _moment(argument: str) -> Moment:
+    moment = moment_of(argument)
+    if moment is None:
+        raise AssertionError(argument)  # `Comparison` takes nothing else for this subject
+    return moment
+
+
+def _of_groups(condition: Condition, groups: frozenset[str] | Unknown) -> Verdict:
+    """A question about the task groups of a host, of which there are any number."""
+    if isinstance(groups, Unknown):
+        return _unknown("the tasks on the host are unknown at synth")
+    if isinstance(condition, Exists) or (isinstance(condition, Comparison) and condition.operator.is_order):
+        return _unknown(f"`{describe(condition)}` is documented for attributes only")
+    ordered = sorted(groups)
+    some = _any(_of_value(condition, group) for group in ordered)
+    if not _is_negative(condition):
+        return some
+    every = _all(_of_value(condition, group) for group in ordered)
+    if some.holds == every.holds:
+        return some
+    return _unknown(
+        f"whether `{describe(condition)}` asks for another group or for the lack of this one is not documented; "
+        f"`not (...)` around the positive form is"
+    )
+
+
+def _is_negative(condition: Condition) -> bool:
+    if isinstance(condition, Comparison):
+        return condition.operator is Operator.NOT_EQUALS
+    return condition.negated
+
+
+def _bool(answer: bool) -> Verdict:  # noqa: FBT001 # a verdict of it
+    return _TRUE if answer else _FALSE
+
+
+def _unknown(reason: str) -> Verdict:
+    return Verdict(UNKNOWN, (reason,))
+
+
+def _agreed(answers: tuple[bool, bool], reason: str) -> Verdict:
+    return _bool(answers[0]) if answers[0] == answers[1] else _unknown(reason)
+
+
+def _contrary(verdict: Verdict) -> Verdict:
+    if isinstance(verdict.holds, Unknown):
+        return verdict
+    return _bool(not verdict.holds)
+
+
+def _all(verdicts: Iterable[Verdict]) -> Verdict:
+    return _joined(verdicts, decisive=_FALSE, otherwise=_TRUE)
+
+
+def _any(verdicts: Iterable[Verdict]) -> Verdict:
+    return _joined(verdicts, decisive=_TRUE, otherwise=_FALSE)
+
+
+def _joined(verdicts: Iterable[Verdict], *, decisive: Verdict, otherwise: Verdict) -> Verdict:
+    reasons: list[str] = []
+    for verdict in verdicts:
+        if verdict.holds is decisive.holds:
+            return decisive
+        reasons.extend(verdict.reasons)
+    return Verdict(UNKNOWN, tuple(dict.fromkeys(reasons))) if reasons else otherwise

@@ -1,0 +1,79 @@
+"""A container instance as an expression sees it: what is known of it, and what is not."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.hardware import InstanceType
+
+__all__ = ["BUILT_IN_ATTRIBUTES", "Host", "host_of"]
+
+BUILT_IN_ATTRIBUTES = frozenset(
+    {
+        "ecs.ami-id",
+        "ecs.availability-zone",
+        "ecs.cpu-architecture",
+        "ecs.instance-type",
+        "ecs.os-family",
+        "ecs.os-type",
+        "ecs.subnet-id",
+        "ecs.vpc-id",
+    }
+)
+"""Attributes that every container instance has, because ECS "automatically applies" them.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html#attributes
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What an expression can ask about one container instance.
+
+    Args:
+        attributes: Attribute name to value. A value that only exists at deploy time is `UNKNOWN`; an attribute without
+            a value, which ECS has for capabilities, is None.
+        complete: Whether `attributes` lists everything the host has, so that what is missing does not exist. Where it
+            does not, a missing one may exist; the built-in ones always do.
+        agent_connected: Whether its agent is connected.
+        agent_version: The agent's version, such as ``1.14.5``.
+        ec2_instance_id: The instance, such as ``i-abcd1234``.
+        registered_at: When it registered; with a time zone.
+        running_tasks_count: How many tasks run on it.
+        task_groups: The groups of those tasks, such as ``service:production``.
+    """
+
+    attributes: Mapping[str, str | Unknown | None] = field(default_factory=dict, hash=False)
+    complete: bool = True
+    agent_connected: bool | Unknown = UNKNOWN
+    agent_version: str | Unknown = UNKNOWN
+    ec2_instance_id: str | Unknown = UNKNOWN
+    registered_at: dt.datetime | Unknown = UNKNOWN
+    running_tasks_count: int | Unknown = UNKNOWN
+    task_groups: frozenset[str] | Unknown = UNKNOWN
+
+    def __post_init__(self) -> None:
+        if isinstance(self.registered_at, dt.datetime) and self.registered_at.utcoffset() is None:
+            raise InvalidValueError(
+                f"{self.registered_at} has no time zone", argument="registered_at", value=self.registered_at
+            )
+        object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
+
+
+def host_of(instance_type: InstanceType, *, attributes: Mapping[str, str | Unknown | None] | None = None) -> Host:
+    """A host of an instance type, as far as it is known before it runs.
+
+    Its type and architecture are known; its zone, its AMI and what its agent registers are not, so every attribute
+    that is not given may exist.
+
+    Args:
+        instance_type: What the host is.
+        attributes: More of its attributes, such as ``ecs.os-type`` or those of ``ECS_INSTANCE_ATTRIBUTES``.
+    """
+    known = {"ecs.instance-type": instance_type.name, "ecs.cpu-architecture": str(instance_type.architecture)}
+    return Host(attributes={**known, **(attributes or {})}, complete=False)

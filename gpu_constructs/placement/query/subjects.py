@@ -1,0 +1,112 @@
+"""What an expression can ask about, and the operators it can ask with.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html
+"""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass
+from enum import Enum
+
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.placement.query.limits import MAX_ATTRIBUTE_LENGTH
+
+__all__ = ["NAME_CHARACTERS", "Attribute", "Field", "Operator", "Subject", "operators_of"]
+
+NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_./\\")
+"""Characters of an attribute's name.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html#attributes
+"""
+
+
+class Operator(Enum):
+    """An operator; its value is the form that is printed, `word` the other one that ECS reads."""
+
+    EQUALS = "=="
+    NOT_EQUALS = "!="
+    GREATER_THAN = ">"
+    GREATER_THAN_EQUAL = ">="
+    LESS_THAN = "<"
+    LESS_THAN_EQUAL = "<="
+    EXISTS = "exists"
+    NOT_EXISTS = "!exists"
+    IN = "in"
+    NOT_IN = "!in"
+    MATCHES = "=~"
+    NOT_MATCHES = "!~"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def word(self) -> str:
+        """The form in letters, such as ``not_equals``."""
+        return self.name.lower()
+
+    @property
+    def is_order(self) -> bool:
+        """Whether it asks for more or less."""
+        return self.value[0] in "<>"
+
+
+class Field(Enum):
+    """A subject that ECS itself keeps about a container instance."""
+
+    AGENT_CONNECTED = "agentConnected"
+    AGENT_VERSION = "agentVersion"
+    EC2_INSTANCE_ID = "ec2InstanceId"
+    REGISTERED_AT = "registeredAt"
+    RUNNING_TASKS_COUNT = "runningTasksCount"
+    TASK_GROUP = "task:group"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of a container instance: one that ECS or its agent sets, or one of the user's own.
+
+    Args:
+        name: Such as ``ecs.instance-type``.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.name) <= MAX_ATTRIBUTE_LENGTH or not NAME_CHARACTERS.issuperset(self.name):
+            raise InvalidValueError(
+                f"{self.name!r} is no name of an attribute",
+                value=self.name,
+                allowed=f"1 to {MAX_ATTRIBUTE_LENGTH} letters, digits, - _ . / \\",
+            )
+
+    def __str__(self) -> str:
+        return f"attribute:{self.name}"
+
+
+Subject = Attribute | Field
+
+_EQUALITY = frozenset({Operator.EQUALS, Operator.NOT_EQUALS})
+_ORDER = frozenset(each for each in Operator if each.is_order)
+_LIST_AND_PATTERN = frozenset({Operator.IN, Operator.NOT_IN, Operator.MATCHES, Operator.NOT_MATCHES})
+
+_DOCUMENTED = {
+    Field.AGENT_CONNECTED: _EQUALITY | _LIST_AND_PATTERN,
+    Field.AGENT_VERSION: _EQUALITY | _ORDER,
+    Field.EC2_INSTANCE_ID: _EQUALITY | _LIST_AND_PATTERN,
+    Field.REGISTERED_AT: _EQUALITY | _ORDER,
+    Field.RUNNING_TASKS_COUNT: _EQUALITY | _ORDER,
+}
+
+
+def operators_of(subject: Subject) -> frozenset[Operator]:
+    """The operators that a subject can be asked with: the page lists them for every field but the task group.
+
+    Args:
+        subject: An attribute, a field or the task group; for the first and the last the page lists none, so all pass.
+    """
+    documented = _DOCUMENTED.get(subject) if isinstance(subject, Field) else None
+    return documented or frozenset(Operator)
