@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -15,12 +15,13 @@ from gpu_constructs.arguments import name as require_name
 from gpu_constructs.capacity import GpuCapacity
 from gpu_constructs.construction import creating, or_removed
 from gpu_constructs.container_plan import plan_container, plan_sidecar
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Pool, Task, Unknown
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.notices import warn
-from gpu_constructs.placement import MAX_EXPRESSION_LENGTH, instance_type_in
+from gpu_constructs.placement.query import instance_type_in, render
 from gpu_constructs.rules import task_findings
+from gpu_constructs.tokens import is_token
 
 __all__ = ["GpuTaskDefinition"]
 
@@ -287,13 +288,14 @@ def _where_it_runs(capacity: Sequence[GpuCapacity]) -> str:
             value=[each.pool.name for each in capacity],
             fix="one task definition for each architecture",
         )
-    expression = instance_type_in(name for each in capacity for name in each.instance_type_names)
-    if len(expression) > MAX_EXPRESSION_LENGTH:
-        raise InvalidValueError(
-            f"the placement constraint over all their instance types is {len(expression)} characters long",
-            argument="capacity",
-            value=[each.pool.name for each in capacity],
-            allowed=f"{MAX_EXPRESSION_LENGTH} characters",
-            fix="fewer capacities for one task definition",
-        )
+    with argument_named("capacity"):
+        return _one_of_types(dict.fromkeys(name for each in capacity for name in each.instance_type_names))
+
+
+def _one_of_types(names: Iterable[str]) -> str:
+    """The expression over these types; the query language has no word for a token, so a stand-in is written for it."""
+    stand_ins = {name: f"known-at-deploy-{i}" if is_token(name) else name for i, name in enumerate(names)}
+    expression = render(instance_type_in(stand_ins.values()))
+    for name, stand_in in stand_ins.items():
+        expression = expression.replace(stand_in, name) if stand_in != name else expression
     return expression

@@ -4,7 +4,6 @@ A model of what the ECS scheduler does, written from the ECS documentation. What
 never calls it a fit.
 """
 
-from gpu_constructs.placement.constraint import MAX_EXPRESSION_LENGTH, instance_type_in
 from gpu_constructs.placement.fit import Resource, Shortfall, shortfalls, uncertainties
 from gpu_constructs.placement.host import (
     RESERVED_MEMORY_MIB,
@@ -18,7 +17,6 @@ from gpu_constructs.placement.host import (
 from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, task_slots
 
 __all__ = [
-    "MAX_EXPRESSION_LENGTH",
     "RESERVED_MEMORY_MIB",
     "FairShare",
     "Resource",
@@ -27,7 +25,6 @@ __all__ = [
     "can_go_on",
     "cpu_units",
     "fair_share",
-    "instance_type_in",
     "nominal_memory_mib",
     "registered_memory_mib",
     "rollout",

@@ -221,7 +221,8 @@ def test_a_wrong_context_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     ended = run_app(tmp_path, gpu_instance_type="g6.xlrge")
     assert ended.returncode == 1
     assert ended.stderr.strip() == (
-        "error: gpu_instance_type=g6.xlrge: instance_types: no instance type 'g6.xlrge' in the catalogue of 2026-09-29; "
+        "error: gpu_instance_type=g6.xlrge: instance_types: "
+        "no instance type 'g6.xlrge' in the catalogue of 2026-09-29; "
         "fix: did you mean g6.xlarge or g6.8xlarge or g6.4xlarge?"
     )
 

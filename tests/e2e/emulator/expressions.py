@@ -142,7 +142,8 @@ class _Reader:
     def _test(self, subject: str, operator: str) -> _Test:
         if operator in ("==", "!="):
             wanted = frozenset([self._word()])
-            return lambda values: bool(values & wanted) is (operator == "==")
+            # The guide's `attribute:stack != prod` lists the hosts that have the attribute with another value.
+            return lambda values: bool(values) and bool(values & wanted) is (operator == "==")
         if operator in ("in", "!in"):
             listed = self._words()
             return lambda values: bool(values & listed) is (operator == "in")
