@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -12,10 +13,13 @@ import aws_cdk as cdk
 
 from bench.workloads import Workload
 
-__all__ = ["VARIANTS", "synthesize"]
+__all__ = ["VARIANTS", "forget", "synthesize"]
 
 VARIANTS = ("library", "plain")
 """Modules of this package, imported when first needed: the memory of one variant is measured without the other."""
+
+
+_PURE_ROOMS = ("fleet", "hardware", "placement", "rules")
 
 
 def synthesize(variant: str, workload: Workload, outdir: Path, *, validation: bool = False) -> None:
@@ -30,6 +34,19 @@ def synthesize(variant: str, workload: Workload, outdir: Path, *, validation: bo
     app = cdk.App(outdir=str(outdir), context=_context(), builtin_cloud_formation_validation=validation)
     import_module(f"bench.{variant}").build(app, workload)
     app.synth()
+
+
+def forget() -> None:
+    """Drops the CDK values that the library keeps for a second use, so that each app makes its own.
+
+    An app is usually the only one of its process; without this, all but the first would find them made. What the pure
+    rooms remember about their data stays.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith("gpu_constructs.") and name.split(".")[1] not in _PURE_ROOMS:
+            for value in list(vars(module).values()):
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
 
 @cache

@@ -45,9 +45,10 @@ def main() -> None:
 
 def _times(workload: Workload, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Milliseconds of each synth, in blocks of library, plain, plain, library and blocks the other way round."""
-    from bench.variants import synthesize  # noqa: PLC0415 - starts Node
+    from bench.variants import forget, synthesize  # noqa: PLC0415 - starts Node
 
     def timed(variant: str, workload: Workload) -> float:
+        forget()
         gc.collect()
         gc.disable()
         start = time.perf_counter()
@@ -76,7 +77,7 @@ def _calls(workload: Workload, arguments: argparse.Namespace, folder: Path) -> d
     """Requests from Python to Node during one warm synth, by what they ask for."""
     from jsii._kernel.providers.process import _NodeProcess  # noqa: PLC0415 - starts Node
 
-    from bench.variants import synthesize  # noqa: PLC0415 - starts Node
+    from bench.variants import forget, synthesize  # noqa: PLC0415 - starts Node
 
     synthesize(arguments.variant, workload, folder)
     calls: Counter[str] = Counter()
@@ -86,6 +87,7 @@ def _calls(workload: Workload, arguments: argparse.Namespace, folder: Path) -> d
         calls[_described(request)] += 1
         return send(process, request, response_type)
 
+    forget()
     with mock.patch.object(_NodeProcess, "send", counting):
         synthesize(arguments.variant, workload, folder)
     return dict(calls)

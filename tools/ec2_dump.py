@@ -114,16 +114,19 @@ class Offering(TypedDict):
     Location: str
 
 
+_RESOURCES = resources.files("moto") / "ec2" / "resources"
+
+
 def instance_types() -> dict[str, InstanceTypeInfo]:
     """DescribeInstanceTypes of all regions together, by name."""
-    file = resources.files("moto").joinpath("ec2", "resources", "instance_types.json.gz")
+    file = _RESOURCES / "instance_types.json.gz"
     return cast("dict[str, InstanceTypeInfo]", json.loads(gzip.decompress(file.read_bytes())))
 
 
 def offerings() -> dict[str, list[str]]:
     """Regions that offer a type, sorted, by name."""
     regions: dict[str, list[str]] = defaultdict(list)
-    folder = resources.files("moto").joinpath("ec2", "resources", "instance_type_offerings", "region")
+    folder = _RESOURCES / "instance_type_offerings" / "region"
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         for offering in cast("list[Offering]", json.loads(gzip.decompress(file.read_bytes()))):
             regions[offering["InstanceType"]].append(offering["Location"])
