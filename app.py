@@ -18,8 +18,8 @@ gpu_instance_types = [each.strip() for each in str(gpu_instance_type or "g6.xlar
 
 try:
     TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=gpu_instance_types)
-    NvidiaSmiStack(app, "nvidia-smi")
 except GpuConstructsError as error:
     sys.exit(f"error: gpu_instance_type={gpu_instance_type}: {error}")
 
+NvidiaSmiStack(app, "nvidia-smi")
 app.synth()

@@ -52,8 +52,8 @@ class Times:
         high: Upper end.
         blocks: How many blocks that is.
         fastest: The fastest synth with the library over the fastest by hand; other work on the machine moves it least.
-        library_each: Milliseconds for each capacity with its task, beyond the same app without any; None for the
-            reference stack.
+        library_each: Milliseconds for each capacity with its task, beyond the same app without any, from the fastest
+            synth of either; None for the reference stack.
         plain_each: The same by hand.
     """
 
@@ -135,7 +135,7 @@ def _times(workload: Workload, seconds: float, *flags: str) -> Times:
     low, high = _interval(ratios)
     typical = {variant: median(value for block in blocks for value in block[variant]) for variant in blocks[0]}
     quickest = {variant: min(value for block in blocks for value in block[variant]) for variant in blocks[0]}
-    each = {variant: (typical[variant] - median(values)) / workload.capacities for variant, values in empty.items()}
+    each = {variant: (quickest[variant] - min(values)) / workload.capacities for variant, values in empty.items()}
     return Times(
         library=typical["library"],
         plain=typical["plain"],

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import GpuConstructsError as GpuConstructsError
     from gpu_constructs.errors import IncompatibleError as IncompatibleError
     from gpu_constructs.errors import InvalidValueError as InvalidValueError
+    from gpu_constructs.errors import RefusedByCdkError as RefusedByCdkError
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
     from gpu_constructs.images import GpuMachineImage as GpuMachineImage
     from gpu_constructs.service import GpuService as GpuService
@@ -43,6 +44,7 @@ _HOME = {
     "GpuTaskDefinition": "task_definition",
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
+    "RefusedByCdkError": "errors",
     "UnknownNameError": "errors",
 }
 
@@ -57,6 +59,7 @@ __all__ = [
     "GpuTaskDefinition",
     "IncompatibleError",
     "InvalidValueError",
+    "RefusedByCdkError",
     "UnknownNameError",
 ]
 

@@ -21,6 +21,9 @@ from gpu_constructs.user_data import agent_settings, join_cluster
 
 __all__ = ["GpuCapacity"]
 
+MAX_WEIGHT = 1000
+"""Largest weight of an item of a strategy (CapacityProviderStrategyItem of the ECS API)."""
+
 
 class GpuCapacity(Construct):
     """Defines a launch template, an Auto Scaling group and an ECS capacity provider over it.
@@ -28,7 +31,8 @@ class GpuCapacity(Construct):
     Hosts run in private subnets without public addresses, take metadata requests with IMDSv2 tokens only and not from
     containers in bridge mode (hop limit 1), keep container images on an encrypted gp3 volume, and are reached through
     Session Manager. ECS managed scaling moves the group with the tasks, and managed draining lets the tasks of a
-    leaving host end first. Serves CPU pools as well.
+    leaving host end first. A changed AMI or type is for hosts that start later; running ones are not replaced. Serves
+    CPU pools as well.
 
     Made by `GpuCluster.add_capacity`, where the arguments are explained.
 
@@ -80,7 +84,7 @@ class GpuCapacity(Construct):
 
     @property
     def gpus(self) -> int:
-        """Whole GPUs of one host; 0 on a CPU pool and where the types are tokens."""
+        """Whole NVIDIA GPUs of one host; 0 where ECS has none to hand out (CPU, Neuron, fractional types, tokens)."""
         return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
 
     def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
@@ -94,7 +98,7 @@ class GpuCapacity(Construct):
         Raises:
             InvalidValueError: A number is not within these limits.
         """
-        share = whole_number("weight", weight, smallest=0, largest=1000, unit="shares", fix="weight=1")
+        share = whole_number("weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1")
         first = (
             None
             if base is None

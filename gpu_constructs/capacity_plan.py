@@ -10,11 +10,10 @@ from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import Pool, Unknown
-from gpu_constructs.fleet.pool import require_one_shape
+from gpu_constructs.fleet import Pool, Unknown, require_one_shape
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.images import GpuMachineImage
-from gpu_constructs.tokens import is_token
+from gpu_constructs.tokens import is_list_token, is_token
 
 __all__ = ["CapacityPlan", "plan_capacity"]
 
@@ -160,7 +159,7 @@ def _types(instance_types: Sequence[str]) -> tuple[tuple[str, ...], tuple[Instan
             value=instance_types,
             fix=f"{split!r}" if split and all(split) else "a list in the order of preference, such as ['g6.xlarge']",
         )
-    if any(isinstance(each, str) and each.startswith("#{Token[") for each in instance_types):
+    if any(is_list_token(each) for each in instance_types):
         raise InvalidValueError(
             "a list that is only known at deploy time cannot become the overrides of an Auto Scaling group",
             argument="instance_types",

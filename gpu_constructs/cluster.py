@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from gpu_constructs.capacity import GpuCapacity
@@ -56,7 +57,7 @@ class GpuCluster(Construct):
         vpc: Where the cluster and its hosts run. Needed unless `cluster` is given; by default that cluster's own.
         cluster: A cluster that the app already has, defined in this stack, in another one, or imported. By default a
             new one is defined. On a cluster of another stack or an imported one, this stack writes the whole list of
-            its capacity providers, replacing the list it had.
+            its capacity providers, replacing the list it had, Fargate providers and a default strategy included.
         vpc_subnets: Subnets of the hosts. By default the private subnets with a way out, through NAT or otherwise.
         container_insights: CloudWatch Container Insights of a new cluster. By default enhanced, with metrics for each
             task and container.
@@ -67,8 +68,7 @@ class GpuCluster(Construct):
 
     Attributes:
         cluster: The ECS cluster, as services of this stack see it.
-        hosts: What the hosts share: ``hosts.role`` for grants, ``hosts.security_group`` for connections.
-        capacities: Every capacity so far, in the order in which they were added.
+        hosts: What the hosts share.
     """
 
     def __init__(
@@ -99,7 +99,22 @@ class GpuCluster(Construct):
                 vpc_subnets=vpc_subnets,
             )
             self.cluster: ecs.ICluster = self.hosts.cluster
-        self.capacities: list[GpuCapacity] = []
+        self._capacities: list[GpuCapacity] = []
+
+    @property
+    def capacities(self) -> tuple[GpuCapacity, ...]:
+        """Every capacity so far, in the order in which they were added."""
+        return tuple(self._capacities)
+
+    @property
+    def host_role(self) -> iam.Role:
+        """The role of all hosts; grant it what hosts need beyond the ECS agent and Session Manager."""
+        return self.hosts.role
+
+    @property
+    def host_security_group(self) -> ec2.SecurityGroup:
+        """The security group of all hosts, which lets nothing in by itself."""
+        return self.hosts.security_group
 
     def add_capacity(
         self,
@@ -153,7 +168,7 @@ class GpuCluster(Construct):
         )
         self.hosts.require_free(capacity_provider_name)
         capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
-        self.capacities.append(capacity)
+        self._capacities.append(capacity)
         return capacity
 
     def add_family(
@@ -167,6 +182,7 @@ class GpuCluster(Construct):
     ) -> FamilyCapacity:
         """Defines one capacity provider for each GPU shape of a family, with every type of that shape in it.
 
+        Smaller types are preferred; where they are out of stock, larger and dearer ones of the same shape may start.
         Construct ids are the family and the GPUs of a host, ``g6-4``.
 
         Args:
@@ -186,6 +202,13 @@ class GpuCluster(Construct):
         """
         with argument_named("family"):
             types = types_of_family(family)
+        if any(each.accelerators is None for each in types):
+            raise InvalidValueError(
+                f"{family} has no accelerators, so its types have no GPU shape",
+                argument="family",
+                value=family,
+                fix="add_capacity with the types that you want",
+            )
         by_shape: dict[Shape, list[str]] = {}
         for each in types:
             by_shape.setdefault(Shape.of(each), []).append(each.name)
@@ -204,7 +227,7 @@ class GpuCluster(Construct):
         self.hosts.require_free(None)
         require_free_ids(self, *(plan.pool.name for plan in plans.values()))
         made = {size: GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for size, plan in plans.items()}
-        self.capacities.extend(made.values())
+        self._capacities.extend(made.values())
         return FamilyCapacity(made)
 
 

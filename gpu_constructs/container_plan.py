@@ -12,9 +12,9 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.arguments import LARGEST_INTEGER, known_or, texts, variables, whole_number
 from gpu_constructs.arguments import name as require_name
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import Container, Pool, Task, Unknown
+from gpu_constructs.fleet import Container, Pool, Task, Unknown, known
 from gpu_constructs.hardware import InstanceType, Vendor, find
-from gpu_constructs.placement import FairShare, Resource, Shortfall, fair_share, registered_memory_mib, shortfalls
+from gpu_constructs.placement import FairShare, Resource, Shortfall, expected_memory_mib, fair_share, shortfalls
 from gpu_constructs.tokens import is_token
 
 __all__ = ["ContainerPlan", "plan_container", "plan_sidecar"]
@@ -22,11 +22,10 @@ __all__ = ["ContainerPlan", "plan_container", "plan_sidecar"]
 MIN_MEMORY_MIB = 6
 """Docker's own minimum (memory of the ECS ContainerDefinition API)."""
 
-MAX_SHARED_MEMORY_MIB = 65536
-"""Default of shared memory at most: more helps no data loader known, and it counts as the container's memory."""
+_LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 
-MAX_GPU_MEMORY_GIB = 2**20
-"""Far above any GPU; a larger number is a slip of the unit."""
+MAX_GPU_MEMORY_GIB = 1024
+"""Above any GPU there is (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
 
 _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 _VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
@@ -237,7 +236,7 @@ def _share(task: Task, wanted: Container, pools: Sequence[Pool]) -> FairShare:
             fix="give both cpu and memory_mib",
         )
     whole = fair_share(types, gpus=total)
-    cpu, memory = whole.cpu - _known(before[0]), whole.memory_mib - _known(before[1])
+    cpu, memory = whole.cpu - known(before[0]), whole.memory_mib - known(before[1])
     if cpu < 0 or memory < MIN_MEMORY_MIB:
         raise InvalidValueError(
             f"the containers before it leave {max(cpu, 0)} CPU units and {max(memory, 0)} MiB of the share that goes "
@@ -248,14 +247,10 @@ def _share(task: Task, wanted: Container, pools: Sequence[Pool]) -> FairShare:
     return FairShare(cpu=cpu, memory_mib=memory)
 
 
-def _known(value: int | Unknown) -> int:
-    return 0 if isinstance(value, Unknown) else value
-
-
 def _shared_memory(given: int | None, container: Container) -> int:
     memory_mib = container.memory_mib
     if given is None:
-        largest = MAX_SHARED_MEMORY_MIB
+        largest = _LARGEST_DEFAULT_SHARED_MEMORY_MIB
         return largest if isinstance(memory_mib, Unknown) else max(1, min(memory_mib // 2, largest))
     largest = LARGEST_INTEGER if isinstance(memory_mib, Unknown) else memory_mib
     fix = "leave it out for half of the container's memory, which it is part of"
@@ -283,7 +278,7 @@ def _fix(task: Task, short: Shortfall) -> str:
     available = short.available
     if short.resource is Resource.MEMORY:
         # What the host may have at most is not what it will register.
-        available = registered_memory_mib(short.instance_type)
+        available = expected_memory_mib(short.instance_type)
     return f"{larger}, or {_ARGUMENT[short.resource]} no higher than {available}"
 
 
@@ -291,7 +286,7 @@ def _smallest_that_fits(task: Task, like: InstanceType) -> InstanceType | None:
     candidates = find(
         vendor=Vendor.NVIDIA,
         architecture=like.architecture,
-        min_gpus=max(_known(task.gpus), 1),
+        min_gpus=max(known(task.gpus), 1),
         gpu_memory_mib=task.gpu_memory_mib,
     )
     fitting = [each for each in candidates if each.is_offered_anywhere and not shortfalls(task, (each,))]

@@ -7,7 +7,8 @@
     ├── InvalidValueError         one argument is wrong by itself
     ├── IncompatibleError         two things that cannot work together; both are named
     ├── DoesNotFitError           more is asked for than the smallest host has
-    └── RefusedByCdkError         CDK itself refuses it, in its own words
+    ├── RefusedByCdkError         CDK itself refuses it, in its own words
+    └── QuerySyntaxError          a placement expression cannot be read (in `gpu_constructs.placement.query`)
 
 The text always says what is wrong in the user's words, the value, what is allowed and the likely fix; the same
 pieces are attributes, so that a program can use them.

@@ -144,7 +144,7 @@ class ClusterHosts:
         return None if is_token(region) else region
 
     @property
-    def association(self) -> IConstruct:
+    def services_depend_on(self) -> IConstruct:
         """What a service must not outlive: a provider can only leave the cluster when no service uses it."""
         return self._own_cluster or self._association or self.cluster
 
@@ -193,25 +193,28 @@ class ClusterHosts:
             provider: The provider.
             chosen_name: The name that was chosen for it, if any.
         """
-        if not self._providers:
-            self._become_writer()
-        if chosen_name is not None:
-            self._chosen_names.add(chosen_name)
-        self._providers.append(provider)
+        providers = [*self._providers, provider]
         if self._own_cluster is not None:
             self._own_cluster.add_asg_capacity_provider(provider)
-            return
-        names = [each.capacity_provider_name for each in self._providers]
-        if self._association is None:
-            self._association = ecs.CfnClusterCapacityProviderAssociations(
-                self._scope,
-                "Association",
-                cluster=self.cluster.cluster_name,
-                capacity_providers=names,
-                default_capacity_provider_strategy=[],
-            )
         else:
+            self._write_list([each.capacity_provider_name for each in providers])
+        if not self._providers:
+            self._become_writer()
+        self._providers = providers
+        if chosen_name is not None:
+            self._chosen_names.add(chosen_name)
+
+    def _write_list(self, names: list[str]) -> None:
+        if self._association is not None:
             self._association.capacity_providers = names
+            return
+        self._association = ecs.CfnClusterCapacityProviderAssociations(
+            self._scope,
+            "Association",
+            cluster=self.cluster.cluster_name,
+            capacity_providers=names,
+            default_capacity_provider_strategy=[],
+        )
 
     @property
     def writes_into_user_data(self) -> bool:

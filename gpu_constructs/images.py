@@ -36,6 +36,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 _AMI_NAME = re.compile(r"[a-z0-9]+-[A-Za-z0-9._-]{1,200}")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-f]{1,40})?")
+_SYSTEM_DEVICE = "/dev/xvda"
 _DEVICE = re.compile(r"/dev/[a-z0-9/]{1,60}")
 
 
@@ -111,7 +112,7 @@ class GpuMachineImage:
         accelerator: Vendor | None = Vendor.NVIDIA,
         driver_branch: int | None = None,
         operating_system: OperatingSystem = OperatingSystem.AMAZON_LINUX_2023,
-        root_device: str = "/dev/xvda",
+        image_device: str | None = None,
     ) -> GpuMachineImage:
         """An AMI of one's own, with what it declares it can do; the declaration is checked like a row of the table.
 
@@ -123,7 +124,8 @@ class GpuMachineImage:
             driver_branch: NVIDIA driver branch, such as 580. Without it a warning says that nobody confirms that the
                 image drives the types.
             operating_system: Decides the form of the user data.
-            root_device: The device that holds container images, ``/dev/xvdb`` on Bottlerocket.
+            image_device: The volume that holds container images. By default ``/dev/xvda``, on Bottlerocket
+                ``/dev/xvdb``; the system's own volume is taken to be ``/dev/xvda``.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
@@ -135,16 +137,15 @@ class GpuMachineImage:
                 value=machine_image,
                 fix='ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})',
             )
-        if not isinstance(root_device, str) or not _DEVICE.fullmatch(root_device):
+        system = _one_of("operating_system", operating_system, OperatingSystem)
+        device = image_device or ("/dev/xvdb" if system is OperatingSystem.BOTTLEROCKET else _SYSTEM_DEVICE)
+        if not isinstance(device, str) or not _DEVICE.fullmatch(device):
             raise InvalidValueError(
-                f"{shown(root_device)} is no device",
-                argument="root_device",
-                value=root_device,
-                fix="root_device='/dev/xvda'",
+                f"{shown(device)} is no device", argument="image_device", value=device, fix="image_device='/dev/xvda'"
             )
         row = Image(
             name="custom",
-            operating_system=_one_of("operating_system", operating_system, OperatingSystem),
+            operating_system=system,
             architecture=_one_of("architecture", architecture, Architecture),
             accelerator=None if accelerator is None else _one_of("accelerator", accelerator, Vendor),
             ssm_parameter="",
@@ -154,8 +155,8 @@ class GpuMachineImage:
             driver_version=None,
             agent_version=None,
             end_of_life=None,
-            root_device=root_device,
-            image_device=root_device,
+            root_device=_SYSTEM_DEVICE,
+            image_device=device,
             source="declared by its owner",
         )
         return cls(HostImage(image=row, release="custom"), machine_image)

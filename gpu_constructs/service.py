@@ -6,26 +6,23 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.capacity import MAX_WEIGHT
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.construction import creating
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import UNKNOWN, Unknown, total
 from gpu_constructs.notices import warn
-from gpu_constructs.placement import Rollout, rollout, task_slots
+from gpu_constructs.placement import Rollout, beside, rollout, task_slots
 from gpu_constructs.rules import service_findings
 from gpu_constructs.task_definition import GpuTaskDefinition
-from gpu_constructs.tokens import is_token
 
 __all__ = ["GpuService"]
-
-MAX_WEIGHT = 1000
-"""Largest weight of a strategy's item (CapacityProviderStrategyItem of the ECS API)."""
-
-_DOUBLE = 200
 
 
 class GpuService(ecs.Ec2Service):
@@ -33,23 +30,31 @@ class GpuService(ecs.Ec2Service):
 
     Its capacities get tasks by the room they have at their maximum. Tasks are packed, so that hosts become empty and
     leave; a failed deployment rolls back; tasks are not moved only to even out zones, because a moved GPU task needs a
-    second GPU. An `ecs.Ec2Service` in every other respect: load balancers, scaling and Service Connect are added to it
-    as to any other.
+    second GPU; tags of the service are on its tasks, so that costs can be told apart. It is an `ecs.Ec2Service`: load
+    balancers, scaling and Service Connect are added to it as to any other.
 
     Args:
         scope: Where it is defined.
         construct_id: Its id in that scope.
         cluster: The cluster whose capacity the task definition names.
         task_definition: What it runs.
-        desired_count: Tasks that it keeps running.
+        desired_count: Tasks that it keeps running. None leaves the count to whatever scales the service; a number would
+            be set again by every deploy.
         min_healthy_percent: Tasks that keep running during a deployment. By default all of them if the hosts have a
             free slot at their maximum, else one less, without which a full fleet could never be deployed to.
         max_healthy_percent: Tasks that may run at once during a deployment. By default as many as the hosts hold at
-            their maximum, 200 at most.
+            their maximum, 200 % at most; 200 % where it would not be above a minimum that was given.
+        service_name: Its name. By default CloudFormation makes one.
+        health_check_grace_period: How long a load balancer's verdict on a new task is ignored. By default as in CDK, 60
+            seconds with a load balancer; a large model takes longer to load.
+        enable_execute_command: Whether ECS Exec may open a shell in its containers. By default not.
+        security_groups: Of tasks in network mode ``awsvpc``. By default one is made.
+        vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
 
     Raises:
-        InvalidValueError: The count is not a whole number, or the task definition has no container yet.
+        InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
         IncompatibleError: The task definition runs on capacity of another cluster.
+        RefusedByCdkError: CDK refuses it for a reason of its own.
     """
 
     def __init__(
@@ -59,91 +64,96 @@ class GpuService(ecs.Ec2Service):
         *,
         cluster: GpuCluster,
         task_definition: GpuTaskDefinition,
-        desired_count: int = 1,
+        desired_count: int | None = 1,
         min_healthy_percent: int | None = None,
         max_healthy_percent: int | None = None,
+        service_name: str | None = None,
+        health_check_grace_period: cdk.Duration | None = None,
+        enable_execute_command: bool = False,
+        security_groups: Sequence[ec2.ISecurityGroup] | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
     ) -> None:
-        count = whole_number("desired_count", desired_count, smallest=0, unit="tasks", fix="desired_count=1")
+        count = (
+            UNKNOWN
+            if desired_count is None
+            else whole_number("desired_count", desired_count, smallest=0, unit="tasks", fix="desired_count=1")
+        )
         _require_task(cluster, task_definition)
         task, pools = task_definition.task, [each.pool for each in task_definition.capacity]
         slots = [task_slots(task, pool) for pool in pools]
-        percent = _percent(rollout(count, _all(slots)), min_healthy_percent, max_healthy_percent)
-        by_token = any(map(is_token, percent))
+        low, high = (
+            _percent("min_healthy_percent", min_healthy_percent),
+            _percent("max_healthy_percent", max_healthy_percent),
+        )
+        _require_order(low, high)
+        least, most = beside(rollout(count, total(slots)), low, high)
+        # CDK compares tokens as if they were numbers, so they are written past it.
+        by_token = isinstance(low, Unknown) or isinstance(high, Unknown)
         with creating(scope, construct_id):
             super().__init__(
                 scope,
                 construct_id,
                 cluster=cluster.cluster,
                 task_definition=task_definition,
-                desired_count=known_or(desired_count, count),
+                desired_count=None if desired_count is None else known_or(desired_count, count),
                 capacity_provider_strategies=[
                     each.strategy(weight=weight)
                     for each, weight in zip(task_definition.capacity, _weights(slots), strict=True)
                 ],
-                min_healthy_percent=None if by_token else percent[0],
-                max_healthy_percent=None if by_token else percent[1],
+                min_healthy_percent=None if by_token else least,
+                max_healthy_percent=None if by_token else most,
                 circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
                 availability_zone_rebalancing=ecs.AvailabilityZoneRebalancing.DISABLED,
                 placement_strategies=[ecs.PlacementStrategy.packed_by_memory()],
+                enable_ecs_managed_tags=True,
+                propagate_tags=ecs.PropagatedTagSource.SERVICE,
+                service_name=service_name,
+                health_check_grace_period=health_check_grace_period,
+                enable_execute_command=enable_execute_command or None,
+                security_groups=None if security_groups is None else list(security_groups),
+                vpc_subnets=vpc_subnets or (cluster.hosts.subnets if task.interfaces else None),
             )
         if by_token:
-            self._set_percent(*percent)
+            resource = cast("ecs.CfnService", self.node.find_child("Service"))
+            for name, given, default in (
+                ("MinimumHealthyPercent", min_healthy_percent, least),
+                ("MaximumPercent", max_healthy_percent, most),
+            ):
+                resource.add_property_override(f"DeploymentConfiguration.{name}", default if given is None else given)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        self.node.add_dependency(cluster.hosts.association)
-        known = None if by_token else Rollout(min_healthy_percent=percent[0], max_healthy_percent=percent[1])
-        warn(self, service_findings(task, pools, count, known))
-
-    def _set_percent(self, low: int, high: int) -> None:
-        """Writes both percentages past CDK, which compares tokens as if they were numbers."""
-        resource = cast("ecs.CfnService", self.node.find_child("Service"))
-        resource.add_property_override("DeploymentConfiguration.MinimumHealthyPercent", low)
-        resource.add_property_override("DeploymentConfiguration.MaximumPercent", high)
-
-
-def _all(slots: Sequence[int | Unknown]) -> int | Unknown:
-    known = [each for each in slots if not isinstance(each, Unknown)]
-    return sum(known) if len(known) == len(slots) else UNKNOWN
+        self.node.add_dependency(cluster.hosts.services_depend_on)
+        known = None if by_token else Rollout(min_healthy_percent=least, max_healthy_percent=most)
+        if desired_count is not None:
+            warn(self, service_findings(task, pools, count, known))
 
 
 def _weights(slots: Sequence[int | Unknown]) -> list[int]:
     """Shares of the tasks by the room there is: ECS moves no task from a provider that is full to another."""
-    known = [each for each in slots if not isinstance(each, Unknown)]
-    if len(known) < len(slots) or not all(known):
+    sizes = [each for each in slots if not isinstance(each, Unknown)]
+    if len(sizes) < len(slots) or not all(sizes):
         return [1] * len(slots)
-    divisor = max(math.gcd(*known), -(-max(known) // MAX_WEIGHT))
-    return [max(1, each // divisor) for each in known]
+    divisor = max(math.gcd(*sizes), -(-max(sizes) // MAX_WEIGHT))
+    return [max(1, each // divisor) for each in sizes]
 
 
-def _percent(default: Rollout, low: int | None, high: int | None) -> tuple[int, int]:
-    """Both percentages: what was given, and beside it a default that goes with it."""
-    if low is None and high is None:
-        return default.min_healthy_percent, default.max_healthy_percent
-    if low is None:
-        most = _known_percent("max_healthy_percent", high or 0, smallest=1)
-        return (0 if isinstance(most, Unknown) else min(default.min_healthy_percent, most - 1)), known_or(
-            high or 0, most
-        )
-    least = _known_percent("min_healthy_percent", low, smallest=0)
-    if high is None:
-        room = default.max_healthy_percent
-        enough = not isinstance(least, Unknown) and least < room
-        return known_or(low, least), room if enough else _DOUBLE
-    most = _known_percent("max_healthy_percent", high, smallest=1)
-    if not isinstance(least, Unknown) and not isinstance(most, Unknown) and least >= most:
-        raise InvalidValueError(
-            f"{least} % that keep running and {most} % at most leave a deployment nothing to do",
-            argument="min_healthy_percent",
-            value=low,
-            allowed=f"less than {most}",
-            fix="leave both out for percentages that let a deployment go on",
-        )
-    return known_or(low, least), known_or(high, most)
-
-
-def _known_percent(argument: str, value: int, *, smallest: int) -> int | Unknown:
+def _percent(argument: str, value: int | None) -> int | Unknown | None:
+    if value is None:
+        return None
+    smallest = 1 if argument.startswith("max") else 0
     fix = "leave it out for one that lets a deployment go on"
     return whole_number(argument, value, smallest=smallest, unit="percent", fix=fix)
+
+
+def _require_order(low: int | Unknown | None, high: int | Unknown | None) -> None:
+    if isinstance(low, int) and isinstance(high, int) and low >= high:
+        raise InvalidValueError(
+            f"{low} % that keep running and {high} % at most leave a deployment nothing to do",
+            argument="min_healthy_percent",
+            value=low,
+            allowed=f"less than {high}",
+            fix="leave both out for percentages that let a deployment go on",
+        )
 
 
 def _require_task(cluster: GpuCluster, task_definition: GpuTaskDefinition) -> None:
@@ -152,7 +162,7 @@ def _require_task(cluster: GpuCluster, task_definition: GpuTaskDefinition) -> No
             f"expects a GpuCluster, got {shown(cluster)}",
             argument="cluster",
             value=cluster,
-            fix="GpuCluster(self, 'Gpu', cluster=…) around a cluster that you already have",
+            fix="the GpuCluster itself, or GpuCluster(self, 'Gpu', cluster=…) around a cluster that you already have",
         )
     if not isinstance(task_definition, GpuTaskDefinition):
         raise InvalidValueError(
@@ -170,7 +180,7 @@ def _require_task(cluster: GpuCluster, task_definition: GpuTaskDefinition) -> No
             value=foreign,
             fix="the cluster that this capacity was added to",
         )
-    if not task_definition.task.containers:
+    if not task_definition.task.least_gpus:
         raise InvalidValueError(
             "the task definition has no GPU container",
             argument="task_definition",

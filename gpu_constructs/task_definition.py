@@ -12,6 +12,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.arguments import name as require_name
+from gpu_constructs.arguments import texts
 from gpu_constructs.capacity import GpuCapacity
 from gpu_constructs.construction import creating, or_removed
 from gpu_constructs.container_plan import plan_container, plan_sidecar
@@ -50,7 +51,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         family: Name of the task definition's family. By default one is generated from its path.
         network_mode: How containers reach the network. By default ``bridge``; in mode ``host`` containers can reach the
             credentials of the host's role.
-        log_retention: How long logs are kept. By default a month.
+        log_group: Where the containers' logs go. By default a log group is defined that is deleted with the stack.
+        log_retention: How long the default log group keeps them. By default a month.
         task_role: What the containers may do on AWS. By default a role that may do nothing.
         execution_role: What ECS uses to pull images and write logs. By default a role is made and granted that.
 
@@ -72,6 +74,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         capacity: Sequence[GpuCapacity],
         family: str | None = None,
         network_mode: ecs.NetworkMode | None = None,
+        log_group: logs.ILogGroup | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         task_role: iam.IRole | None = None,
         execution_role: iam.IRole | None = None,
@@ -98,11 +101,11 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
                 placement_constraints=[ecs.PlacementConstraint.member_of(expression)],
             )
         with or_removed(scope, construct_id):
-            self.log_group: logs.LogGroup = logs.LogGroup(
+            self.log_group: logs.ILogGroup = log_group or logs.LogGroup(
                 self, "Logs", retention=log_retention, removal_policy=cdk.RemovalPolicy.DESTROY
             )
         self.capacity: tuple[GpuCapacity, ...] = tuple(capacity)
-        self.task: Task = Task(name=construct_id)
+        self.task: Task = Task(name=construct_id, interfaces=int(network_mode is ecs.NetworkMode.AWS_VPC))
 
     def add_gpu_container(
         self,
@@ -115,11 +118,16 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         memory_mib: int | None = None,
         shared_memory_mib: int | None = None,
         command: Sequence[str] | None = None,
+        entry_point: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
         secrets: Mapping[str, ecs.Secret] | None = None,
         essential: bool = True,
         health_check: ecs.HealthCheck | None = None,
         stop_timeout: cdk.Duration | None = None,
+        user: str | None = None,
+        working_directory: str | None = None,
+        readonly_root_filesystem: bool = False,
+        logging: ecs.LogDriver | None = None,
     ) -> ecs.ContainerDefinition:
         """Adds a container that has GPUs to itself.
 
@@ -139,11 +147,16 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used. By default half of the
                 memory, 64 GiB at most; Docker's own default of 64 MiB stops data loaders and NCCL.
             command: Command. By default the image's own.
+            entry_point: Entry point. By default the image's own.
             environment: Environment variables.
             secrets: Environment variables from Secrets Manager or Parameter Store.
             essential: Whether the task stops with this container.
             health_check: How ECS tells that the container is well. By default it does not ask.
             stop_timeout: How long the container may take to stop. By default 30 seconds.
+            user: Who it runs as. By default the image's own.
+            working_directory: Where its command runs. By default the image's own.
+            readonly_root_filesystem: Whether it may not write to its own file system. By default it may.
+            logging: Where its logs go. By default to the task definition's log group.
 
         Returns:
             The container; ports, mounts and dependencies are added to it as to any other.
@@ -179,12 +192,18 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
                 linux_parameters=parameters,
                 ulimits=list(_ULIMITS),
                 command=plan.command,
+                entry_point=None
+                if entry_point is None
+                else texts("entry_point", entry_point, example="['python', '-u']"),
                 environment=plan.environment,
                 secrets=None if secrets is None else dict(secrets),
                 essential=essential,
                 health_check=health_check,
                 stop_timeout=stop_timeout,
-                logging=ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=self.log_group),
+                user=user,
+                working_directory=working_directory,
+                readonly_root_filesystem=readonly_root_filesystem or None,
+                logging=logging or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=self.log_group),
             )
         if isinstance(plan.container.gpus, Unknown):
             self._reserve_by_token(gpus)
@@ -202,6 +221,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         **options: Any,  # noqa: ANN401 - the other 40 arguments are CDK's and stay as they are
     ) -> ecs.ContainerDefinition:
         """Adds a container without GPUs, such as a sidecar, and counts what it takes of the host.
+
+        It logs where the GPU containers do, unless `logging` is among the options.
 
         What is added before `add_gpu_container` is taken off the share that the GPU container gets by default.
 
@@ -227,6 +248,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         kept = memory_limit_mib if memory_reservation_mib is None else memory_reservation_mib
         task = plan_sidecar(id, task=self.task, pools=self._pools, cpu=cpu, memory_mib=kept)
         with creating(self, id):
+            options.setdefault("logging", ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group))
             container = super().add_container(
                 id,
                 cpu=cpu,
@@ -294,7 +316,7 @@ def _where_it_runs(capacity: Sequence[GpuCapacity]) -> str:
 
 def _one_of_types(names: Iterable[str]) -> str:
     """The expression over these types; the query language has no word for a token, so a stand-in is written for it."""
-    stand_ins = {name: f"known-at-deploy-{i}" if is_token(name) else name for i, name in enumerate(names)}
+    stand_ins = {name: f"known-at-deploy-{i:04d}" if is_token(name) else name for i, name in enumerate(names)}
     expression = render(instance_type_in(stand_ins.values()))
     for name, stand_in in stand_ins.items():
         expression = expression.replace(stand_in, name) if stand_in != name else expression

@@ -10,7 +10,7 @@ import math
 
 import aws_cdk as cdk
 
-__all__ = ["is_token"]
+__all__ = ["is_list_token", "is_token"]
 
 # How aws-cdk-lib encodes tokens (core/lib/private/encoding.ts): text holds "${Token[...]}", an element of a list
 # "#{Token[...]}", and numbers lie far below any that a user writes. Looking here first spares a call into Node for
@@ -33,3 +33,8 @@ def is_token(value: object) -> bool:
     if not isinstance(value, float) or not math.isfinite(value):
         return False
     return value < _LARGEST_NUMBER_TOKEN and cdk.Token.is_unresolved(value)
+
+
+def is_list_token(element: object) -> bool:
+    """Whether this text stands for a whole list that CDK only resolves at deploy time."""
+    return isinstance(element, str) and element.startswith(_MARKERS[1]) and is_token(element)

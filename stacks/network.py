@@ -18,6 +18,7 @@ def demo_vpc(scope: Construct) -> ec2.Vpc:
         "Vpc",
         max_azs=2,
         nat_gateways=1,
+        # True brings a custom resource on Lambda, and a role for it, into a demonstration.
         restrict_default_security_group=False,
         gateway_endpoints={"S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)},
     )

@@ -320,7 +320,7 @@ def test_it_refuses_and_leaves_nothing_behind(
     assert refused.value.argument in arguments
     assert not str(refused.value).endswith(".")
     assert site.children() == before
-    assert cluster.capacities == []
+    assert cluster.capacities == ()
 
 
 @pytest.mark.parametrize("name", ["al2-gpu", "al2023", "al2023-neuron", "bottlerocket-ecs-2-nvidia-arm64"])

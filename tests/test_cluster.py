@@ -17,7 +17,7 @@ ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
 
 
 def test_a_new_cluster_has_enhanced_container_insights(site: Site) -> None:
-    assert site.cluster.capacities == []
+    assert site.cluster.capacities == ()
     assert site.only("AWS::ECS::Cluster")["ClusterSettings"] == [{"Name": "containerInsights", "Value": "enhanced"}]
 
 
@@ -53,7 +53,7 @@ def test_a_family_becomes_one_capacity_for_each_shape(site: Site) -> None:
     assert [each.node.id for each in family.values()] == ["g6-1", "g6-4", "g6-8"]
     assert {each.name for each in family[4].pool.instance_types} == {"g6.12xlarge", "g6.24xlarge"}
     assert len(site.properties("AWS::ECS::CapacityProvider")) == 3
-    assert site.cluster.capacities == list(family.values())
+    assert site.cluster.capacities == tuple(family.values())
 
 
 def test_a_fractional_family_is_found_by_its_part_of_a_gpu(site: Site) -> None:
@@ -71,6 +71,7 @@ def test_a_hyphenated_family_works(site: Site) -> None:
         ("g6.xlarge", UnknownNameError, "did you mean g6"),
         ("", InvalidValueError, "such as g6"),
         ("p2", IncompatibleError, "Kepler"),
+        ("c7i", InvalidValueError, "no accelerators"),
     ],
 )
 def test_a_family_that_cannot_work_leaves_nothing_behind(
@@ -81,7 +82,7 @@ def test_a_family_that_cannot_work_leaves_nothing_behind(
     with pytest.raises(error, match=message):
         cluster.add_family(family, max_instances=1)
     assert site.children() == before
-    assert cluster.capacities == []
+    assert cluster.capacities == ()
 
 
 def test_a_family_that_meets_a_taken_id_leaves_nothing_of_itself_behind(site: Site) -> None:
@@ -91,7 +92,7 @@ def test_a_family_that_meets_a_taken_id_leaves_nothing_of_itself_behind(site: Si
     with pytest.raises(InvalidValueError, match="'g6-4' is already used"):
         cluster.add_family("g6", max_instances=1)
     assert site.children() == before
-    assert cluster.capacities == [taken]
+    assert cluster.capacities == (taken,)
     assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 1
 
 

@@ -67,8 +67,8 @@ def test_a_release_must_be_known_at_synth() -> None:
         ("driver_branch", True),
         ("driver_branch", float("nan")),
         ("driver_branch", float("-inf")),
-        ("root_device", "xvda"),
-        ("root_device", None),
+        ("image_device", "xvda"),
+        ("image_device", 7),
     ],
 )
 def test_a_declaration_is_checked(argument: str, value: Any) -> None:

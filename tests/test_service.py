@@ -6,6 +6,7 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from tests.synthesis import Site
@@ -74,7 +75,7 @@ def test_on_a_cluster_of_another_stack_it_waits_for_the_list_there_is(site: Site
     assert "AWS::ECS::ClusterCapacityProviderAssociations" in types
 
 
-@pytest.mark.parametrize("desired_count", [-1, 1.5, "2", True, None])
+@pytest.mark.parametrize("desired_count", [-1, 1.5, "2", True])
 def test_a_count_is_a_whole_number(site: Site, desired_count: Any) -> None:
     task = chat(site)
     before = site.children()
@@ -111,7 +112,7 @@ def test_a_plain_cluster_and_a_plain_task_are_named_for_what_they_are(site: Site
     ],
 )
 def test_one_percentage_that_is_given_gets_another_that_goes_with_it(
-    site: Site, given: dict[str, int], percentages: tuple[int, int]
+    site: Site, given: dict[str, Any], percentages: tuple[int, int]
 ) -> None:
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site), desired_count=2, **given)
     configuration = site.only("AWS::ECS::Service")["DeploymentConfiguration"]
@@ -153,7 +154,50 @@ def test_percentages_and_counts_that_are_tokens_pass_and_are_marked(site: Site) 
     assert service["DeploymentConfiguration"]["MinimumHealthyPercent"] == {"Ref": "Least"}
     assert service["DeploymentConfiguration"]["MaximumPercent"] == {"Ref": "Most"}
     (warning,) = site.warnings()
-    assert "GPU009" in warning
+    assert "GPU012" in warning
+
+
+def test_a_count_that_something_scales_is_left_to_it(site: Site) -> None:
+    service = GpuService(
+        site.stack, "Service", cluster=site.cluster, task_definition=chat(site, max_instances=1), desired_count=None
+    )
+    service.auto_scale_task_count(max_capacity=4)
+    assert "DesiredCount" not in site.only("AWS::ECS::Service")
+    assert site.warnings() == []
+
+
+def test_awsvpc_tasks_count_the_interfaces_of_the_host_and_run_in_its_subnets(site: Site) -> None:
+    # g5.48xlarge: 8 GPUs and 7 interfaces, one of which is its own.
+    task = site.task(site.capacity("g5.48xlarge", max_instances=1), network_mode=ecs.NetworkMode.AWS_VPC)
+    task.add_gpu_container("chat", image=site.image)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=8)
+    (warning,) = site.warnings()
+    assert "8 tasks are wanted, and Capacity hold 6" in warning
+    network = site.only("AWS::ECS::Service")["NetworkConfiguration"]["AwsvpcConfiguration"]
+    assert all("PrivateSubnet" in each["Ref"] for each in network["Subnets"])
+
+
+def test_tags_reach_the_tasks_and_the_rest_of_the_service_is_open(site: Site) -> None:
+    GpuService(
+        site.stack,
+        "Service",
+        cluster=site.cluster,
+        task_definition=chat(site),
+        service_name="chat",
+        health_check_grace_period=cdk.Duration.minutes(10),
+        enable_execute_command=True,
+    )
+    service = site.only("AWS::ECS::Service")
+    assert (service["EnableECSManagedTags"], service["PropagateTags"]) == (True, "SERVICE")
+    assert (service["ServiceName"], service["EnableExecuteCommand"]) == ("chat", True)
+    assert service["HealthCheckGracePeriodSeconds"] == 600
+
+
+def test_a_task_with_sidecars_only_is_no_gpu_task(site: Site) -> None:
+    task = site.task()
+    task.add_container("side", image=site.image, memory_limit_mib=64)
+    with pytest.raises(InvalidValueError, match="no GPU container"):
+        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
 
 
 def test_more_tasks_than_the_hosts_ever_hold_are_a_warning_with_the_numbers(site: Site) -> None:

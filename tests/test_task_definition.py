@@ -260,6 +260,44 @@ def test_a_sidecar_that_comes_later_is_counted(site: Site) -> None:
     assert site.children() == before
 
 
+def test_a_sidecar_logs_where_the_task_does(site: Site) -> None:
+    site.task().add_container("logs", image=site.image, memory_limit_mib=64)
+    assert site.container()["LogConfiguration"]["Options"]["awslogs-stream-prefix"] == "logs"
+
+
+def test_a_log_group_of_ones_own_is_used(site: Site) -> None:
+    own = logs.LogGroup(site.stack, "Own", retention=logs.RetentionDays.TEN_YEARS)
+    site.task(log_group=own).add_gpu_container("train", image=site.image)
+    assert [each["RetentionInDays"] for each in site.properties("AWS::Logs::LogGroup")] == [3653]
+
+
+def test_what_can_only_be_said_at_once_can_be_said(site: Site) -> None:
+    site.task().add_gpu_container(
+        "train",
+        image=site.image,
+        entry_point=["python"],
+        user="1000",
+        working_directory="/work",
+        readonly_root_filesystem=True,
+        logging=ecs.LogDrivers.json_file(),
+    )
+    container = site.container()
+    assert (container["EntryPoint"], container["User"], container["WorkingDirectory"]) == (["python"], "1000", "/work")
+    assert container["ReadonlyRootFilesystem"] is True
+    assert container["LogConfiguration"]["LogDriver"] == "json-file"
+
+
+def test_many_types_that_are_not_known_are_told_apart(site: Site) -> None:
+    tokens = [cdk.CfnParameter(site.stack, f"P{i}").value_as_string for i in range(12)]
+    site.task(site.capacity(*tokens, image=GpuMachineImage.pinned("al2023-gpu"))).add_gpu_container(
+        "train", image=site.image, cpu=1, memory_mib=64
+    )
+    (constraint,) = site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"]
+    parts = constraint["Expression"]["Fn::Join"][1]
+    assert [each["Ref"] for each in parts if isinstance(each, dict)] == [f"P{i}" for i in range(12)]
+    assert [each for each in parts if isinstance(each, str)] == ["attribute:ecs.instance-type in [", *[", "] * 11, "]"]
+
+
 def test_gpus_are_asked_for_where_they_are_checked(site: Site) -> None:
     with pytest.raises(InvalidValueError, match="gpu_count: .*fix: add_gpu_container\\('side', gpus=8, …\\)"):
         site.task().add_container("side", image=site.image, memory_limit_mib=64, gpu_count=8)

@@ -4,7 +4,19 @@ The constructs build these values and keep them; everything that decides whether
 this room knows CDK, and importing it starts no Node process.
 """
 
-from gpu_constructs.fleet.pool import HostImage, Pool, Shape
-from gpu_constructs.fleet.task import UNKNOWN, Container, Task, Unknown
+from gpu_constructs.fleet.pool import HostImage, Pool, Shape, require_one_shape
+from gpu_constructs.fleet.task import Container, Task
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 
-__all__ = ["UNKNOWN", "Container", "HostImage", "Pool", "Shape", "Task", "Unknown"]
+__all__ = [
+    "UNKNOWN",
+    "Container",
+    "HostImage",
+    "Pool",
+    "Shape",
+    "Task",
+    "Unknown",
+    "known",
+    "require_one_shape",
+    "total",
+]

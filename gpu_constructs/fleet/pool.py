@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet.task import Unknown
+from gpu_constructs.fleet.unknown import Unknown
 from gpu_constructs.hardware import Architecture, Image, InstanceType, Vendor
 
-__all__ = ["HostImage", "Pool", "Shape"]
+__all__ = ["HostImage", "Pool", "Shape", "require_one_shape"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -68,7 +68,7 @@ class HostImage:
 
     @property
     def is_floating(self) -> bool:
-        """Whether a deploy may change the AMI, and with it replace hosts, without a change in the app."""
+        """Whether a deploy may change the AMI of hosts that start after it, without a change in the app."""
         return self.release is None
 
     @property

@@ -9,12 +9,12 @@ from gpu_constructs.placement.host import (
     RESERVED_MEMORY_MIB,
     FairShare,
     cpu_units,
+    expected_memory_mib,
     fair_share,
-    nominal_memory_mib,
-    registered_memory_mib,
+    most_memory_mib,
     tasks_per_host,
 )
-from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, task_slots
+from gpu_constructs.placement.rollout import Rollout, beside, can_go_on, rollout, task_slots
 
 __all__ = [
     "RESERVED_MEMORY_MIB",
@@ -22,11 +22,12 @@ __all__ = [
     "Resource",
     "Rollout",
     "Shortfall",
+    "beside",
     "can_go_on",
     "cpu_units",
+    "expected_memory_mib",
     "fair_share",
-    "nominal_memory_mib",
-    "registered_memory_mib",
+    "most_memory_mib",
     "rollout",
     "shortfalls",
     "task_slots",

@@ -13,7 +13,7 @@ from enum import Enum
 
 from gpu_constructs.fleet import Task, Unknown
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.placement.host import cpu_units, nominal_memory_mib, registered_memory_mib
+from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
 
 __all__ = ["Resource", "Shortfall", "shortfalls", "uncertainties"]
 
@@ -92,12 +92,12 @@ def _shortfalls(task: Task, instance_types: Sequence[InstanceType]) -> Iterator[
     by_cpu = min(instance_types, key=cpu_units)
     if task.least_cpu > cpu_units(by_cpu):
         yield Shortfall(resource=Resource.CPU, asked=task.least_cpu, available=cpu_units(by_cpu), instance_type=by_cpu)
-    by_memory = min(instance_types, key=nominal_memory_mib)
-    if task.least_memory_mib > nominal_memory_mib(by_memory):
+    by_memory = min(instance_types, key=most_memory_mib)
+    if task.least_memory_mib > most_memory_mib(by_memory):
         yield Shortfall(
             resource=Resource.MEMORY,
             asked=task.least_memory_mib,
-            available=nominal_memory_mib(by_memory),
+            available=most_memory_mib(by_memory),
             instance_type=by_memory,
         )
 
@@ -108,9 +108,9 @@ def _uncertainties(task: Task, instance_types: Sequence[InstanceType]) -> Iterat
             yield f"{label} is only known at deploy time, so nobody can say before that whether a host has as much"
     if not instance_types or isinstance(task.memory_mib, Unknown):
         return
-    smallest = min(instance_types, key=nominal_memory_mib)
-    expected = registered_memory_mib(smallest)
-    if expected < task.memory_mib <= nominal_memory_mib(smallest):
+    smallest = min(instance_types, key=most_memory_mib)
+    expected = expected_memory_mib(smallest)
+    if expected < task.memory_mib <= most_memory_mib(smallest):
         yield (
             f"{task.memory_mib} MiB of memory are asked for, and a {smallest} of nominally {smallest.memory_mib} MiB "
             f"may register as little as {expected} MiB with ECS; ask for no more than {expected}"

@@ -12,9 +12,9 @@ __all__ = [
     "RESERVED_MEMORY_MIB",
     "FairShare",
     "cpu_units",
+    "expected_memory_mib",
     "fair_share",
-    "nominal_memory_mib",
-    "registered_memory_mib",
+    "most_memory_mib",
     "tasks_per_host",
 ]
 
@@ -49,12 +49,12 @@ class FairShare:
     memory_mib: int
 
 
-def nominal_memory_mib(instance_type: InstanceType) -> int:
+def most_memory_mib(instance_type: InstanceType) -> int:
     """The most that a host of this type can register, in MiB: nominal memory less what the agent reserves."""
     return instance_type.memory_mib - RESERVED_MEMORY_MIB
 
 
-def registered_memory_mib(instance_type: InstanceType) -> int:
+def expected_memory_mib(instance_type: InstanceType) -> int:
     """What a host of this type is expected to register at least, in MiB: also less what the system may keep."""
     return int(instance_type.memory_mib * (100 - _SYSTEM_SHARE_PERCENT) / 100) - RESERVED_MEMORY_MIB
 
@@ -65,7 +65,9 @@ def cpu_units(instance_type: InstanceType) -> int:
 
 
 def fair_share(instance_types: Sequence[InstanceType], *, gpus: int) -> FairShare:
-    """The CPU and memory that go with some GPUs, so that a host of N GPUs always takes N one-GPU tasks.
+    """The CPU and memory that go with some GPUs, so that a host of N GPUs takes N one-GPU tasks.
+
+    Memory is a share of what a host is expected to register, see `expected_memory_mib`.
 
     Args:
         instance_types: What the host may be; all of them have GPUs. The smallest share of any of them is taken.
@@ -73,15 +75,18 @@ def fair_share(instance_types: Sequence[InstanceType], *, gpus: int) -> FairShar
     """
     return FairShare(
         cpu=min(cpu_units(each) * gpus // each.gpus for each in instance_types),
-        memory_mib=min(registered_memory_mib(each) * gpus // each.gpus for each in instance_types),
+        memory_mib=min(expected_memory_mib(each) * gpus // each.gpus for each in instance_types),
     )
 
 
 def tasks_per_host(task: Task, instance_types: Sequence[InstanceType]) -> int:
-    """How many copies of a task the smallest of these types takes, by GPUs, CPU and expected memory.
+    """How many copies of a task the smallest of these types takes: by GPUs, CPU, expected memory and interfaces.
+
+    One interface of a host is its own; the ENI trunking of an account is not known here and not counted
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-eni.html).
 
     Args:
-        task: What is to run; every value is known.
+        task: What is to run; it asks for at least one GPU.
         instance_types: What the host may be.
     """
     return min(
@@ -90,7 +95,8 @@ def tasks_per_host(task: Task, instance_types: Sequence[InstanceType]) -> int:
         for asked, available in (
             (task.least_gpus, each.gpus),
             (task.least_cpu, cpu_units(each)),
-            (task.least_memory_mib, registered_memory_mib(each)),
+            (task.least_memory_mib, expected_memory_mib(each)),
+            (task.interfaces, (each.network.max_interfaces or 1) - 1),
         )
         if asked
     )

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import UNKNOWN, Pool, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Pool, Task, Unknown, known
 from gpu_constructs.placement.host import tasks_per_host
 
-__all__ = ["Rollout", "can_go_on", "rollout", "task_slots"]
+__all__ = ["Rollout", "beside", "can_go_on", "rollout", "task_slots"]
+
+_DOUBLE = 200  # ECS's own default of maximumPercent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +69,23 @@ def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
         return Rollout(min_healthy_percent=one_less, max_healthy_percent=100)
     # Rounded up, because ECS rounds the number of tasks down.
     return Rollout(min_healthy_percent=100, max_healthy_percent=min(200, -(-100 * slots // desired_count)))
+
+
+def beside(default: Rollout, low: int | Unknown | None, high: int | Unknown | None) -> tuple[int, int]:
+    """The percentages where a user gave one: it stays, and the other goes with it.
+
+    Args:
+        default: What `rollout` says.
+        low: The minimum that was given; None if it was not.
+        high: The maximum that was given; None if it was not.
+
+    Returns:
+        Minimum and maximum; of one that is unknown any number, since what was given is used.
+    """
+    most = default.max_healthy_percent if high is None else known(high, otherwise=_DOUBLE)
+    least = default.min_healthy_percent if low is None else known(low)
+    if low is None and least >= most:
+        least = most - 1
+    if high is None and least >= most:
+        most = max(_DOUBLE, least + 1)
+    return least, most

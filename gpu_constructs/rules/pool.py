@@ -48,14 +48,14 @@ def _pinned(pool: Pool) -> Iterator[Finding]:
         fix = f", such as {known}" if known else ""
         yield Finding(
             rule="GPU002",
-            message=f"image {pool.image.image.name} follows the newest release, so any deploy may replace the hosts, "
-            f"and scarce capacity may not come back; pin a release{fix}",
+            message=f"image {pool.image.image.name} follows the newest release, so any deploy may "
+            f"change the AMI of hosts that start after it; pin a release{fix}",
         )
 
 
 def _end_of_life(pool: Pool) -> Iterator[Finding]:
     end: date | None = pool.image.image.end_of_life
-    if end is not None and end <= RECORDED:
+    if end is not None and end < RECORDED:
         yield Finding(
             rule="GPU003",
             message=f"image {pool.image.image.name} is past its end of life, {end:%Y-%m-%d}, and gets no more security "

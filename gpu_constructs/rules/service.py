@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpu_constructs.fleet import Pool, Task, Unknown
+from gpu_constructs.fleet import Pool, Task, Unknown, total
 from gpu_constructs.placement import Rollout, can_go_on, task_slots
 from gpu_constructs.rules.finding import Finding
 
@@ -28,24 +28,22 @@ def service_findings(
 def _findings(
     task: Task, pools: Sequence[Pool], desired_count: int | Unknown, percent: Rollout | None
 ) -> Iterator[Finding]:
-    slots = [task_slots(task, pool) for pool in pools]
-    known = [each for each in slots if not isinstance(each, Unknown)]
-    if isinstance(desired_count, Unknown) or len(known) < len(slots):
+    slots = total(task_slots(task, pool) for pool in pools)
+    if isinstance(desired_count, Unknown) or isinstance(slots, Unknown):
         yield Finding(
-            rule="GPU009",
+            rule="GPU012",
             message="whether the hosts have room was not checked: a number is only known at deploy time",
         )
-        return
-    if desired_count > sum(known):
+    elif desired_count > slots:
         yield Finding(
             rule="GPU009",
-            message=f"{desired_count} tasks are wanted, and {' and '.join(pool.name for pool in pools)} hold "
-            f"{sum(known)} at max_instances: the others wait for ever; raise max_instances",
+            message=f"{desired_count} tasks are wanted, and {' and '.join(pool.name for pool in pools)} hold {slots} "
+            "at max_instances: the others wait for ever; raise max_instances",
         )
-    elif percent is not None and not can_go_on(desired_count, sum(known), percent):
+    elif percent is not None and not can_go_on(desired_count, slots, percent):
         yield Finding(
             rule="GPU010",
-            message=f"a deployment could not take its first step: {desired_count} tasks run, {sum(known)} fit at "
+            message=f"a deployment could not take its first step: {desired_count} tasks run, {slots} fit at "
             f"max_instances, at least {percent.min_healthy_percent} % must keep running and at most "
             f"{percent.max_healthy_percent} % may run; raise max_instances or lower min_healthy_percent",
         )

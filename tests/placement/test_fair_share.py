@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.hardware import InstanceType, accelerated
-from gpu_constructs.placement import RESERVED_MEMORY_MIB, fair_share, nominal_memory_mib, registered_memory_mib
+from gpu_constructs.placement import RESERVED_MEMORY_MIB, expected_memory_mib, fair_share, most_memory_mib
 
 GPU_TYPES = [each for each in accelerated() if each.gpus]
 
@@ -15,7 +15,7 @@ GPU_TYPES = [each for each in accelerated() if each.gpus]
 @pytest.mark.parametrize("host", GPU_TYPES, ids=str)
 def test_every_type_takes_as_many_one_gpu_tasks_as_it_has_gpus(host: InstanceType) -> None:
     share = fair_share([host], gpus=1)
-    cpu, memory_mib, gpus, tasks = host.vcpus * 1024, registered_memory_mib(host), host.gpus, 0
+    cpu, memory_mib, gpus, tasks = host.vcpus * 1024, expected_memory_mib(host), host.gpus, 0
     while gpus >= 1 and cpu >= share.cpu and memory_mib >= share.memory_mib:
         cpu, memory_mib, gpus, tasks = cpu - share.cpu, memory_mib - share.memory_mib, gpus - 1, tasks + 1
     assert tasks == host.gpus
@@ -31,7 +31,7 @@ def test_tasks_that_fit_by_gpus_fit_by_their_shares(host: InstanceType, sizes: l
             taken.append(size)
     shares = [fair_share([host], gpus=size) for size in taken]
     assert sum(share.cpu for share in shares) <= host.vcpus * 1024
-    assert sum(share.memory_mib for share in shares) <= registered_memory_mib(host)
+    assert sum(share.memory_mib for share in shares) <= expected_memory_mib(host)
 
 
 @given(st.lists(st.sampled_from(GPU_TYPES), min_size=1, max_size=5), st.integers(min_value=1, max_value=16))
@@ -45,4 +45,4 @@ def test_the_share_of_several_types_is_no_larger_than_that_of_any(hosts: list[In
 
 @pytest.mark.parametrize("host", GPU_TYPES, ids=str)
 def test_a_host_is_expected_to_register_less_than_it_may(host: InstanceType) -> None:
-    assert 0 < registered_memory_mib(host) < nominal_memory_mib(host) == host.memory_mib - RESERVED_MEMORY_MIB
+    assert 0 < expected_memory_mib(host) < most_memory_mib(host) == host.memory_mib - RESERVED_MEMORY_MIB

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.placement import rollout
+from gpu_constructs.placement import beside, rollout
 
 
 def deploys(desired: int, slots: int, min_percent: int, max_percent: int) -> bool:
@@ -53,3 +53,18 @@ def test_on_an_unknown_fleet_a_task_may_stop_first() -> None:
     assert rollout(4, UNKNOWN).min_healthy_percent == 75
     assert rollout(UNKNOWN, UNKNOWN).min_healthy_percent == 0
     assert rollout(0, 5).max_healthy_percent == 200
+
+
+@given(
+    st.integers(min_value=1, max_value=50),
+    st.integers(min_value=0, max_value=100),
+    st.none() | st.integers(min_value=0, max_value=300),
+    st.none() | st.integers(min_value=1, max_value=400),
+)
+def test_what_is_given_stays_and_the_other_goes_with_it(
+    desired: int, spare: int, low: int | None, high: int | None
+) -> None:
+    least, most = beside(rollout(desired, desired + spare), low, high)
+    assert low is None or least == low
+    assert high is None or most == high
+    assert least < most or (low is not None and high is not None)
