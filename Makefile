@@ -39,7 +39,7 @@ lock: ## write the lock files anew from pyproject.toml and package.json; needs u
 	npm install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that was installed or made
-	rm -rf .venv node_modules cdk.out .demo .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache
 
 $(READY): requirements/dev.txt requirements/node.txt package-lock.json pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh

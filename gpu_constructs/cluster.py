@@ -17,6 +17,8 @@ from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
 from gpu_constructs.hosts import ClusterHosts
 from gpu_constructs.images import GpuMachineImage
+from gpu_constructs.notices import warn
+from gpu_constructs.rules import provider_findings
 
 __all__ = ["FamilyCapacity", "GpuCluster"]
 
@@ -168,7 +170,7 @@ class GpuCluster(Construct):
         )
         self.hosts.require_free(capacity_provider_name)
         capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
-        self._capacities.append(capacity)
+        self._keep(capacity)
         return capacity
 
     def add_family(
@@ -227,8 +229,13 @@ class GpuCluster(Construct):
         self.hosts.require_free(None)
         require_free_ids(self, *(plan.pool.name for plan in plans.values()))
         made = {size: GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for size, plan in plans.items()}
-        self._capacities.extend(made.values())
+        for capacity in made.values():
+            self._keep(capacity)
         return FamilyCapacity(made)
+
+    def _keep(self, capacity: GpuCapacity) -> None:
+        self._capacities.append(capacity)
+        warn(self, provider_findings(len(self._capacities)))
 
 
 def _size_of(shape: Shape) -> float:
@@ -236,8 +243,9 @@ def _size_of(shape: Shape) -> float:
 
 
 def _require_kind(argument: str, value: object, *, attribute: str, kind: str, example: str) -> None:
-    # Imported constructs are proxies of an interface, so isinstance says nothing about them.
-    if value is not None and not hasattr(value, attribute):
+    # Imported constructs are proxies of an interface, so isinstance says nothing about them, and a proxy answers by
+    # asking Node; a class of CDK's own answers at once.
+    if value is not None and not (hasattr(type(value), attribute) or hasattr(value, attribute)):
         raise InvalidValueError(f"expects {kind}, got {shown(value)}", argument=argument, value=value, fix=example)
 
 

@@ -14,7 +14,7 @@ from constructs import Construct, IConstruct
 from gpu_constructs.construction import translated
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.notices import warn
-from gpu_constructs.rules import PUBLIC_SUBNETS
+from gpu_constructs.rules import subnet_findings
 from gpu_constructs.tokens import is_token
 
 __all__ = ["ClusterHosts"]
@@ -128,7 +128,8 @@ class ClusterHosts:
         self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
             scope, "HostSecurityGroup", vpc=vpc, description="Hosts of an ECS cluster: no way in, any way out"
         )
-        self._providers: list[ecs.AsgCapacityProvider] = []
+        self._is_writer = False
+        self._listed: list[str] = []
         self._chosen_names: set[str] = set()
         self._association: ecs.CfnClusterCapacityProviderAssociations | None = None
 
@@ -141,7 +142,7 @@ class ClusterHosts:
     def region(self) -> str | None:
         """Where the hosts run; None if that is only known at deploy time."""
         region = self.stack.region
-        return None if is_token(region) else region
+        return None if "${" in region else region
 
     @property
     def services_depend_on(self) -> IConstruct:
@@ -183,7 +184,7 @@ class ClusterHosts:
                 value=provider_name,
                 fix="another name, or leave it out",
             )
-        if not self._providers:
+        if not self._is_writer:
             self._require_only_writer()
 
     def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None) -> None:
@@ -193,18 +194,17 @@ class ClusterHosts:
             provider: The provider.
             chosen_name: The name that was chosen for it, if any.
         """
-        providers = [*self._providers, provider]
         if self._own_cluster is not None:
             self._own_cluster.add_asg_capacity_provider(provider)
         else:
-            self._write_list([each.capacity_provider_name for each in providers])
-        if not self._providers:
+            self._write_list([*self._listed, provider.capacity_provider_name])
+        if not self._is_writer:
             self._become_writer()
-        self._providers = providers
         if chosen_name is not None:
             self._chosen_names.add(chosen_name)
 
     def _write_list(self, names: list[str]) -> None:
+        self._listed = names
         if self._association is not None:
             self._association.capacity_providers = names
             return
@@ -222,6 +222,7 @@ class ClusterHosts:
         return self._own_cluster is not None
 
     def _become_writer(self) -> None:
+        self._is_writer = True
         if isinstance(self._given, ecs.Cluster):
             _WRITERS[self._given] = self
         else:
@@ -287,8 +288,7 @@ def _subnets(scope: Construct, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None
         )
     if not selected.subnet_ids:
         raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=fix)
-    if selected.has_public:
-        warn(scope, [PUBLIC_SUBNETS])
+    warn(scope, subnet_findings(has_public=selected.has_public))
     return chosen
 
 

@@ -260,6 +260,15 @@ def test_subnets_that_are_not_there_are_refused_in_our_words(site: Site) -> None
     assert site.children() == before
 
 
+def test_more_providers_than_a_cluster_takes_are_one_warning(site: Site) -> None:
+    for number in range(22):
+        assert len(site.cluster.capacities) == number
+        site.capacity("g6.xlarge", name=f"C{number}")
+    (warning,) = site.warnings()
+    assert "GPU013" in warning
+    assert "number 21" in warning
+
+
 def test_a_missing_size_of_a_family_names_the_sizes(site: Site) -> None:
     family = site.cluster.add_family("g6", max_instances=1)
     with pytest.raises(KeyError, match="no hosts with 3 GPUs; it has hosts with 1, 4, 8"):
