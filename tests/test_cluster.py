@@ -184,7 +184,7 @@ def test_two_wrappers_of_one_cluster_in_its_own_stack_share_its_list_and_its_cap
 
 
 def test_a_cluster_that_was_imported_by_its_arn_serves_too(site: Site) -> None:
-    arn = "arn:aws:ecs:us-east-1:111111111111:cluster/theirs"
+    arn = "arn:aws:ecs:us-east-1:000000000000:cluster/theirs"
     imported = ecs.Cluster.from_cluster_arn(site.stack, "Theirs", arn)
     with pytest.raises(InvalidValueError, match="vpc: a cluster that was imported by its ARN alone"):
         GpuCluster(site.stack, "Gpu", cluster=imported)

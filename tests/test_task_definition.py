@@ -8,9 +8,8 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
-from aws_cdk import aws_secretsmanager as secretsmanager
 
-from gpu_constructs import DoesNotFitError, GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs import GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from gpu_constructs.hardware import Vendor, accelerated
 from tests.synthesis import Site
 
@@ -33,25 +32,6 @@ def test_two_capacities_make_one_constraint_over_both(site: Site) -> None:
     site.task(site.l4, second).add_gpu_container("train", image=site.image)
     (constraint,) = site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"]
     assert constraint["Expression"] == "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge, g5.xlarge]"
-
-
-def test_cpu_and_memory_default_to_the_share_of_the_smallest_host(site: Site) -> None:
-    pool = site.capacity("g6.24xlarge", "g6.12xlarge")
-    site.task(pool).add_gpu_container("train", image=site.image, gpus=2)
-    container = site.container()
-    # g6.12xlarge: 48 vCPUs and 192 GiB for 4 GPUs, less 7.5 % and 256 MiB.
-    assert container["Cpu"] == 48 * 1024 // 2
-    assert container["Memory"] == (int(192 * 1024 * 0.925) - 256) // 2
-
-
-def test_shared_memory_is_half_of_the_memory_and_64_gib_at_most(site: Site) -> None:
-    site.task(name="Small").add_gpu_container("train", image=site.image, memory_mib=8000)
-    site.task(site.capacity("p5.48xlarge"), name="Large").add_gpu_container("train", image=site.image, gpus=8)
-    small, large = (
-        each["ContainerDefinitions"][0]["LinuxParameters"]["SharedMemorySize"]
-        for each in site.properties("AWS::ECS::TaskDefinition")
-    )
-    assert (small, large) == (4000, 65536)
 
 
 def test_cuda_gets_its_limits_and_capabilities(site: Site) -> None:
@@ -108,78 +88,6 @@ def test_it_is_a_task_definition_like_any_other(site: Site) -> None:
     assert made["HealthCheck"]["Command"] == ["CMD-SHELL", "true"]
 
 
-def test_containers_of_one_task_share_what_goes_with_their_gpus(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    task.add_gpu_container("first", image=site.image, gpus=1, cpu=1000, memory_mib=2000)
-    task.add_gpu_container("second", image=site.image, gpus=1)
-    first, second = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
-    assert first["Cpu"] + second["Cpu"] == 48 * 1024 // 2
-    assert first["Memory"] + second["Memory"] == (int(192 * 1024 * 0.925) - 256) // 2
-
-
-def test_gpus_of_all_containers_count_together(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    task.add_gpu_container("first", image=site.image, gpus=3)
-    with pytest.raises(DoesNotFitError, match="GPUs: 5 asked, g6.12xlarge has 4"):
-        task.add_gpu_container("second", image=site.image, gpus=2)
-    assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
-
-
-REFUSED: list[Any] = [
-    pytest.param({"gpus": 0}, InvalidValueError, "got 0; allowed: 1 or more", id="no GPU"),
-    pytest.param({"gpus": -1}, InvalidValueError, "got -1", id="fewer than none"),
-    pytest.param({"gpus": 0.25}, InvalidValueError, "got 0.25", id="a part"),
-    pytest.param({"gpus": 1.0}, InvalidValueError, "got 1.0", id="a whole number as a float"),
-    pytest.param({"gpus": "1"}, InvalidValueError, "got '1'", id="text"),
-    pytest.param({"gpus": "ALL"}, InvalidValueError, "got 'ALL'", id="all"),
-    pytest.param({"gpus": True}, InvalidValueError, "got True", id="a truth value"),
-    pytest.param({"gpus": None}, InvalidValueError, "got None", id="nothing"),
-    pytest.param({"gpus": float("nan")}, InvalidValueError, "got nan", id="not a number"),
-    pytest.param({"gpus": 2}, DoesNotFitError, "g6.xlarge has 1; allowed: up to 1; fix: .*g6.12xlarge", id="too many"),
-    pytest.param({"gpus": 99}, DoesNotFitError, "no instance type has as much", id="more than any host"),
-    pytest.param({"gpu_memory_gib": 24}, DoesNotFitError, "no higher than 22.35", id="nominal instead of reported"),
-    pytest.param({"gpu_memory_gib": 0}, InvalidValueError, "got 0", id="no memory"),
-    pytest.param({"gpu_memory_gib": -16}, InvalidValueError, "got -16", id="negative memory"),
-    pytest.param({"gpu_memory_gib": "16"}, InvalidValueError, "got '16'", id="memory as text"),
-    pytest.param({"gpu_memory_gib": float("inf")}, InvalidValueError, "got inf", id="endless memory"),
-    pytest.param({"cpu": 4097}, DoesNotFitError, "4097 asked, g6.xlarge has 4096", id="too much CPU"),
-    pytest.param({"cpu": -1}, InvalidValueError, "got -1", id="negative CPU"),
-    pytest.param(
-        {"memory_mib": 16384}, DoesNotFitError, "16384 MiB asked, g6.xlarge has 16128", id="all of the memory"
-    ),
-    pytest.param({"memory_mib": 4}, InvalidValueError, "6 or more", id="less than Docker's minimum"),
-    pytest.param({"shared_memory_mib": 0}, InvalidValueError, "1 to 14899", id="no shared memory"),
-    pytest.param({"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}, InvalidValueError, "agent", id="visible devices"),
-    pytest.param({"environment": "A=b"}, InvalidValueError, "a mapping", id="environment as text"),
-    pytest.param({"environment": {"A": 1}}, InvalidValueError, "A expects str, got 1; fix: 'A': '1'", id="a number"),
-    pytest.param({"environment": {"": "x"}}, InvalidValueError, "'' is no name of a variable", id="no name"),
-    pytest.param({"environment": {"A=B": "x"}}, InvalidValueError, "no name of a variable", id="two names"),
-    pytest.param({"secrets": {"A": "b"}}, InvalidValueError, "A expects Secret, got 'b'", id="a secret as text"),
-    pytest.param({"command": [1]}, InvalidValueError, "a list of text", id="a number as a word"),
-    pytest.param({"command": {"a"}}, InvalidValueError, "a list of text", id="a command without order"),
-    pytest.param({"shared_memory_mib": 9000, "memory_mib": 8000}, InvalidValueError, "1 to 8000", id="more shared"),
-    pytest.param({"health_check": "x"}, InvalidValueError, "expects HealthCheck", id="a check as text"),
-    pytest.param({"stop_timeout": 30}, InvalidValueError, "expects Duration", id="seconds as a number"),
-    pytest.param({"essential": "yes"}, InvalidValueError, "expects bool", id="text for a switch"),
-    pytest.param({"gpus": float("-inf")}, InvalidValueError, "got -inf", id="endless"),
-    pytest.param({"cpu": 10**400}, InvalidValueError, "got 1000000", id="a number without end"),
-    pytest.param({"command": "nvidia-smi -L"}, InvalidValueError, r"\['nvidia-smi', '-L'\]", id="command as text"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED)
-def test_it_refuses_and_leaves_nothing_behind(
-    site: Site, arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    task = site.task()
-    before = site.children()
-    with pytest.raises(error, match=message) as refused:
-        task.add_gpu_container("train", image=site.image, **arguments)
-    assert getattr(refused.value, "argument") in arguments  # noqa: B009 - every error of ours has one
-    assert site.children() == before
-    assert task.task.containers == ()
-
-
 def test_what_only_cdk_refuses_leaves_nothing_behind(site: Site) -> None:
     task = site.task()
     before = site.children()
@@ -188,12 +96,6 @@ def test_what_only_cdk_refuses_leaves_nothing_behind(site: Site) -> None:
     assert site.children() == before
     task.add_gpu_container("train", image=site.image)
     assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
-
-
-@pytest.mark.parametrize("construct_id", ["a b", "é", "a" * 300, "a/b"])
-def test_a_container_has_a_name_that_ecs_takes(site: Site, construct_id: str) -> None:
-    with pytest.raises(InvalidValueError, match="is no name that ECS takes"):
-        site.task().add_gpu_container(construct_id, image=site.image)
 
 
 @pytest.mark.parametrize("construct_id", ["Logs", "TaskRole", "Resource"])
@@ -226,38 +128,6 @@ def test_a_family_has_a_name_that_ecs_takes(site: Site, family: str) -> None:
 def test_windows_networking_is_refused(site: Site) -> None:
     with pytest.raises(InvalidValueError, match="nat is for Windows"):
         site.task(network_mode=ecs.NetworkMode.NAT)
-
-
-def test_a_variable_is_plain_or_secret_and_not_both(site: Site) -> None:
-    secret = ecs.Secret.from_secrets_manager(secretsmanager.Secret(site.stack, "Secret"))
-    task = site.task()
-    with pytest.raises(InvalidValueError, match="TOKEN is an environment variable already"):
-        task.add_gpu_container("a", image=site.image, environment={"TOKEN": "x"}, secrets={"TOKEN": secret})
-    with pytest.raises(InvalidValueError, match="secrets: NVIDIA_VISIBLE_DEVICES"):
-        task.add_gpu_container("a", image=site.image, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
-    task.add_gpu_container("a", image=site.image, secrets={"TOKEN": secret})
-    assert [each["Name"] for each in site.container()["Secrets"]] == ["TOKEN"]
-
-
-def test_a_sidecar_is_taken_off_the_share(site: Site) -> None:
-    task = site.task()
-    task.add_container("logs", image=site.image, cpu=96, memory_reservation_mib=399, memory_limit_mib=800)
-    task.add_gpu_container("train", image=site.image)
-    _, train = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
-    assert (train["Cpu"], train["Memory"]) == (4000, 14500)
-    assert site.warnings() == []
-
-
-def test_a_sidecar_that_comes_later_is_counted(site: Site) -> None:
-    task = site.task()
-    task.add_gpu_container("train", image=site.image)
-    task.add_container("logs", image=site.image, memory_limit_mib=200)
-    (warning,) = site.warnings()
-    assert "ask for no more than 14899" in warning
-    before = site.children()
-    with pytest.raises(DoesNotFitError, match="memory: 23099 MiB asked, g6.xlarge has 16128 MiB"):
-        task.add_container("more", image=site.image, memory_limit_mib=8000)
-    assert site.children() == before
 
 
 def test_a_sidecar_logs_where_the_task_does(site: Site) -> None:
@@ -303,23 +173,6 @@ def test_gpus_are_asked_for_where_they_are_checked(site: Site) -> None:
         site.task().add_container("side", image=site.image, memory_limit_mib=64, gpu_count=8)
 
 
-def test_what_is_certain_counts_beside_what_is_not_known(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    task.add_gpu_container("a", image=site.image, gpus=site.number("Gpus"), cpu=1, memory_mib=9)
-    with pytest.raises(DoesNotFitError, match="GPUs: 5 asked, g6.12xlarge has 4"):
-        task.add_gpu_container("b", image=site.image, gpus=4, cpu=1, memory_mib=9)
-
-
-def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None:
-    token = cdk.CfnParameter(site.stack, "Type").value_as_string
-    pool = site.capacity("g6.48xlarge", token, image=GpuMachineImage.pinned("al2023-gpu"))
-    task = site.task(pool)
-    with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
-        task.add_gpu_container("train", image=site.image)
-    task.add_gpu_container("train", image=site.image, cpu=1024, memory_mib=1024)
-    assert [each for each in site.warnings() if "its instance types are only known at deploy time" in each]
-
-
 @pytest.mark.parametrize("count", [2, 21])
 def test_each_capacity_counts_once_and_a_strategy_holds_twenty(site: Site, count: int) -> None:
     pools = [site.l4] * 2 if count == 2 else [site.capacity("g6.xlarge", name=f"C{i}") for i in range(count)]
@@ -333,21 +186,6 @@ def test_two_containers_of_one_name_are_refused_and_the_first_stays(site: Site) 
     with pytest.raises(InvalidValueError, match="'train' is already used"):
         task.add_gpu_container("train", image=site.image)
     assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("instance_type", "message"),
-    [
-        ("c7i.2xlarge", "Capacity is CPU capacity, c7i.2xlarge has no GPU"),
-        ("inf2.xlarge", r"Inferentia2 devices \(inf2.xlarge\), and ECS hands out NVIDIA GPUs only"),
-        ("trn1.32xlarge", "Trainium devices"),
-        ("g6f.large", "0.125 of an NVIDIA GPU"),
-    ],
-)
-def test_gpus_are_not_asked_of_hosts_without_whole_nvidia_gpus(site: Site, instance_type: str, message: str) -> None:
-    task = site.task(site.capacity(instance_type))
-    with pytest.raises(IncompatibleError, match=message):
-        task.add_gpu_container("train", image=site.image)
 
 
 def test_one_task_does_not_run_on_arm_and_x86(site: Site) -> None:
@@ -366,19 +204,6 @@ def test_capacity_is_a_list_of_capacities(site: Site, capacity: Any) -> None:
     assert site.children() == ["Stack"]
 
 
-def test_every_capacity_must_be_large_enough(site: Site) -> None:
-    task = site.task(site.capacity("g6.48xlarge"), site.l4)
-    with pytest.raises(DoesNotFitError, match="the smallest host of L4 is too small"):
-        task.add_gpu_container("train", image=site.image, gpus=8)
-
-
-def test_memory_that_a_host_may_not_register_is_a_warning_with_the_number_that_it_will(site: Site) -> None:
-    site.task().add_gpu_container("train", image=site.image, memory_mib=16000)
-    (warning,) = site.warnings()
-    assert "GPU006" in warning
-    assert "ask for no more than 14899" in warning
-
-
 def test_a_token_passes_is_marked_and_reaches_the_template_as_a_reference(site: Site) -> None:
     count = site.number("Gpus")
     task = site.task()
@@ -394,12 +219,6 @@ def test_cpu_and_memory_tokens_pass_and_are_marked(site: Site) -> None:
     site.task().add_gpu_container("train", image=site.image, cpu=site.number("Cpu"), memory_mib=site.number("Memory"))
     assert (site.container()["Cpu"], site.container()["Memory"]) == ({"Ref": "Cpu"}, {"Ref": "Memory"})
     assert len(site.warnings()) == 2
-
-
-def test_a_share_of_an_unknown_number_of_gpus_must_be_given(site: Site) -> None:
-    count = site.number("Gpus")
-    with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
-        site.task().add_gpu_container("train", image=site.image, gpus=count)
 
 
 @pytest.mark.parametrize(
