@@ -24,12 +24,15 @@ _DUPLICATE = "There is already a Construct with name"
 _WRONG_TYPE = re.compile(
     r"type of argument (?P<argument>\w+) must be (?P<expected>.*); got (?P<got>.*) instead", re.DOTALL
 )
+# What jsii says of a value inside an argument before anything is made of it.
+_NOT_SENT = "SerializationError"
+_KEY = re.compile(r"Key '(?P<key>[^']+)'")
 _MODULE = re.compile(r"\b(?:[a-z_0-9]+\.)+(?=[A-Z])")
 _NOT_FOR_USERS = frozenset({"NoneType", "Dict[str", "Any]", "typing.Dict[str", "typing.Any]"})
 
 
 @contextmanager
-def creating(scope: IConstruct, construct_id: str, *, called: str | None = None) -> Iterator[None]:
+def creating(scope: IConstruct, construct_id: str, *, called: str | None = None, stays: bool = False) -> Iterator[None]:
     """Around the one CDK call that makes a child: it is there afterwards, or nothing is.
 
     A child of that name that was there before stays as it is.
@@ -38,6 +41,8 @@ def creating(scope: IConstruct, construct_id: str, *, called: str | None = None)
         scope: Where the child is made.
         construct_id: Its id.
         called: The id that the user chose, where this one was derived from it.
+        stays: Whether CDK has already tied the child to something else when it refuses it, so that taking it out of the
+            tree would leave half of it.
 
     Raises:
         InvalidValueError: The id is taken or cannot be one, or an argument has the wrong type.
@@ -57,7 +62,8 @@ def creating(scope: IConstruct, construct_id: str, *, called: str | None = None)
         if _DUPLICATE in error.problem:
             raise _taken(scope, called or construct_id) from None
         # CDK had begun: a taken id is the first thing it looks at, so the child of that name is this one.
-        scope.node.try_remove_child(construct_id)
+        if not stays:
+            scope.node.try_remove_child(construct_id)
         raise
 
 
@@ -97,6 +103,10 @@ def translated() -> Iterator[None]:
             f"expects {' or '.join(kinds)}, got {_MODULE.sub('', wrong['got'])}", argument=wrong["argument"]
         ) from None
     except RuntimeError as error:
+        if _NOT_SENT in f"{error}{error.__cause__}":
+            wrong = _KEY.search(str(error))
+            where = f"{wrong['key']}: " if wrong else ""
+            raise InvalidValueError(f"{where}a value has a type that CDK cannot take") from None
         raise RefusedByCdkError(f"CDK refuses it: {str(error).strip().rstrip('.')}") from None
 
 

@@ -204,17 +204,17 @@ class ClusterHosts:
             self._chosen_names.add(chosen_name)
 
     def _write_list(self, names: list[str]) -> None:
-        self._listed = names
         if self._association is not None:
             self._association.capacity_providers = names
-            return
-        self._association = ecs.CfnClusterCapacityProviderAssociations(
-            self._scope,
-            "Association",
-            cluster=self.cluster.cluster_name,
-            capacity_providers=names,
-            default_capacity_provider_strategy=[],
-        )
+        else:
+            self._association = ecs.CfnClusterCapacityProviderAssociations(
+                self._scope,
+                "CapacityProviderAssociation",
+                cluster=self.cluster.cluster_name,
+                capacity_providers=names,
+                default_capacity_provider_strategy=[],
+            )
+        self._listed = names
 
     @property
     def writes_into_user_data(self) -> bool:
@@ -259,7 +259,14 @@ class ClusterHosts:
     def _imported_key(self) -> str:
         """Two imports of one name into one environment are one cluster."""
         name = self._given.cluster_name
-        return self._given.node.path if is_token(name) else f"{self.stack.environment}/{name}"
+        if is_token(name):
+            return self._given.node.path
+        environment = self.stack.environment
+        if "unknown-" in environment:
+            # Stages that say nothing else usually go to different accounts.
+            stage = cdk.Stage.of(self._scope)
+            environment += f"/{stage.node.path if stage else ''}"
+        return f"{environment}/{name}"
 
 
 def _subnets(scope: Construct, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> ec2.SubnetSelection:
@@ -286,6 +293,8 @@ def _subnets(scope: Construct, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None
             subnets=chosen.subnets,
             subnet_type=chosen.subnet_type,
         )
+    if selected.is_pending_lookup:
+        return chosen  # CDK's stand-in for a VPC that it has yet to look up
     if not selected.subnet_ids:
         raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=fix)
     warn(scope, subnet_findings(has_public=selected.has_public))

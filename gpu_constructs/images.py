@@ -36,7 +36,6 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 _AMI_NAME = re.compile(r"[a-z0-9]+-[A-Za-z0-9._-]{1,200}")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-f]{1,40})?")
-_SYSTEM_DEVICE = "/dev/xvda"
 _DEVICE = re.compile(r"/dev/[a-z0-9/]{1,60}")
 
 
@@ -112,6 +111,7 @@ class GpuMachineImage:
         accelerator: Vendor | None = Vendor.NVIDIA,
         driver_branch: int | None = None,
         operating_system: OperatingSystem = OperatingSystem.AMAZON_LINUX_2023,
+        root_device: str = "/dev/xvda",
         image_device: str | None = None,
     ) -> GpuMachineImage:
         """An AMI of one's own, with what it declares it can do; the declaration is checked like a row of the table.
@@ -124,8 +124,9 @@ class GpuMachineImage:
             driver_branch: NVIDIA driver branch, such as 580. Without it a warning says that nobody confirms that the
                 image drives the types.
             operating_system: Decides the form of the user data.
-            image_device: The volume that holds container images. By default ``/dev/xvda``, on Bottlerocket
-                ``/dev/xvdb``; the system's own volume is taken to be ``/dev/xvda``.
+            root_device: The system's own volume, such as ``/dev/sda1`` on Ubuntu.
+            image_device: The volume that holds container images. By default the system's own, on Bottlerocket
+                ``/dev/xvdb``.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
@@ -138,11 +139,12 @@ class GpuMachineImage:
                 fix='ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})',
             )
         system = _one_of("operating_system", operating_system, OperatingSystem)
-        device = image_device or ("/dev/xvdb" if system is OperatingSystem.BOTTLEROCKET else _SYSTEM_DEVICE)
-        if not isinstance(device, str) or not _DEVICE.fullmatch(device):
-            raise InvalidValueError(
-                f"{shown(device)} is no device", argument="image_device", value=device, fix="image_device='/dev/xvda'"
-            )
+        device = image_device or ("/dev/xvdb" if system is OperatingSystem.BOTTLEROCKET else root_device)
+        for argument, value in (("root_device", root_device), ("image_device", device)):
+            if not isinstance(value, str) or not _DEVICE.fullmatch(value):
+                raise InvalidValueError(
+                    f"{shown(value)} is no device", argument=argument, value=value, fix=f"{argument}='/dev/xvda'"
+                )
         row = Image(
             name="custom",
             operating_system=system,
@@ -155,7 +157,7 @@ class GpuMachineImage:
             driver_version=None,
             agent_version=None,
             end_of_life=None,
-            root_device=_SYSTEM_DEVICE,
+            root_device=root_device,
             image_device=device,
             source="declared by its owner",
         )

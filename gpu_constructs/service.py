@@ -18,7 +18,7 @@ from gpu_constructs.construction import creating
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown, total
 from gpu_constructs.notices import warn
-from gpu_constructs.placement import Rollout, beside, rollout, task_slots
+from gpu_constructs.placement import Rollout, beside, task_slots
 from gpu_constructs.rules import service_findings
 from gpu_constructs.task_definition import GpuTaskDefinition
 
@@ -41,7 +41,8 @@ class GpuService(ecs.Ec2Service):
         desired_count: Tasks that it keeps running. None leaves the count to whatever scales the service; a number would
             be set again by every deploy.
         min_healthy_percent: Tasks that keep running during a deployment. By default all of them if the hosts have a
-            free slot at their maximum, else one less, without which a full fleet could never be deployed to.
+            free slot at their maximum, else one less, without which a full fleet could never be deployed to; 50 where
+            the count is not known.
         max_healthy_percent: Tasks that may run at once during a deployment. By default as many as the hosts hold at
             their maximum, 200 % at most; 200 % where it would not be above a minimum that was given.
         service_name: Its name. By default CloudFormation makes one.
@@ -86,7 +87,7 @@ class GpuService(ecs.Ec2Service):
             _percent("max_healthy_percent", max_healthy_percent),
         )
         _require_order(low, high)
-        least, most = beside(rollout(count, total(slots)), low, high)
+        least, most = beside(count, total(slots), low, high)
         # CDK compares tokens as if they were numbers, so they are written past it.
         by_token = isinstance(low, Unknown) or isinstance(high, Unknown)
         with creating(scope, construct_id):
@@ -100,8 +101,8 @@ class GpuService(ecs.Ec2Service):
                     each.strategy(weight=weight)
                     for each, weight in zip(task_definition.capacity, _weights(slots), strict=True)
                 ],
-                min_healthy_percent=None if by_token else least,
-                max_healthy_percent=None if by_token else most,
+                min_healthy_percent=0 if by_token else least,
+                max_healthy_percent=200 if by_token else most,
                 circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
                 availability_zone_rebalancing=ecs.AvailabilityZoneRebalancing.DISABLED,
                 placement_strategies=[ecs.PlacementStrategy.packed_by_memory()],

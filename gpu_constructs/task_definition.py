@@ -182,7 +182,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         parameters_id = f"{construct_id}LinuxParameters"
         with creating(self, parameters_id, called=construct_id):
             parameters = ecs.LinuxParameters(self, parameters_id, shared_memory_size=plan.shared_memory_mib)
-        with or_removed(self, parameters_id), creating(self, construct_id):
+        with or_removed(self, parameters_id), creating(self, construct_id, stays=True):
             container = super().add_container(
                 construct_id,
                 image=image,
@@ -238,7 +238,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             InvalidValueError: `gpu_count` was given, or an argument is wrong by itself.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        if gpu_count is not None:
+        if gpu_count is not None and (is_token(gpu_count) or gpu_count != 0):
             raise InvalidValueError(
                 "GPUs that are asked for here would not be checked against the hosts",
                 argument="gpu_count",
@@ -247,7 +247,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             )
         kept = memory_limit_mib if memory_reservation_mib is None else memory_reservation_mib
         task = plan_sidecar(id, task=self.task, pools=self._pools, cpu=cpu, memory_mib=kept)
-        with creating(self, id):
+        with creating(self, id, stays=True):
             options.setdefault("logging", ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group))
             container = super().add_container(
                 id,

@@ -9,7 +9,14 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuCluster, GpuService, IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs import (
+    GpuCluster,
+    GpuConstructsError,
+    GpuService,
+    IncompatibleError,
+    InvalidValueError,
+    UnknownNameError,
+)
 from gpu_constructs.errors import RefusedByCdkError
 from tests.synthesis import Site, user_data
 
@@ -293,3 +300,31 @@ def test_a_region_that_does_not_offer_the_type_is_a_warning(site: Site, region: 
 def test_an_id_is_text(site: Site, construct_id: str) -> None:
     with pytest.raises(InvalidValueError, match="a construct id is text"):
         GpuCluster(site.stack, construct_id, vpc=site.vpc)
+
+
+def test_a_vpc_that_is_yet_to_be_looked_up_is_not_judged(site: Site) -> None:
+    site.stack = cdk.Stack(site.app, "There", env=cdk.Environment(account="000000000000", region="us-east-1"))
+    vpc = ec2.Vpc.from_lookup(site.stack, "Vpc", vpc_id="vpc-12345678")
+    zone = ec2.SubnetSelection(availability_zones=["us-east-1d"])
+    GpuCluster(site.stack, "Cluster", vpc=vpc, vpc_subnets=zone)
+
+
+def test_stages_that_name_no_account_keep_their_clusters_apart(site: Site) -> None:
+    for name in ("Dev", "Prod"):
+        stack = cdk.Stack(cdk.Stage(site.app, name), "Stack")
+        vpc = ec2.Vpc.from_vpc_attributes(
+            stack, "Vpc", vpc_id="vpc-12345678", availability_zones=["a"], private_subnet_ids=["subnet-12345678"]
+        )
+        shared = ecs.Cluster.from_cluster_attributes(stack, "Shared", cluster_name="shared", vpc=vpc)
+        GpuCluster(stack, "Gpu", cluster=shared).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+
+
+def test_a_capacity_that_was_refused_is_not_in_the_list(site: Site) -> None:
+    imported = ecs.Cluster.from_cluster_attributes(site.stack, "Theirs", cluster_name="theirs", vpc=site.vpc)
+    gpu = GpuCluster(site.stack, "Gpu", cluster=imported)
+    with pytest.raises(GpuConstructsError):
+        gpu.add_capacity("CapacityProviderAssociation", instance_types=["g6.xlarge"], max_instances=1)
+    gpu.add_capacity("Ok", instance_types=["g6.xlarge"], max_instances=1)
+    template = site.template()
+    (association,) = site.properties(ASSOCIATIONS)
+    assert [each["Ref"] in template["Resources"] for each in association["CapacityProviders"]] == [True]

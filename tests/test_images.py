@@ -67,6 +67,7 @@ def test_a_release_must_be_known_at_synth() -> None:
         ("driver_branch", True),
         ("driver_branch", float("nan")),
         ("driver_branch", float("-inf")),
+        ("root_device", "xvda"),
         ("image_device", "xvda"),
         ("image_device", 7),
     ],
@@ -120,3 +121,11 @@ def test_a_custom_image_declares_its_side() -> None:
     neuron = GpuMachineImage.custom(ami, accelerator=Vendor.NEURON)
     neuron.require_drives([instance_type("inf2.xlarge")])
     assert not neuron.host_image.is_floating
+
+
+def test_the_volumes_of_a_custom_image_are_its_own() -> None:
+    ami = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
+    ubuntu = GpuMachineImage.custom(ami, root_device="/dev/sda1").host_image.image
+    assert (ubuntu.root_device, ubuntu.image_device) == ("/dev/sda1", "/dev/sda1")
+    rocket = GpuMachineImage.custom(ami, operating_system=OperatingSystem.BOTTLEROCKET).host_image.image
+    assert (rocket.root_device, rocket.image_device) == ("/dev/xvda", "/dev/xvdb")

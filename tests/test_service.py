@@ -105,7 +105,7 @@ def test_a_plain_cluster_and_a_plain_task_are_named_for_what_they_are(site: Site
 @pytest.mark.parametrize(
     ("given", "percentages"),
     [
-        ({"max_healthy_percent": 100}, (99, 100)),
+        ({"max_healthy_percent": 100}, (50, 100)),
         ({"max_healthy_percent": 150}, (100, 150)),
         ({"min_healthy_percent": 0}, (0, 200)),
         ({"min_healthy_percent": 50, "max_healthy_percent": 100}, (50, 100)),

@@ -112,6 +112,6 @@ def _uncertainties(task: Task, instance_types: Sequence[InstanceType]) -> Iterat
     expected = expected_memory_mib(smallest)
     if expected < task.memory_mib <= most_memory_mib(smallest):
         yield (
-            f"{task.memory_mib} MiB of memory are asked for, and a {smallest} of nominally {smallest.memory_mib} MiB "
-            f"may register as little as {expected} MiB with ECS; ask for no more than {expected}"
+            f"a {smallest} of nominally {smallest.memory_mib} MiB may register as little as {expected} MiB with ECS, "
+            f"and more is asked for; ask for no more than {expected}"
         )

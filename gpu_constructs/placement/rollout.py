@@ -30,11 +30,13 @@ class Rollout:
 
 
 def task_slots(task: Task, pool: Pool) -> int | Unknown:
-    """How many copies of a task a pool holds when it is at its maximum."""
+    """How many copies of a task a pool holds when it is at its maximum; unknown where it may be none."""
     unknown_task = any(isinstance(each, Unknown) for each in (task.gpus, task.cpu, task.memory_mib))
     if unknown_task or pool.has_unknown_types or isinstance(pool.max_instances, Unknown):
         return UNKNOWN
-    return pool.max_instances * tasks_per_host(task, pool.instance_types)
+    each = tasks_per_host(task, pool.instance_types)
+    # None by what a host is expected to register: it may register more.
+    return pool.max_instances * each if each else UNKNOWN
 
 
 def can_go_on(desired_count: int, slots: int, percent: Rollout) -> bool:
@@ -60,9 +62,12 @@ def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
         desired_count: Tasks of the service.
         slots: Tasks that fit on all hosts at most.
     """
-    if isinstance(desired_count, Unknown) or desired_count == 0:
+    if isinstance(desired_count, Unknown):
+        # Half of two or more tasks can stop; one task alone must be able to where there is room for one only.
+        return Rollout(min_healthy_percent=0 if slots == 1 else 50, max_healthy_percent=200)
+    if desired_count == 0:
         return Rollout(min_healthy_percent=0, max_healthy_percent=200)
-    one_less = 100 * (desired_count - 1) // desired_count
+    one_less = _one_less(desired_count)
     if isinstance(slots, Unknown):
         return Rollout(min_healthy_percent=one_less, max_healthy_percent=200)
     if slots <= desired_count:
@@ -71,21 +76,32 @@ def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
     return Rollout(min_healthy_percent=100, max_healthy_percent=min(200, -(-100 * slots // desired_count)))
 
 
-def beside(default: Rollout, low: int | Unknown | None, high: int | Unknown | None) -> tuple[int, int]:
-    """The percentages where a user gave one: it stays, and the other goes with it.
+def beside(
+    desired_count: int | Unknown, slots: int | Unknown, low: int | Unknown | None, high: int | Unknown | None
+) -> tuple[int, int]:
+    """The percentages where a user gave one or none: what was given stays, and the other goes with it.
 
     Args:
-        default: What `rollout` says.
+        desired_count: Tasks of the service.
+        slots: Tasks that fit on all hosts at most.
         low: The minimum that was given; None if it was not.
         high: The maximum that was given; None if it was not.
 
     Returns:
         Minimum and maximum; of one that is unknown any number, since what was given is used.
     """
+    default = rollout(desired_count, slots)
     most = default.max_healthy_percent if high is None else known(high, otherwise=_DOUBLE)
     least = default.min_healthy_percent if low is None else known(low)
-    if low is None and least >= most:
-        least = most - 1
+    if low is None and high is not None:
+        # Where the maximum leaves no whole task more, one has to stop first.
+        whole = isinstance(desired_count, Unknown) or desired_count * most // 100 > desired_count
+        fewer = 0 if isinstance(desired_count, Unknown) else _one_less(desired_count)
+        least = least if whole and least < most else min(fewer, most - 1)
     if high is None and least >= most:
         most = max(_DOUBLE, least + 1)
     return least, most
+
+
+def _one_less(desired_count: int) -> int:
+    return 100 * (desired_count - 1) // desired_count if desired_count else 0

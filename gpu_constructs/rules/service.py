@@ -32,7 +32,8 @@ def _findings(
     if isinstance(desired_count, Unknown) or isinstance(slots, Unknown):
         yield Finding(
             rule="GPU012",
-            message="whether the hosts have room was not checked: a number is only known at deploy time",
+            message="whether the hosts have room is not known: a number only exists at deploy time, or a host may "
+            "register too little memory",
         )
     elif desired_count > slots:
         yield Finding(

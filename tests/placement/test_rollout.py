@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,7 +52,8 @@ def test_ecs_takes_the_percentages(desired: int, slots: int) -> None:
 
 def test_on_an_unknown_fleet_a_task_may_stop_first() -> None:
     assert rollout(4, UNKNOWN).min_healthy_percent == 75
-    assert rollout(UNKNOWN, UNKNOWN).min_healthy_percent == 0
+    assert rollout(UNKNOWN, UNKNOWN).min_healthy_percent == 50
+    assert rollout(UNKNOWN, 1).min_healthy_percent == 0
     assert rollout(0, 5).max_healthy_percent == 200
 
 
@@ -64,7 +66,19 @@ def test_on_an_unknown_fleet_a_task_may_stop_first() -> None:
 def test_what_is_given_stays_and_the_other_goes_with_it(
     desired: int, spare: int, low: int | None, high: int | None
 ) -> None:
-    least, most = beside(rollout(desired, desired + spare), low, high)
+    least, most = beside(desired, desired + spare, low, high)
     assert low is None or least == low
     assert high is None or most == high
     assert least < most or (low is not None and high is not None)
+    if low is None:
+        assert deploys(desired, desired + spare, least, most) or desired * most // 100 < desired
+
+
+@pytest.mark.parametrize(
+    ("desired", "high", "percentages"),
+    [(1, 100, (0, 100)), (10, 100, (90, 100)), (1, 150, (0, 150)), (4, 110, (75, 110))],
+)
+def test_a_maximum_without_room_for_a_whole_task_lets_one_stop_first(
+    desired: int, high: int, percentages: tuple[int, int]
+) -> None:
+    assert beside(desired, 20, None, high) == percentages
