@@ -11,7 +11,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.tokens import is_token
 
-__all__ = ["known_or", "name", "texts", "variables", "whole_number"]
+__all__ = ["LARGEST_INTEGER", "known_or", "name", "texts", "variables", "whole_number"]
 
 LARGEST_INTEGER = 2**31 - 1
 """The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""

@@ -8,6 +8,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 
 from gpu_constructs import (
     GpuCluster,
@@ -328,3 +329,13 @@ def test_a_capacity_that_was_refused_is_not_in_the_list(site: Site) -> None:
     template = site.template()
     (association,) = site.properties(ASSOCIATIONS)
     assert [each["Ref"] in template["Resources"] for each in association["CapacityProviders"]] == [True]
+
+
+def test_hosts_are_granted_more_through_their_role_and_reached_through_their_group(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    site.cluster.host_role.add_to_policy(iam.PolicyStatement(actions=["s3:ListBucket"], resources=["*"]))
+    site.cluster.host_security_group.add_ingress_rule(ec2.Peer.ipv4("10.0.0.0/8"), ec2.Port.tcp(9400))
+    (policy,) = site.properties("AWS::IAM::Policy")
+    assert policy["PolicyDocument"]["Statement"][0]["Action"] == "s3:ListBucket"
+    (opened,) = site.only("AWS::EC2::SecurityGroup")["SecurityGroupIngress"]
+    assert (opened["CidrIp"], opened["FromPort"]) == ("10.0.0.0/8", 9400)
