@@ -31,12 +31,14 @@ if TYPE_CHECKING:
     from gpu_constructs.images import GpuMachineImage as GpuMachineImage
     from gpu_constructs.service import GpuService as GpuService
     from gpu_constructs.task_definition import GpuTaskDefinition as GpuTaskDefinition
+    from gpu_constructs.validation import GpuChecks as GpuChecks
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 _HOME = {
     "DoesNotFitError": "errors",
     "FamilyCapacity": "cluster",
     "GpuCapacity": "capacity",
+    "GpuChecks": "validation",
     "GpuCluster": "cluster",
     "GpuConstructsError": "errors",
     "GpuMachineImage": "images",
@@ -52,6 +54,7 @@ __all__ = [
     "DoesNotFitError",
     "FamilyCapacity",
     "GpuCapacity",
+    "GpuChecks",
     "GpuCluster",
     "GpuConstructsError",
     "GpuMachineImage",

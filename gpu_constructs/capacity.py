@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, cached_property
 
 from aws_cdk import aws_autoscaling as autoscaling
@@ -12,12 +13,12 @@ from constructs import Construct
 from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.capacity_plan import CapacityPlan
 from gpu_constructs.construction import creating, or_removed
-from gpu_constructs.fleet import Pool
-from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.fleet import Fleet, NetworkInterface, Pool
+from gpu_constructs.hardware import Architecture, OperatingSystem
 from gpu_constructs.hosts import ClusterHosts
-from gpu_constructs.notices import warn
-from gpu_constructs.rules import pool_findings
-from gpu_constructs.user_data import agent_settings, join_cluster
+from gpu_constructs.rules.subnets import way_out
+from gpu_constructs.user_data import agent_settings, join_cluster, what_hosts_are_told
+from gpu_constructs.validation import announce
 
 __all__ = ["GpuCapacity"]
 
@@ -38,6 +39,7 @@ class GpuCapacity(Construct):
 
     Attributes:
         cluster: The cluster that its hosts join.
+        architecture: Processor architecture of its hosts.
         pool: What it can launch, as the value that every check reads.
         instance_type_names: Names of its instance types as given, tokens among them.
         launch_template: The launch template; its user data may be added to.
@@ -49,13 +51,19 @@ class GpuCapacity(Construct):
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with or_removed(scope, construct_id):
-            operating_system = plan.pool.image.image.operating_system
+            operating_system = plan.machine_image.host_image.image.operating_system
             bottlerocket = operating_system is OperatingSystem.BOTTLEROCKET
-            join = () if hosts.writes_into_user_data else join_cluster(operating_system, hosts.cluster.cluster_name)
+            join = () if hosts.writes_into_user_data else join_cluster(operating_system, hosts.cluster_name)
             settings = agent_settings(operating_system)
             user_data = ec2.UserData.custom("\n".join(join if bottlerocket else (*settings, *join)))
             self.cluster: ecs.ICluster = hosts.cluster
-            self.pool: Pool = plan.pool
+            self.architecture: Architecture = plan.machine_image.host_image.image.architecture
+            self.pool: Pool = replace(
+                plan.pool,
+                user_data=what_hosts_are_told(operating_system, hosts.cluster_name),
+                interfaces=(NetworkInterface(),),
+                public_subnets=hosts.has_public_subnets,
+            )
             self.instance_type_names: tuple[str, ...] = plan.instance_types
             self.launch_template: ec2.LaunchTemplate = _launch_template(self, hosts, plan, user_data)
             self.auto_scaling_group: autoscaling.AutoScalingGroup = _group(self, hosts, plan, self.launch_template)
@@ -66,7 +74,7 @@ class GpuCapacity(Construct):
                 capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
                 enable_managed_scaling=True,
                 enable_managed_draining=True,
-                enable_managed_termination_protection=plan.pool.managed_termination_protection,
+                enable_managed_termination_protection=plan.managed_termination_protection,
                 instance_warmup_period=plan.instance_warmup_seconds,
                 machine_image_type=ecs.MachineImageType.BOTTLEROCKET
                 if bottlerocket
@@ -75,7 +83,8 @@ class GpuCapacity(Construct):
             hosts.attach(self.provider, plan.capacity_provider_name)
             if bottlerocket:
                 user_data.add_commands(*settings)
-        warn(self, pool_findings(plan.pool))
+        if self.pool.public_subnets is True:
+            announce(self, way_out.findings(Fleet(pools=(self.pool,))))
 
     @cached_property
     def capacity_provider_name(self) -> str:
@@ -114,7 +123,7 @@ class GpuCapacity(Construct):
 def _launch_template(
     scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, user_data: ec2.UserData
 ) -> ec2.LaunchTemplate:
-    image = plan.pool.image.image
+    image = plan.machine_image.host_image.image
     volumes: dict[str, int | None] = {image.root_device: None, image.image_device: plan.root_volume_gib}
     return ec2.LaunchTemplate(
         scope,

@@ -10,7 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import Pool, Unknown, require_one_shape
+from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, require_one_shape
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.images import GpuMachineImage
 from gpu_constructs.tokens import is_list_token, is_token
@@ -48,6 +48,7 @@ class CapacityPlan:
         root_volume_gib: Size of the volume that holds container images.
         capacity_provider_name: As given; None lets CloudFormation make one.
         instance_warmup_seconds: As given, or the default for the shape.
+        managed_termination_protection: As given.
     """
 
     pool: Pool
@@ -58,6 +59,7 @@ class CapacityPlan:
     root_volume_gib: int
     capacity_provider_name: str | None
     instance_warmup_seconds: int
+    managed_termination_protection: bool
 
 
 def plan_capacity(
@@ -129,6 +131,7 @@ def plan_capacity(
         region=region,
         managed_termination_protection=managed_termination_protection,
         has_unknown_types=len(known) < len(names),
+        provider=UNKNOWN if is_token(capacity_provider_name) else capacity_provider_name,
     )
     if _contradict(pool):
         raise InvalidValueError(
@@ -147,6 +150,7 @@ def plan_capacity(
         root_volume_gib=known_or(root_volume_gib, volume),
         capacity_provider_name=capacity_provider_name,
         instance_warmup_seconds=_warmup(instance_warmup_seconds, pool),
+        managed_termination_protection=managed_termination_protection,
     )
 
 

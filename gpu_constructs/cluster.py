@@ -17,8 +17,7 @@ from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
 from gpu_constructs.hosts import ClusterHosts
 from gpu_constructs.images import GpuMachineImage
-from gpu_constructs.notices import warn
-from gpu_constructs.rules import provider_findings
+from gpu_constructs.validation import GpuChecks
 
 __all__ = ["FamilyCapacity", "GpuCluster"]
 
@@ -102,6 +101,7 @@ class GpuCluster(Construct):
             )
             self.cluster: ecs.ICluster = self.hosts.cluster
         self._capacities: list[GpuCapacity] = []
+        GpuChecks.add_to(self)
 
     @property
     def capacities(self) -> tuple[GpuCapacity, ...]:
@@ -235,7 +235,6 @@ class GpuCluster(Construct):
 
     def _keep(self, capacity: GpuCapacity) -> None:
         self._capacities.append(capacity)
-        warn(self, provider_findings(len(self._capacities)))
 
 
 def _size_of(shape: Shape) -> float:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import cast
 
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.arguments import LARGEST_INTEGER, known_or, texts, variables, whole_number
 from gpu_constructs.arguments import name as require_name
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import Container, Pool, Task, Unknown, known
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown, known
+from gpu_constructs.gpu_needs import plan_needs, require_met
 from gpu_constructs.hardware import InstanceType, Vendor, find
 from gpu_constructs.placement import FairShare, Resource, Shortfall, expected_memory_mib, fair_share, shortfalls
-from gpu_constructs.tokens import is_token
+from gpu_constructs.tokens import is_token, known_text
 
 __all__ = ["ContainerPlan", "plan_container", "plan_sidecar"]
 
@@ -23,9 +23,6 @@ MIN_MEMORY_MIB = 6
 """Docker's own minimum (memory of the ECS ContainerDefinition API)."""
 
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
-
-MAX_GPU_MEMORY_GIB = 1024
-"""Above any GPU there is (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
 
 _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 _VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
@@ -71,12 +68,16 @@ def plan_container(
     pools: Sequence[Pool],
     gpus: int,
     gpu_memory_gib: float | None,
+    min_compute_capability: tuple[int, int] | None,
+    precision: str | None,
+    nvlink: bool,
     cpu: int | None,
     memory_mib: int | None,
     shared_memory_mib: int | None,
     command: Sequence[str] | None,
     environment: Mapping[str, str] | None,
     secrets: Mapping[str, ecs.Secret] | None,
+    essential: bool,
 ) -> ContainerPlan:
     """Checks a container against the smallest host of every pool.
 
@@ -92,35 +93,59 @@ def plan_container(
         require_name("construct_id", name, fix="a name such as 'train'")
     asked = Container(
         name=name,
-        gpus=whole_number("gpus", gpus, smallest=1, unit="GPUs", fix=_FIX_GPUS),
-        gpu_memory_mib=None if gpu_memory_gib is None else _gpu_memory_mib(gpu_memory_gib),
+        requirements=(ResourceRequirement.gpus(whole_number("gpus", gpus, smallest=1, unit="GPUs", fix=_FIX_GPUS)),),
+        needs=plan_needs(
+            gpu_memory_gib=gpu_memory_gib,
+            min_compute_capability=min_compute_capability,
+            precision=precision,
+            nvlink=nvlink,
+        ),
         cpu=0 if cpu is None else whole_number("cpu", cpu, smallest=0, unit="CPU units", fix=_FIX_SHARE),
-        memory_mib=0
+        memory_limit_mib=0
         if memory_mib is None
         else whole_number("memory_mib", memory_mib, smallest=MIN_MEMORY_MIB, unit="MiB", fix=_FIX_SHARE),
     )
     # GPUs and GPU memory first: a share of the host only exists for GPUs that it has.
     _require_fit(_with(task, asked), pools)
+    require_met(_with(task, asked), pools)
     if cpu is None or memory_mib is None:
         share = _share(task, asked, pools)
         asked = replace(
             asked,
             cpu=share.cpu if cpu is None else asked.cpu,
-            memory_mib=share.memory_mib if memory_mib is None else asked.memory_mib,
+            memory_limit_mib=share.memory_mib if memory_mib is None else asked.memory_mib,
         )
         _require_fit(_with(task, asked), pools)
+    shared = _shared_memory(shared_memory_mib, asked)
+    every = _variables(environment, secrets)
+    asked = replace(
+        asked,
+        shared_memory_mib=UNKNOWN if is_token(shared) else shared,
+        environment=_known_variables(every),
+        essential=essential,
+    )
     return ContainerPlan(
         container=asked,
         task=_with(task, asked),
         cpu=known_or(cpu or 0, asked.cpu),
         memory_mib=known_or(memory_mib or 0, asked.memory_mib),
-        shared_memory_mib=_shared_memory(shared_memory_mib, asked),
+        shared_memory_mib=shared,
         command=None if command is None else texts("command", command, example="['sh', '-c', 'nvidia-smi']"),
-        environment=_variables(environment, secrets),
+        environment=every,
     )
 
 
-def plan_sidecar(name: str, *, task: Task, pools: Sequence[Pool], cpu: float | None, memory_mib: float | None) -> Task:
+def plan_sidecar(
+    name: str,
+    *,
+    task: Task,
+    pools: Sequence[Pool],
+    cpu: float | None,
+    memory_limit_mib: float | None,
+    memory_reservation_mib: float | None,
+    essential: bool | None,
+    environment: Mapping[str, str] | None,
+) -> Task:
     """Counts a container without GPUs.
 
     Args:
@@ -128,7 +153,10 @@ def plan_sidecar(name: str, *, task: Task, pools: Sequence[Pool], cpu: float | N
         task: The containers before it.
         pools: Where the task may run.
         cpu: CPU units; None asks for none.
-        memory_mib: Memory in MiB that is kept for it; None asks for none.
+        memory_limit_mib: Memory in MiB above which it is stopped; None sets no limit.
+        memory_reservation_mib: Memory in MiB that is kept for it; None keeps the limit.
+        essential: Whether the task stops with it; None is CDK's default, that it does.
+        environment: Its environment variables.
 
     Returns:
         The task with it.
@@ -140,14 +168,23 @@ def plan_sidecar(name: str, *, task: Task, pools: Sequence[Pool], cpu: float | N
     container = Container(
         name=name,
         cpu=0 if cpu is None else whole_number("cpu", _whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
-        memory_mib=0
-        if memory_mib is None
-        else whole_number(
-            "memory_limit_mib", _whole(memory_mib), smallest=MIN_MEMORY_MIB, unit="MiB", fix="memory_limit_mib=256"
-        ),
+        memory_limit_mib=_memory("memory_limit_mib", memory_limit_mib),
+        memory_reservation_mib=_memory("memory_reservation_mib", memory_reservation_mib),
+        essential=essential is not False,
+        environment=_known_variables(environment or {}),
     )
     _require_fit(_with(task, container), pools)
     return _with(task, container)
+
+
+def _memory(argument: str, value: float | None) -> int | Unknown | None:
+    if value is None:
+        return None
+    return whole_number(argument, _whole(value), smallest=MIN_MEMORY_MIB, unit="MiB", fix=f"{argument}=256")
+
+
+def _known_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str | Unknown], ...]:
+    return tuple(sorted((name, known_text(value)) for name, value in environment.items()))
 
 
 def _whole(number: float) -> int:
@@ -181,24 +218,6 @@ def _require_gpu_pools(pools: Sequence[Pool]) -> None:
             problem = f"{pool.name} has {model} devices ({first}), and ECS hands out NVIDIA GPUs only as GPU"
             fix = "capacity with NVIDIA GPUs, such as g6.xlarge"
         raise IncompatibleError(problem, argument="capacity", value=pool.name, fix=fix)
-
-
-def _gpu_memory_mib(gib: float) -> int:
-    if is_token(gib):
-        raise InvalidValueError(
-            "a need that is only known at deploy time cannot choose a host",
-            argument="gpu_memory_gib",
-            fix="gpu_memory_gib=16, known when the app is synthesized",
-        )
-    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib <= MAX_GPU_MEMORY_GIB:
-        raise InvalidValueError(
-            f"expects GiB for each GPU, got {shown(gib)}",
-            argument="gpu_memory_gib",
-            value=gib,
-            allowed=f"a number above 0, up to {MAX_GPU_MEMORY_GIB}",
-            fix="gpu_memory_gib=16",
-        )
-    return -int(-Fraction(gib) * 1024 // 1)
 
 
 def _variables(environment: Mapping[str, str] | None, secrets: Mapping[str, ecs.Secret] | None) -> dict[str, str]:

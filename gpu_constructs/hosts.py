@@ -13,8 +13,6 @@ from constructs import Construct, IConstruct
 
 from gpu_constructs.construction import translated
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.notices import warn
-from gpu_constructs.rules import subnet_findings
 from gpu_constructs.tokens import is_token
 
 __all__ = ["ClusterHosts"]
@@ -92,6 +90,7 @@ class ClusterHosts:
         cluster: The cluster, as services of this stack see it.
         vpc: Where the hosts run.
         subnets: Subnets of the hosts.
+        has_public_subnets: Whether a public subnet is among them.
         role: The hosts' role.
         instance_profile: The profile that hands the role to the hosts.
         security_group: The hosts' security group.
@@ -108,7 +107,9 @@ class ClusterHosts:
     ) -> None:
         self._scope = scope
         self.vpc: ec2.IVpc = vpc
-        self.subnets: ec2.SubnetSelection = _subnets(scope, vpc, vpc_subnets)
+        self.subnets: ec2.SubnetSelection
+        self.has_public_subnets: bool
+        self.subnets, self.has_public_subnets = _subnets(vpc, vpc_subnets)
         # A cluster that CDK made in this stack keeps its own list of providers. Into any other the list is written by
         # one resource of this stack, because a provider of this stack in a list of that stack would make a cycle.
         local = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
@@ -137,6 +138,11 @@ class ClusterHosts:
     def stack(self) -> cdk.Stack:
         """The stack that the hosts are defined in."""
         return cdk.Stack.of(self._scope)
+
+    @cached_property
+    def cluster_name(self) -> str:
+        """Name of the cluster, which is a token where CloudFormation makes it."""
+        return self.cluster.cluster_name
 
     @cached_property
     def region(self) -> str | None:
@@ -269,7 +275,8 @@ class ClusterHosts:
         return f"{environment}/{name}"
 
 
-def _subnets(scope: Construct, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> ec2.SubnetSelection:
+def _subnets(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> tuple[ec2.SubnetSelection, bool]:
+    """Where hosts run, and whether a public subnet is among that."""
     fix = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… with endpoints for ecs, ecr, s3 and logs"
     if chosen is None:
         private = vpc.private_subnets
@@ -279,7 +286,7 @@ def _subnets(scope: Construct, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None
                 argument="vpc",
                 fix=fix,
             )
-        return ec2.SubnetSelection(subnets=private)
+        return ec2.SubnetSelection(subnets=private), False
     if not isinstance(chosen, ec2.SubnetSelection):
         raise InvalidValueError(
             f"expects an ec2.SubnetSelection, got {shown(chosen)}", argument="vpc_subnets", value=chosen, fix=fix
@@ -294,11 +301,10 @@ def _subnets(scope: Construct, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None
             subnet_type=chosen.subnet_type,
         )
     if selected.is_pending_lookup:
-        return chosen  # CDK's stand-in for a VPC that it has yet to look up
+        return chosen, False  # CDK's stand-in for a VPC that it has yet to look up
     if not selected.subnet_ids:
         raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=fix)
-    warn(scope, subnet_findings(has_public=selected.has_public))
-    return chosen
+    return chosen, selected.has_public
 
 
 def _seen_from(scope: Construct, cluster: ecs.ICluster, vpc: ec2.IVpc) -> ecs.ICluster:

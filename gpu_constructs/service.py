@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import aws_cdk as cdk
@@ -16,10 +17,8 @@ from gpu_constructs.capacity import MAX_WEIGHT
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.construction import creating
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, Unknown, total
-from gpu_constructs.notices import warn
-from gpu_constructs.placement import Rollout, beside, task_slots
-from gpu_constructs.rules import service_findings
+from gpu_constructs.fleet import UNKNOWN, StrategyItem, Unknown, Workload, total
+from gpu_constructs.placement import beside, task_slots
 from gpu_constructs.task_definition import GpuTaskDefinition
 
 __all__ = ["GpuService"]
@@ -88,6 +87,7 @@ class GpuService(ecs.Ec2Service):
         )
         _require_order(low, high)
         least, most = beside(count, total(slots), low, high)
+        weights = _weights(slots)
         # CDK compares tokens as if they were numbers, so they are written past it.
         by_token = isinstance(low, Unknown) or isinstance(high, Unknown)
         with creating(scope, construct_id):
@@ -98,8 +98,7 @@ class GpuService(ecs.Ec2Service):
                 task_definition=task_definition,
                 desired_count=None if desired_count is None else known_or(desired_count, count),
                 capacity_provider_strategies=[
-                    each.strategy(weight=weight)
-                    for each, weight in zip(task_definition.capacity, _weights(slots), strict=True)
+                    each.strategy(weight=weight) for each, weight in zip(task_definition.capacity, weights, strict=True)
                 ],
                 min_healthy_percent=0 if by_token else least,
                 max_healthy_percent=200 if by_token else most,
@@ -124,9 +123,24 @@ class GpuService(ecs.Ec2Service):
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
         self.node.add_dependency(cluster.hosts.services_depend_on)
-        known = None if by_token else Rollout(min_healthy_percent=least, max_healthy_percent=most)
-        if desired_count is not None:
-            warn(self, service_findings(task, pools, count, known))
+        self._gpu_task = task_definition
+        self._workload = Workload(
+            name=construct_id,
+            task=None,
+            strategy=tuple(
+                StrategyItem(provider=each.pool.provider or UNKNOWN, pool=each.pool, weight=weight)
+                for each, weight in zip(task_definition.capacity, weights, strict=True)
+            ),
+            # What ECS starts with where no count is written.
+            desired_count=1 if desired_count is None else count,
+            min_healthy_percent=UNKNOWN if isinstance(low, Unknown) else least,
+            max_healthy_percent=UNKNOWN if isinstance(high, Unknown) else most,
+        )
+
+    @property
+    def workload(self) -> Workload:
+        """So many copies of its task on its capacity, as the value that every check reads."""
+        return replace(self._workload, task=self._gpu_task.task)
 
 
 def _weights(slots: Sequence[int | Unknown]) -> list[int]:

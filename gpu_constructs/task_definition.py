@@ -17,12 +17,11 @@ from gpu_constructs.capacity import GpuCapacity
 from gpu_constructs.construction import creating, or_removed
 from gpu_constructs.container_plan import plan_container, plan_sidecar
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import Pool, Task, Unknown
+from gpu_constructs.fleet import METADATA_KEY, PlacementConstraint, Pool, Task, Unknown
+from gpu_constructs.gpu_needs import metadata_of
 from gpu_constructs.hardware import Architecture
-from gpu_constructs.notices import warn
 from gpu_constructs.placement.query import instance_type_in, render
-from gpu_constructs.rules import task_findings
-from gpu_constructs.tokens import is_token
+from gpu_constructs.tokens import is_token, known_text
 
 __all__ = ["GpuTaskDefinition"]
 
@@ -105,7 +104,13 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
                 self, "Logs", retention=log_retention, removal_policy=cdk.RemovalPolicy.DESTROY
             )
         self.capacity: tuple[GpuCapacity, ...] = tuple(capacity)
-        self.task: Task = Task(name=construct_id, interfaces=int(network_mode is ecs.NetworkMode.AWS_VPC))
+        self.task: Task = Task(
+            name=construct_id,
+            network_mode=_written(network_mode),
+            family=family,
+            compatibilities=("EC2",),
+            constraints=(PlacementConstraint(type="memberOf", expression=known_text(expression)),),
+        )
 
     def add_gpu_container(
         self,
@@ -114,6 +119,9 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         image: ecs.ContainerImage,
         gpus: int = 1,
         gpu_memory_gib: float | None = None,
+        min_compute_capability: tuple[int, int] | None = None,
+        precision: str | None = None,
+        nvlink: bool = False,
         cpu: int | None = None,
         memory_mib: int | None = None,
         shared_memory_mib: int | None = None,
@@ -141,6 +149,10 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             gpus: Whole GPUs, 1 or more.
             gpu_memory_gib: Memory in GiB that each of its GPUs must have, measured by what EC2 reports: an L4 has
                 22.3 GiB, not 24. By default any GPU will do.
+            min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
+            precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``; GPUs that only
+                emulate it are refused. By default any GPU will do.
+            nvlink: Whether its GPUs must be joined by NVLink, as tensor parallelism over several wants it.
             cpu: CPU units, 1024 to a vCPU. By default the share of the smallest host that goes with its GPUs.
             memory_mib: Memory in MiB; the container is stopped if it takes more. By default the share of the smallest
                 host that goes with its GPUs, less what the agent and the system keep.
@@ -172,12 +184,16 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             pools=self._pools,
             gpus=gpus,
             gpu_memory_gib=gpu_memory_gib,
+            min_compute_capability=min_compute_capability,
+            precision=precision,
+            nvlink=nvlink,
             cpu=cpu,
             memory_mib=memory_mib,
             shared_memory_mib=shared_memory_mib,
             command=command,
             environment=environment,
             secrets=secrets,
+            essential=essential,
         )
         parameters_id = f"{construct_id}LinuxParameters"
         with creating(self, parameters_id, called=construct_id):
@@ -207,7 +223,10 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             )
         if isinstance(plan.container.gpus, Unknown):
             self._reserve_by_token(gpus)
-        self._now_has(plan.task)
+        self.task = plan.task
+        needs = metadata_of(plan.task)
+        if plan.container.needs is not None and needs is not None:
+            cast("ecs.CfnTaskDefinition", self.node.default_child).add_metadata(METADATA_KEY, needs)
         return container
 
     def add_container(
@@ -245,8 +264,16 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
                 value=gpu_count,
                 fix=f"add_gpu_container({id!r}, gpus={shown(gpu_count)}, …)",
             )
-        kept = memory_limit_mib if memory_reservation_mib is None else memory_reservation_mib
-        task = plan_sidecar(id, task=self.task, pools=self._pools, cpu=cpu, memory_mib=kept)
+        task = plan_sidecar(
+            id,
+            task=self.task,
+            pools=self._pools,
+            cpu=cpu,
+            memory_limit_mib=memory_limit_mib,
+            memory_reservation_mib=memory_reservation_mib,
+            essential=options.get("essential"),
+            environment=options.get("environment"),
+        )
         with creating(self, id, stays=True):
             options.setdefault("logging", ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group))
             container = super().add_container(
@@ -256,13 +283,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
                 memory_reservation_mib=memory_reservation_mib,
                 **options,
             )
-        self._now_has(task)
-        return container
-
-    def _now_has(self, task: Task) -> None:
-        before = set(task_findings(self.task, self._pools))
         self.task = task
-        warn(self, [each for each in task_findings(task, self._pools) if each not in before])
+        return container
 
     @property
     def _pools(self) -> list[Pool]:
@@ -276,6 +298,11 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             f"ContainerDefinitions.{len(containers) - 1}.ResourceRequirements",
             [{"Type": "GPU", "Value": cdk.Tokenization.stringify_number(gpus)}],
         )
+
+
+def _written(network_mode: ecs.NetworkMode | None) -> str:
+    """The mode as ECS writes it; CDK's enum has names of its own (``AWS_VPC``)."""
+    return "bridge" if network_mode is None else network_mode.name.lower().replace("_", "")
 
 
 def _where_it_runs(capacity: Sequence[GpuCapacity]) -> str:
@@ -301,7 +328,7 @@ def _where_it_runs(capacity: Sequence[GpuCapacity]) -> str:
             allowed=f"each capacity once, {MAX_STRATEGY_ITEMS} at most: an ECS strategy holds no more providers",
             fix="fewer capacities for one task definition",
         )
-    architectures: dict[Architecture, str] = {each.pool.image.image.architecture: each.pool.name for each in capacity}
+    architectures: dict[Architecture, str] = {each.architecture: each.pool.name for each in capacity}
     if len(architectures) > 1:
         sides = ", ".join(f"{name} is {architecture}" for architecture, name in architectures.items())
         raise IncompatibleError(

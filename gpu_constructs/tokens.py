@@ -10,7 +10,9 @@ import math
 
 import aws_cdk as cdk
 
-__all__ = ["is_list_token", "is_token"]
+from gpu_constructs.fleet import UNKNOWN, Unknown
+
+__all__ = ["is_list_token", "is_token", "known_text"]
 
 # How aws-cdk-lib encodes tokens (core/lib/private/encoding.ts): text holds "${Token[...]}", an element of a list
 # "#{Token[...]}", and numbers lie far below any that a user writes. Looking here first spares a call into Node for
@@ -38,3 +40,12 @@ def is_token(value: object) -> bool:
 def is_list_token(element: object) -> bool:
     """Whether this text stands for a whole list that CDK only resolves at deploy time."""
     return isinstance(element, str) and element.startswith(_MARKERS[1]) and is_token(element)
+
+
+def known_text(value: str) -> str | Unknown:
+    """A text as a fleet holds it: unknown where a part of it is only resolved at deploy time.
+
+    Args:
+        value: Any text a user gave.
+    """
+    return UNKNOWN if is_token(value) else value

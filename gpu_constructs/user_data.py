@@ -1,4 +1,4 @@
-"""What a host is told at its first boot, as text: the ECS agent's settings in the form of its operating system.
+"""What a host is told at its first boot: the ECS agent's settings, as a value and as text for its operating system.
 
 Agent settings: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html,
 Bottlerocket: https://bottlerocket.dev/en/os/latest/api/settings/ecs/
@@ -6,10 +6,21 @@ Bottlerocket: https://bottlerocket.dev/en/os/latest/api/settings/ecs/
 
 from __future__ import annotations
 
+from gpu_constructs.fleet import UNKNOWN, UserData, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.placement import RESERVED_MEMORY_MIB
+from gpu_constructs.tokens import is_token
 
-__all__ = ["agent_settings", "join_cluster"]
+__all__ = ["agent_settings", "join_cluster", "what_hosts_are_told"]
+
+# Memory is kept for the agent and the driver's daemons; tasks in network mode awsvpc cannot reach the instance role
+# (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be reclaimed
+# drains instead of dying under its tasks. GPU support needs no line: the GPU images bring their own.
+_SETTINGS: tuple[tuple[str, str, str], ...] = (
+    ("ECS_RESERVED_MEMORY", "reserved-memory", str(RESERVED_MEMORY_MIB)),
+    ("ECS_AWSVPC_BLOCK_IMDS", "awsvpc-block-imds", "true"),
+    ("ECS_ENABLE_SPOT_INSTANCE_DRAINING", "enable-spot-instance-draining", "true"),
+)
 
 
 def join_cluster(operating_system: OperatingSystem, cluster_name: str) -> tuple[str, ...]:
@@ -29,24 +40,23 @@ def join_cluster(operating_system: OperatingSystem, cluster_name: str) -> tuple[
 def agent_settings(operating_system: OperatingSystem) -> tuple[str, ...]:
     """Lines for the agent: in a shell in any order with `join_cluster`, in TOML after it, in the table that it opens.
 
-    Memory is kept for the agent and the driver's daemons; tasks in network mode awsvpc cannot reach the instance role
-    (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be
-    reclaimed drains instead of dying under its tasks. GPU support needs no line: the GPU images bring their own.
-
     Args:
         operating_system: Decides the form: shell on Amazon Linux, TOML on Bottlerocket.
     """
     if operating_system is OperatingSystem.BOTTLEROCKET:
-        return (
-            f"reserved-memory = {RESERVED_MEMORY_MIB}",
-            "awsvpc-block-imds = true",
-            "enable-spot-instance-draining = true",
-        )
-    return (
-        "#!/bin/bash",
-        "cat <<'EOF' >> /etc/ecs/ecs.config",
-        f"ECS_RESERVED_MEMORY={RESERVED_MEMORY_MIB}",
-        "ECS_AWSVPC_BLOCK_IMDS=true",
-        "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true",
-        "EOF",
-    )
+        return tuple(f"{key} = {value}" for _, key, value in _SETTINGS)
+    lines = (f"{variable}={value}" for variable, _, value in _SETTINGS)
+    return ("#!/bin/bash", "cat <<'EOF' >> /etc/ecs/ecs.config", *lines, "EOF")
+
+
+def what_hosts_are_told(operating_system: OperatingSystem, cluster_name: str) -> UserData:
+    """The same as a value.
+
+    Args:
+        operating_system: Decides the form.
+        cluster_name: Name of the cluster, which may be a token.
+    """
+    settings: dict[str, str] = {variable: value for variable, _, value in _SETTINGS}
+    cluster = UNKNOWN if is_token(cluster_name) else cluster_name
+    form = UserDataFormat.TOML if operating_system is OperatingSystem.BOTTLEROCKET else UserDataFormat.SHELL
+    return UserData(format=form, agent=tuple(sorted({**settings, "ECS_CLUSTER": cluster}.items())))

@@ -81,11 +81,18 @@ class Site:
         return container
 
     def warnings(self) -> list[str]:
-        """Warnings that a user sees, acknowledged ones left out."""
-        found = assertions.Annotations.from_stack(self.stack).find_warning(
-            "*", assertions.Match.string_like_regexp("gpu-constructs-GPU")
+        """Warnings that a user sees at synth, acknowledged ones left out: the rule, the message, the fix."""
+        report = Path(self.app.synth(force=True).directory) / "validation-report.json"
+        found = [
+            f"{each['ruleName']} {each['description']}; {each.get('suggestedFix', '')}"
+            for plugin in (json.loads(report.read_text())["pluginReports"] if report.exists() else ())
+            if plugin["pluginName"] == "gpu-constructs"
+            for each in plugin["violations"]
+        ]
+        at_construct = assertions.Annotations.from_stack(self.stack).find_warning(
+            "*", assertions.Match.string_like_regexp("gpu-constructs::GPU")
         )
-        return [str(entry.entry.data) for entry in found]
+        return [*found, *(str(entry.entry.data) for entry in at_construct)]
 
     def children(self) -> list[str]:
         """Paths of all constructs, for what must not be left behind."""

@@ -15,6 +15,7 @@ from gpu_constructs import (
     InvalidValueError,
     UnknownNameError,
 )
+from gpu_constructs.fleet import HostImage
 from gpu_constructs.hardware import accelerated
 from tests.synthesis import Site, user_data
 
@@ -176,8 +177,10 @@ def test_a_cpu_pool_is_a_capacity_too(site: Site) -> None:
 
 def test_the_image_is_pinned_unless_asked_otherwise(site: Site) -> None:
     pool = site.capacity("g6.xlarge")
-    assert pool.pool.image.release is not None
-    assert pool.pool.image.release in pool.pool.image.ssm_parameter
+    image = pool.pool.image
+    assert isinstance(image, HostImage)
+    assert image.release is not None
+    assert image.release in image.ssm_parameter
     assert site.warnings() == []
 
 
@@ -214,7 +217,7 @@ def test_an_old_type_works_and_names_a_modern_one(site: Site) -> None:
 def test_a_warning_is_acknowledged_by_id_with_a_reason(site: Site) -> None:
     pool = site.capacity("p3.16xlarge")
     cdk.Validations.of(pool).acknowledge(
-        cdk.Acknowledgment(id="gpu-constructs-GPU001", reason="this account has had p3 since 2019")
+        cdk.Acknowledgment(id="gpu-constructs::GPU001", reason="this account has had p3 since 2019")
     )
     assert site.warnings() == []
 

@@ -274,7 +274,7 @@ def test_more_providers_than_a_cluster_takes_are_one_warning(site: Site) -> None
         site.capacity("g6.xlarge", name=f"C{number}")
     (warning,) = site.warnings()
     assert "GPU013" in warning
-    assert "number 21" in warning
+    assert "22 capacity providers, and the service quota is 20" in warning
 
 
 def test_a_missing_size_of_a_family_names_the_sizes(site: Site) -> None:

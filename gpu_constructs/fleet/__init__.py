@@ -1,22 +1,54 @@
-"""What was asked for: pools of hosts and the tasks that are to run on them, as frozen values in AWS's own words.
+"""What was asked for: pools of hosts, tasks, and the workloads that are to run them, in AWS's own words.
 
-The constructs build these values and keep them; everything that decides whether something fits reads them. Nothing in
-this room knows CDK, and importing it starts no Node process.
+The constructs build these values and keep them, and `gpu_constructs.template` reads the same values out of
+CloudFormation; everything that decides whether something fits reads them. Nothing in this room knows CDK, and importing
+it starts no Node process.
+
+Where things are: `pool` and `host` say what can be launched, `task` and `requirement` what is to run, `workload` how
+many of it and where, `origin` where each was written, `unknown` what nobody can know before the deploy.
 """
 
-from gpu_constructs.fleet.pool import HostImage, Pool, Shape, require_one_shape
-from gpu_constructs.fleet.task import Container, Task
+from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData, UserDataFormat
+from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
+from gpu_constructs.fleet.metadata import METADATA_KEY
+from gpu_constructs.fleet.origin import Origin
+from gpu_constructs.fleet.pool import HostImage, Pool, PoolKind, Purchase, Shape, require_one_shape
+from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
+from gpu_constructs.fleet.task import Container, PlacementConstraint, Scheduler, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
+from gpu_constructs.fleet.workload import Fleet, Remark, RemarkKind, StrategyItem, Workload
 
 __all__ = [
+    "GPU",
+    "METADATA_KEY",
+    "NEURON_DEVICE",
+    "NO_USER_DATA",
     "UNKNOWN",
     "Container",
+    "Fleet",
+    "GpuNeeds",
     "HostImage",
+    "InstanceRequirements",
+    "NetworkInterface",
+    "NvidiaMps",
+    "Origin",
+    "PlacementConstraint",
     "Pool",
+    "PoolKind",
+    "Purchase",
+    "Remark",
+    "RemarkKind",
+    "ResourceRequirement",
+    "Scheduler",
     "Shape",
+    "StrategyItem",
     "Task",
     "Unknown",
+    "UserData",
+    "UserDataFormat",
+    "Workload",
     "known",
     "require_one_shape",
+    "satisfies",
     "total",
 ]

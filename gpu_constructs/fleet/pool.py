@@ -1,15 +1,21 @@
-"""A pool: what one ECS capacity provider over an Auto Scaling group can launch."""
+"""A pool: the hosts that one capacity provider, Auto Scaling group or compute environment can launch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet.unknown import Unknown
+from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
+from gpu_constructs.fleet.instance_requirements import InstanceRequirements
+from gpu_constructs.fleet.origin import Origin
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.hardware import Architecture, Image, InstanceType, Vendor
 
-__all__ = ["HostImage", "Pool", "Shape", "require_one_shape"]
+__all__ = ["HostImage", "Pool", "PoolKind", "Purchase", "Shape", "require_one_shape"]
+
+_DIGITS = 9  # of a memory size in MiB; no host has a million GiB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -79,34 +85,113 @@ class HostImage:
         return self.image.pinned_ssm_parameter.format(release=self.release)
 
 
+class PoolKind(Enum):
+    """What launches the hosts of a pool."""
+
+    AUTO_SCALING_GROUP = "Auto Scaling group"
+    MANAGED_INSTANCES = "ECS Managed Instances"
+    BATCH = "AWS Batch compute environment"
+    INSTANCE = "EC2 instance"
+
+
+class Purchase(Enum):
+    """How the hosts of a pool are bought."""
+
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+    MIXED = "on-demand and spot"
+    CAPACITY_BLOCK = "capacity-block"
+    RESERVED = "reserved"
+
+    def __str__(self) -> str:
+        return self.value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Hosts of one shape behind one capacity provider.
+    """Hosts that one capacity provider, Auto Scaling group or compute environment can launch.
 
     Attributes:
-        name: How the user calls it; the construct id.
+        name: How the user calls it; unique in a fleet.
         instance_types: What it may launch, in the user's order of preference; empty where every type is a token.
-        image: The machine image of its hosts.
+        image: The machine image of its hosts; unknown where an AMI id says nothing about it.
         min_instances: Hosts that are always there.
         max_instances: Hosts at most.
+        kind: What launches its hosts.
         region: Where it launches them; None if that is only known at deploy time.
+        purchase: How its hosts are bought.
+        managed_scaling: Whether ECS moves the number of hosts with the tasks.
         managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
         has_unknown_types: Whether a type is a token, so that nothing can be said about the smallest host.
+        unknown_type_names: Types as written that are not in the catalogue.
+        user_data: What its hosts are told at boot.
+        interfaces: Network interfaces of its launch template, where it lists them.
+        placement_group: Whether its hosts are in a cluster placement group.
+        zones: Availability Zones of its subnets; None where they are not known.
+        launch_configuration: Whether it still has a launch configuration instead of a launch template.
+        cluster: The cluster its hosts join; None where nothing says so.
+        provider: Name of its capacity provider as given; None where CloudFormation makes one or there is none.
+        has_provider: Whether a capacity provider stands before it, so that strategies can name it.
+        public_subnets: Whether its hosts are without a public address in a public subnet; only the constructs know.
+        requirements: Instance requirements as written, where its types were derived from them.
+        origin: Where it was written.
     """
 
     name: str
     instance_types: tuple[InstanceType, ...]
-    image: HostImage
+    image: HostImage | Unknown
     min_instances: int | Unknown
     max_instances: int | Unknown
+    kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
     region: str | None = None
-    managed_termination_protection: bool = False
+    purchase: Purchase | Unknown = Purchase.ON_DEMAND
+    managed_scaling: bool | Unknown = True
+    managed_termination_protection: bool | Unknown = False
     has_unknown_types: bool = False
+    unknown_type_names: tuple[str, ...] = ()
+    user_data: UserData = NO_USER_DATA
+    interfaces: tuple[NetworkInterface, ...] = ()
+    placement_group: bool | Unknown = False
+    zones: int | None = None
+    launch_configuration: bool = False
+    cluster: str | Unknown | None = None
+    provider: str | Unknown | None = None
+    has_provider: bool = True
+    public_subnets: bool | Unknown = field(default=UNKNOWN, compare=False)
+    requirements: InstanceRequirements | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        # Names are unique in a fleet, and hashing every type of a pool is slow.
+        return hash(self.name)
 
     @property
     def shape(self) -> Shape | None:
-        """What all its types have in common; None where every type is a token."""
+        """The shape of its first type, which all of them share where `require_one_shape` let them; None for tokens."""
         return Shape.of(self.instance_types[0]) if self.instance_types else None
+
+    @property
+    def shapes(self) -> frozenset[Shape]:
+        """The shapes of all its types."""
+        return frozenset(map(Shape.of, self.instance_types))
+
+    @property
+    def types_are_known(self) -> bool:
+        """Whether every type it may launch is in the catalogue, so that nothing else can come."""
+        return bool(self.instance_types) and not self.has_unknown_types and not self.unknown_type_names
+
+    @property
+    def runs_launch_type_ec2(self) -> bool:
+        """Whether tasks of launch type EC2 can be placed on its hosts."""
+        return self.kind in {PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE}
+
+    @property
+    def reserved_memory_mib(self) -> int | Unknown:
+        """Memory in MiB that its agents keep from tasks: ``ECS_RESERVED_MEMORY``, 0 if it is not set."""
+        written = self.user_data.get("ECS_RESERVED_MEMORY")
+        if written is None:
+            return 0 if self.user_data.complete else UNKNOWN
+        return int(written) if isinstance(written, str) and written.isdecimal() and len(written) < _DIGITS else UNKNOWN
 
 
 def require_one_shape(instance_types: Iterable[InstanceType], *, argument: str) -> None:

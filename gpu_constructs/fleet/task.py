@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 
+from gpu_constructs.fleet.origin import Origin
+from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.unknown import Unknown, known, total
+from gpu_constructs.hardware import Architecture
 
-__all__ = ["Container", "Task"]
+__all__ = ["Container", "PlacementConstraint", "Scheduler", "Task"]
+
+
+class Scheduler(Enum):
+    """Who places a task."""
+
+    ECS = "Amazon ECS"
+    BATCH = "AWS Batch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementConstraint:
+    """One placement constraint of a task definition or a service.
+
+    Attributes:
+        type: ``memberOf``, ``distinctInstance``, or whatever else was written.
+        expression: The cluster query, as written; None if there is none.
+    """
+
+    type: str | Unknown
+    expression: str | Unknown | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,17 +39,78 @@ class Container:
 
     Attributes:
         name: Its name.
-        gpus: Whole NVIDIA GPUs that ECS reserves for it alone.
-        gpu_memory_mib: Memory that each of its GPUs must have, in MiB; None asks for nothing.
+        requirements: What ECS reserves of the host's accelerators, as written.
+        needs: What it needs of each GPU beyond that.
         cpu: CPU units, 1024 to a vCPU; 0 asks for nothing.
-        memory_mib: Memory in MiB that ECS reserves on the host.
+        memory_limit_mib: Memory in MiB above which it is stopped; None sets no limit.
+        memory_reservation_mib: Memory in MiB that is kept for it; None keeps the limit.
+        shared_memory_mib: Size of ``/dev/shm`` in MiB; None is Docker's 64.
+        host_ports: Ports of the host that it takes for itself, with their protocol: ``(8080, "tcp")``.
+        devices: Paths of host devices that it is given, such as ``/dev/neuron0``.
+        environment: Names and values of its variables, in order of name; a value may be unknown.
+        essential: Whether the task stops with it.
+        image: Its image as written; None if nothing was.
+        unknown_keys: Keys that the API does not have, such as ``gpuCount``.
+        used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
+        origin: Where it was written.
     """
 
     name: str
-    gpus: int | Unknown = 0
-    gpu_memory_mib: int | None = None
+    requirements: tuple[ResourceRequirement, ...] = ()
+    needs: GpuNeeds | None = None
     cpu: int | Unknown = 0
-    memory_mib: int | Unknown = 0
+    memory_limit_mib: int | Unknown | None = None
+    memory_reservation_mib: int | Unknown | None = None
+    shared_memory_mib: int | Unknown | None = None
+    host_ports: tuple[tuple[int, str], ...] = ()
+    devices: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str | Unknown], ...] = ()
+    essential: bool | Unknown = True
+    image: str | Unknown | None = field(default=None, compare=False)
+    unknown_keys: tuple[str, ...] = ()
+    used_keys: tuple[str, ...] = field(default=(), compare=False)
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def gpu_requirements(self) -> tuple[ResourceRequirement, ...]:
+        """Its entries of type ``GPU``."""
+        return tuple(each for each in self.requirements if each.type == GPU)
+
+    @property
+    def gpus(self) -> int | Unknown:
+        """Whole GPUs that ECS reserves for it alone; unknown where it takes all, or a number that is a token."""
+        return total(each.devices for each in self.gpu_requirements)
+
+    @property
+    def gpu_part(self) -> float:
+        """The part of a GPU that it asks for on a host that has only that; 0 if none."""
+        return sum(each.part or 0 for each in self.gpu_requirements)
+
+    @property
+    def takes_all_gpus(self) -> bool:
+        """Whether it asks for every GPU of its host."""
+        return any(each.is_all for each in self.gpu_requirements)
+
+    @property
+    def mps(self) -> tuple[NvidiaMps, ...]:
+        """Its shares of a GPU through MPS."""
+        return tuple(each.nvidia_mps for each in self.gpu_requirements if each.nvidia_mps is not None)
+
+    @property
+    def wants_gpu(self) -> bool:
+        """Whether it asks for a GPU or a part of one in any form, a mistaken one among them."""
+        return bool(self.gpu_requirements)
+
+    @property
+    def gpu_memory_mib(self) -> int | None:
+        """Memory that each of its GPUs must have in MiB; None asks for nothing."""
+        return None if self.needs is None else self.needs.memory_mib
+
+    @property
+    def memory_mib(self) -> int | Unknown:
+        """Memory in MiB that ECS reserves on the host: the reservation, or the limit where there is none."""
+        asked = self.memory_limit_mib if self.memory_reservation_mib is None else self.memory_reservation_mib
+        return 0 if asked is None else asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +118,47 @@ class Task:
     """A task definition: containers that run together on one host.
 
     Attributes:
-        name: How the user calls it; the construct id.
+        name: How the user calls it; unique in a fleet.
         containers: In the order in which they were added.
-        interfaces: Network interfaces of the host that it takes for itself: 1 in network mode ``awsvpc``, else 0.
+        network_mode: As written; ``bridge`` is ECS's own default on Linux.
+        family: Its family, where one was given.
+        cpu_limit: CPU units of the whole task, a hard limit for all containers together; None sets none.
+        memory_limit_mib: Memory of the whole task in MiB, likewise.
+        compatibilities: Launch types it must be valid for, as written: ``EC2``, ``FARGATE``, ``MANAGED_INSTANCES``.
+        architecture: Processor architecture of its ``runtimePlatform``; None if nothing was written.
+        operating_system: Operating system family of its ``runtimePlatform``; None if nothing was written.
+        ipc_mode: As written; None if nothing was.
+        constraints: Where it may be placed.
+        unknown_keys: Keys that the API does not have.
+        used_keys: Settings that some launch types refuse, such as ``IpcMode``.
+        scheduler: Who places it; an AWS Batch job definition is a task as well.
+        origin: Where it was written.
     """
 
     name: str
     containers: tuple[Container, ...] = ()
-    interfaces: int = 0
+    network_mode: str | Unknown = "bridge"
+    family: str | Unknown | None = field(default=None, compare=False)
+    cpu_limit: int | Unknown | None = None
+    memory_limit_mib: int | Unknown | None = None
+    compatibilities: tuple[str, ...] = ()
+    architecture: Architecture | Unknown | None = None
+    operating_system: str | Unknown | None = None
+    ipc_mode: str | Unknown | None = None
+    constraints: tuple[PlacementConstraint, ...] = ()
+    unknown_keys: tuple[str, ...] = ()
+    used_keys: tuple[str, ...] = field(default=(), compare=False)
+    scheduler: Scheduler = Scheduler.ECS
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        # Names are unique in a fleet, and hashing every container is slow.
+        return hash(self.name)
+
+    @property
+    def interfaces(self) -> int:
+        """Network interfaces of the host that it takes for itself."""
+        return int(self.network_mode == "awsvpc")
 
     @property
     def gpus(self) -> int | Unknown:
@@ -49,30 +167,64 @@ class Task:
 
     @property
     def cpu(self) -> int | Unknown:
-        """CPU units of all containers."""
-        return total(container.cpu for container in self.containers)
+        """CPU units that it reserves: those of the task where it sets them, else those of all containers."""
+        return total(container.cpu for container in self.containers) if self.cpu_limit is None else self.cpu_limit
 
     @property
     def memory_mib(self) -> int | Unknown:
-        """Reserved memory of all containers in MiB."""
+        """Memory in MiB that it reserves: that of the task where it sets it, else that of all containers."""
+        if self.memory_limit_mib is not None:
+            return self.memory_limit_mib
         return total(container.memory_mib for container in self.containers)
 
     @property
     def least_gpus(self) -> int:
-        """GPUs that it certainly asks for: those that are known, and one for each number that is not."""
+        """Whole GPUs that it certainly asks for: those that are known, and one for each number that is not."""
         return sum(known(container.gpus, otherwise=1) for container in self.containers)
 
     @property
     def least_cpu(self) -> int:
         """CPU units that it certainly asks for."""
-        return sum(known(container.cpu) for container in self.containers)
+        return known(self.cpu_limit) if self.cpu_limit is not None else sum(known(each.cpu) for each in self.containers)
 
     @property
     def least_memory_mib(self) -> int:
         """Memory in MiB that it certainly asks for."""
+        if self.memory_limit_mib is not None:
+            return known(self.memory_limit_mib)
         return sum(known(container.memory_mib) for container in self.containers)
 
     @property
     def gpu_memory_mib(self) -> int | None:
         """The largest need of memory per GPU in MiB; None if no container has one."""
         return max((c.gpu_memory_mib for c in self.containers if c.gpu_memory_mib is not None), default=None)
+
+    @property
+    def gpu_part(self) -> float:
+        """The part of a GPU that its containers ask for on a fractional host; 0 if none."""
+        return sum(container.gpu_part for container in self.containers)
+
+    @property
+    def takes_all_gpus(self) -> bool:
+        """Whether a container asks for every GPU of its host."""
+        return any(container.takes_all_gpus for container in self.containers)
+
+    @property
+    def mps_memory_mib(self) -> int:
+        """GPU memory in MiB that its containers share on one GPU through MPS; 0 if none, or not known."""
+        return sum(known(each.memory_mib) for c in self.containers for each in c.mps if each.memory_mib is not None)
+
+    @property
+    def shares_gpu(self) -> bool:
+        """Whether a container takes a share of a GPU through MPS."""
+        return any(container.mps for container in self.containers)
+
+    @property
+    def wants_gpu(self) -> bool:
+        """Whether a container asks for a GPU or a part of one in any form."""
+        return any(container.wants_gpu for container in self.containers)
+
+    @property
+    def host_ports(self) -> frozenset[tuple[int, str]]:
+        """Ports of the host that its containers take."""
+        return frozenset(port for container in self.containers for port in container.host_ports)

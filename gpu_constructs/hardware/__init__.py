@@ -10,8 +10,8 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
 
 Where things are: `model` has the frozen values, `catalogue` the look-ups, `drivers` which NVIDIA driver branch drives
-which compute capability, `images` the ECS images and what they run on, `records` the data files' format. The data is
-made by ``tools/build_catalogue.py``.
+which compute capability, `images` the ECS images and what they run on, `prices` list prices with their date,
+`records` the data files' format. The data is made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ from gpu_constructs.hardware.model import (
     Quota,
     Vendor,
 )
+from gpu_constructs.hardware.prices import Price, on_demand_price
 
 __all__ = [
     "DRIVER_SUPPORT",
@@ -75,6 +76,7 @@ __all__ = [
     "LocalDisk",
     "Network",
     "OperatingSystem",
+    "Price",
     "PurchaseClass",
     "Quota",
     "Vendor",
@@ -93,5 +95,6 @@ __all__ = [
     "instance_type",
     "models",
     "newest_branch_for",
+    "on_demand_price",
     "regions",
 ]

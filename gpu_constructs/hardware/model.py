@@ -212,6 +212,10 @@ class InstanceType:
     sources: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     corrections: tuple[Correction, ...] = ()
 
+    def __hash__(self) -> int:
+        # A name stands for one type; hashing forty fields is what makes a set of types slow.
+        return hash(self.name)
+
     def __str__(self) -> str:
         return self.name
 

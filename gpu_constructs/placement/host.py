@@ -49,14 +49,24 @@ class FairShare:
     memory_mib: int
 
 
-def most_memory_mib(instance_type: InstanceType) -> int:
-    """The most that a host of this type can register, in MiB: nominal memory less what the agent reserves."""
-    return instance_type.memory_mib - RESERVED_MEMORY_MIB
+def most_memory_mib(instance_type: InstanceType, reserved_mib: int = RESERVED_MEMORY_MIB) -> int:
+    """The most that a host of this type can register, in MiB: nominal memory less what the agent reserves.
+
+    Args:
+        instance_type: What the host is.
+        reserved_mib: What its agent reserves.
+    """
+    return instance_type.memory_mib - reserved_mib
 
 
-def expected_memory_mib(instance_type: InstanceType) -> int:
-    """What a host of this type is expected to register at least, in MiB: also less what the system may keep."""
-    return int(instance_type.memory_mib * (100 - _SYSTEM_SHARE_PERCENT) / 100) - RESERVED_MEMORY_MIB
+def expected_memory_mib(instance_type: InstanceType, reserved_mib: int = RESERVED_MEMORY_MIB) -> int:
+    """What a host of this type is expected to register at least, in MiB: also less what the system may keep.
+
+    Args:
+        instance_type: What the host is.
+        reserved_mib: What its agent reserves.
+    """
+    return int(instance_type.memory_mib * (100 - _SYSTEM_SHARE_PERCENT) / 100) - reserved_mib
 
 
 def cpu_units(instance_type: InstanceType) -> int:

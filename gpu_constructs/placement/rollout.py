@@ -6,10 +6,13 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import UNKNOWN, Pool, Task, Unknown, known
-from gpu_constructs.placement.host import tasks_per_host
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, known
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.packing import copies_per_host
+from gpu_constructs.placement.readings import Reading, need_of, room_of
 
 __all__ = ["Rollout", "beside", "can_go_on", "rollout", "task_slots"]
 
@@ -29,14 +32,27 @@ class Rollout:
     max_healthy_percent: int
 
 
-def task_slots(task: Task, pool: Pool) -> int | Unknown:
-    """How many copies of a task a pool holds when it is at its maximum; unknown where it may be none."""
-    unknown_task = any(isinstance(each, Unknown) for each in (task.gpus, task.cpu, task.memory_mib))
-    if unknown_task or pool.has_unknown_types or isinstance(pool.max_instances, Unknown):
+def task_slots(
+    task: Task, pool: Pool, *, constraints: Sequence[PlacementConstraint] = (), reading: Reading = Reading.CERTAIN
+) -> int | Unknown:
+    """How many copies of a task a pool holds when it is at its maximum and runs nothing else.
+
+    Args:
+        task: What is to run.
+        pool: Where.
+        constraints: Placement constraints besides the task's own, such as those of its service.
+        reading: Whether what hosts are certain to have counts, or all that they may have.
+
+    Returns:
+        Unknown where it is not known, or may be none.
+    """
+    room = room_of(pool, reading)
+    if room is None or pool.has_unknown_types or isinstance(pool.max_instances, Unknown):
         return UNKNOWN
-    each = tasks_per_host(task, pool.instance_types)
+    need = need_of(task, demand_of(task, constraints), room, reading)
+    each = 0 if need is None else copies_per_host(need, room)
     # None by what a host is expected to register: it may register more.
-    return pool.max_instances * each if each else UNKNOWN
+    return max(0, pool.max_instances) * each if each else UNKNOWN
 
 
 def can_go_on(desired_count: int, slots: int, percent: Rollout) -> bool:

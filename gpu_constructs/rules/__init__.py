@@ -1,16 +1,18 @@
-"""What is worth a warning: rules with stable ids over the fleet."""
+"""What cannot work, what may not, and what is worth knowing: rules with stable ids over a fleet.
 
-from gpu_constructs.rules.cluster import provider_findings, subnet_findings
-from gpu_constructs.rules.finding import Finding
-from gpu_constructs.rules.pool import pool_findings
-from gpu_constructs.rules.service import service_findings
-from gpu_constructs.rules.task import task_findings
+A rule is a question with a severity, the mechanism behind it and the page that says so; ``docs/rules.md`` is made of
+them. `check` asks all of them::
 
-__all__ = [
-    "Finding",
-    "pool_findings",
-    "provider_findings",
-    "service_findings",
-    "subnet_findings",
-    "task_findings",
-]
+    from gpu_constructs.rules import check
+
+    for finding in check(fleet):
+        print(finding.severity, finding.rule, finding.message, finding.fix)
+
+Each module holds the rules of one topic and lists them in its ``RULES``; `catalogue` puts them together.
+"""
+
+from gpu_constructs.rules.catalogue import RULES, check, find_rule
+from gpu_constructs.rules.finding import Finding, Severity
+from gpu_constructs.rules.rule import Problem, Rule, rule
+
+__all__ = ["RULES", "Finding", "Problem", "Rule", "Severity", "check", "find_rule", "rule"]

@@ -3,18 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
-__all__ = ["Finding"]
+from gpu_constructs.fleet import Origin
+
+__all__ = ["Finding", "Severity"]
+
+
+class Severity(str, Enum):
+    """How much a finding weighs, the gravest first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def rank(self) -> int:
+        """0 for the gravest."""
+        return list(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A warning: it may not work, or not as meant. What cannot work is an error, raised where the user wrote it.
+    """One thing that cannot work, may not work, or is worth knowing.
 
     Attributes:
-        rule: Stable id, such as ``GPU001``; never given to another rule.
-        message: What was asked, what exists, and what to do about it.
+        rule: Stable id of the rule, such as ``GPU001``; never given to another rule.
+        severity: ``error`` cannot work, and the message names the mechanism; ``warning`` may not, or not as meant.
+        subject: Name of the pool, task or workload that it is about.
+        message: What was asked, what exists, and why that does not go together.
+        fix: The smallest change that would do; empty where only the user can know.
+        origin: Where it was written; None where that is not known.
     """
 
     rule: str
+    severity: Severity
+    subject: str
     message: str
+    fix: str = ""
+    origin: Origin | None = None

@@ -1,73 +1,292 @@
-"""One task on the smallest of some hosts: everything that is short, and by how much."""
+"""One task on one host, and on a pool: the answer, and every reason."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.fleet import UNKNOWN, Container, Task
-from gpu_constructs.hardware import InstanceType, accelerated, instance_type
-from gpu_constructs.placement import Resource, shortfalls, uncertainties
+from gpu_constructs.fleet import UNKNOWN, Container, NetworkInterface, Pool, PoolKind, Task, UserData
+from gpu_constructs.hardware import Architecture, InstanceType, accelerated, instance_type
+from gpu_constructs.placement import DoubtKind, ObstacleKind, Resource, fit, fit_on, shortfalls
+from tests.placement.given import a_pool, a_task, member_of, told
 
-G6 = instance_type("g6.xlarge")
+NVIDIA = [each for each in accelerated() if each.gpus]
+G5 = ("g5.xlarge", "g5.12xlarge")
 
 
-def task(**asked: int) -> Task:
-    return Task(name="task", containers=(Container(name="c", **asked),))
+def short(task: Task, pool: Pool) -> list[tuple[Resource, int, int | None, str]]:
+    found = fit(task, pool).shortfalls
+    return [(each.resource, each.asked, each.available, each.instance_type.name) for each in found]
 
 
 @pytest.mark.parametrize(
-    ("asked", "short"),
+    "task",
     [
-        ({"gpus": 1, "gpu_memory_mib": 22888, "cpu": 4096, "memory_mib": 16128}, []),
-        ({"gpus": 2}, [(Resource.GPU, 2, 1)]),
-        ({"gpus": 1, "gpu_memory_mib": 22889}, [(Resource.GPU_MEMORY, 22889, 22888)]),
-        ({"cpu": 4097}, [(Resource.CPU, 4097, 4096)]),
-        ({"memory_mib": 16129}, [(Resource.MEMORY, 16129, 16128)]),
-        ({"gpus": 3, "memory_mib": 99999}, [(Resource.GPU, 3, 1), (Resource.MEMORY, 99999, 16128)]),
+        a_task("1"),
+        a_task("1", cpu=4096, memory_mib=14899),
+        a_task(cpu=2048, memory_mib=1024),
+        a_task("1", network_mode="awsvpc"),
+        a_task("1", architecture=Architecture.X86_64),
+        a_task("ALL"),
+        a_task("1", constraints=(member_of("attribute:ecs.instance-type in [g6.xlarge]"),)),
     ],
 )
-def test_shortfalls_of_a_g6_xlarge(asked: dict[str, int], short: list[tuple[Resource, int, int]]) -> None:
-    assert [(each.resource, each.asked, each.available) for each in shortfalls(task(**asked), [G6])] == short
+def test_a_task_that_fits_has_no_reason_and_names_the_hosts(task: Task) -> None:
+    found = fit(task, a_pool("g6.xlarge", user_data=told(ECS_RESERVED_MEMORY="256")))
+    assert (found.answer, found.reasons) == (True, ())
+    assert [each.name for each in found.hosts] == ["g6.xlarge"]
 
 
-def test_the_smallest_type_counts_for_each_resource_by_itself() -> None:
-    hosts = [instance_type("g5.xlarge"), instance_type("g6e.xlarge"), instance_type("g4dn.2xlarge")]
-    short = shortfalls(task(gpu_memory_mib=20000, cpu=5000, memory_mib=20000), hosts)
-    assert [(each.resource, each.instance_type.name) for each in short] == [
-        (Resource.GPU_MEMORY, "g4dn.2xlarge"),
-        (Resource.CPU, "g5.xlarge"),
-        (Resource.MEMORY, "g5.xlarge"),
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        (a_task("4"), [(Resource.GPU, 4, 1, "g6.xlarge")]),
+        (a_task("1", "1"), [(Resource.GPU, 2, 1, "g6.xlarge")]),
+        (a_task("ALL", "1"), [(Resource.GPU, 2, 1, "g6.xlarge")]),
+        (a_task("1", cpu=4097), [(Resource.CPU, 4097, 4096, "g6.xlarge")]),
+        (a_task("1", memory_mib=16385), [(Resource.MEMORY, 16385, 16384, "g6.xlarge")]),
+        (
+            a_task("2", cpu=8192, memory_mib=65536),
+            [
+                (Resource.GPU, 2, 1, "g6.xlarge"),
+                (Resource.CPU, 8192, 4096, "g6.xlarge"),
+                (Resource.MEMORY, 65536, 16384, "g6.xlarge"),
+            ],
+        ),
+    ],
+)
+def test_every_resource_that_is_short_is_told_with_its_numbers(task: Task, expected: list[Any]) -> None:
+    assert fit(task, a_pool("g6.xlarge")).answer is False
+    assert short(task, a_pool("g6.xlarge")) == expected
+
+
+def test_the_cpu_and_memory_of_the_task_are_what_is_reserved() -> None:
+    loud = Container(name="c", cpu=99_999, memory_limit_mib=99_999)
+    assert fit(a_task("1", containers=(loud,), cpu=1024, memory_mib=1024), a_pool("g6.xlarge")).answer is True
+    assert fit(a_task("1", containers=(loud,)), a_pool("g6.xlarge")).answer is False
+
+
+def test_the_soft_limit_of_a_container_is_what_is_reserved() -> None:
+    soft = Container(name="c", memory_limit_mib=99_999, memory_reservation_mib=1024)
+    assert fit(Task(name="t", containers=(soft,)), a_pool("g6.xlarge")).answer is True
+
+
+@pytest.mark.parametrize(
+    ("user_data", "memory_mib", "answer"),
+    [
+        (told(), 15155, True),  # 16384 less 7.5 %
+        (told(), 15156, UNKNOWN),
+        (told(), 16384, UNKNOWN),
+        (told(), 16385, False),
+        (told(ECS_RESERVED_MEMORY="2048"), 13107, True),
+        (told(ECS_RESERVED_MEMORY="2048"), 13108, UNKNOWN),
+        (told(ECS_RESERVED_MEMORY="2048"), 14337, False),
+        (told(ECS_RESERVED_MEMORY=UNKNOWN), 1024, UNKNOWN),
+        (told(ECS_RESERVED_MEMORY=UNKNOWN), 16385, False),
+        (UserData(complete=False), 14899, True),  # what most hosts reserve is taken off
+        (UserData(complete=False), 14900, UNKNOWN),
+        (told(ECS_RESERVED_MEMORY="999999"), 1, False),
+    ],
+)
+def test_memory_is_held_against_what_the_agents_leave(user_data: UserData, memory_mib: int, answer: object) -> None:
+    pool = a_pool("g6.xlarge", user_data=user_data)
+    found = fit(a_task("1", memory_mib=memory_mib), pool)
+    assert found.answer is answer
+    assert {each.kind for each in found.doubts} == ({DoubtKind.MEMORY} if answer is UNKNOWN else set())
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"containers": a_task(UNKNOWN).containers}, "gpus"),
+        ({"cpu_limit": UNKNOWN}, "cpu"),
+        ({"memory_limit_mib": UNKNOWN}, "memory_mib"),
+        ({"architecture": UNKNOWN}, "the architecture"),
+        ({"constraints": (member_of(UNKNOWN),)}, "a placement constraint"),
+    ],
+)
+def test_what_only_the_deploy_knows_is_unknown_and_named(changes: dict[str, Any], word: str) -> None:
+    found = fit(a_task(**changes), a_pool("g6.xlarge"))
+    assert found.answer is UNKNOWN
+    assert found.reasons == (f"{word} of the task is only known at deploy time",)
+
+
+def test_what_is_unknown_does_not_hide_what_is_certainly_short() -> None:
+    assert fit(a_task("4", UNKNOWN), a_pool("g6.xlarge")).answer is False
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"has_unknown_types": True}, "only known at deploy time"),
+        ({"unknown_type_names": ("g9.xlarge",)}, "g9.xlarge is not in the catalogue"),
+    ],
+)
+@pytest.mark.parametrize("task", [a_task("1"), a_task("8")])
+def test_hosts_that_nobody_knows_are_never_a_fit_and_never_a_refusal(
+    changes: dict[str, Any], word: str, task: Task
+) -> None:
+    found = fit(task, a_pool("g6.xlarge", **changes))
+    assert found.answer is UNKNOWN
+    assert word in found.reasons[0]
+
+
+def test_a_known_type_that_fits_is_enough_where_the_smallest_does_not_decide() -> None:
+    batch = a_pool("g6.xlarge", kind=PoolKind.BATCH, unknown_type_names=("g9.xlarge",))
+    assert fit(a_task("1"), batch).answer is True
+    assert fit(a_task("2"), batch).answer is UNKNOWN
+
+
+def test_a_pool_of_nothing_but_tokens_is_unknown() -> None:
+    assert fit(a_task("1"), a_pool(has_unknown_types=True)).answer is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("changes", "answer"),
+    [
+        ({}, False),
+        ({"min_instances": 1}, UNKNOWN),
+        ({"min_instances": UNKNOWN}, UNKNOWN),
+        ({"managed_scaling": UNKNOWN}, UNKNOWN),
+        ({"managed_scaling": False}, True),
+        ({"has_provider": False}, True),
+        ({"kind": PoolKind.MANAGED_INSTANCES}, True),
+        ({"kind": PoolKind.BATCH}, True),
+    ],
+)
+def test_with_managed_scaling_the_smallest_type_decides(changes: dict[str, Any], answer: object) -> None:
+    found = fit(a_task("4"), a_pool(*G5, **changes))
+    assert found.answer is answer
+    assert [each.name for each in found.hosts] == ["g5.12xlarge"]
+
+
+def test_hosts_that_run_already_leave_it_open_and_the_doubt_names_both_types() -> None:
+    (doubt,) = fit(a_task("4"), a_pool(*G5, min_instances=1)).doubts
+    assert doubt.kind is DoubtKind.SMALLEST_TYPE
+    assert "only g5.12xlarge can run it" in doubt.text
+    assert "GPUs: 4 asked, g5.xlarge has 1" in doubt.text
+
+
+def test_each_resource_has_a_smallest_type_of_its_own() -> None:
+    pool = a_pool("g4dn.2xlarge", "g5.12xlarge", "r7i.large")
+    assert [(row[0], row[3]) for row in short(a_task("8", cpu=200_000, memory_mib=999_999), pool)] == [
+        (Resource.GPU, "r7i.large"),
+        (Resource.CPU, "r7i.large"),
+        (Resource.MEMORY, "r7i.large"),
     ]
 
 
-def test_gpu_memory_that_nobody_tells_never_satisfies_a_need() -> None:
-    unknown = [each for each in accelerated() if each.gpus and each.gpu_memory_mib is None]
-    assert [each.name for each in unknown] == ["p6e-gb200.36xlarge"]
-    (short,) = shortfalls(task(gpus=1, gpu_memory_mib=1), unknown)
-    assert (short.resource, short.available) == (Resource.GPU_MEMORY, None)
-    assert "an unknown amount" in str(short)
+@pytest.mark.parametrize(
+    ("interfaces", "network_mode", "answer"),
+    [(1, "awsvpc", True), (2, "awsvpc", False), (2, "bridge", True)],
+)
+def test_a_task_with_an_interface_of_its_own_needs_a_free_one(interfaces: int, network_mode: str, answer: bool) -> None:
+    # g6f.large takes two, one of which is the host's own.
+    pool = a_pool("g6f.large", interfaces=tuple(NetworkInterface(device=each) for each in range(interfaces)))
+    found = fit(a_task("0.125", network_mode=network_mode), pool)
+    assert found.answer is answer
+    assert {each.resource for each in found.shortfalls} == (set() if answer else {Resource.INTERFACES})
 
 
-def test_what_is_unknown_is_named_and_never_called_short_or_fitting() -> None:
-    vague = Task(name="vague", containers=(Container(name="c", gpus=UNKNOWN, cpu=UNKNOWN, memory_mib=UNKNOWN),))
-    assert shortfalls(vague, [G6]) == ()
-    assert [reason.split(" ")[0] for reason in uncertainties(vague, [G6])] == ["gpus", "cpu", "memory_mib"]
+def test_types_whose_interfaces_nobody_recorded_have_two_as_every_type() -> None:
+    assert instance_type("p3.2xlarge").network.max_interfaces is None
+    assert fit(a_task("1", network_mode="awsvpc"), a_pool("p3.2xlarge")).answer is True
 
 
-def test_one_unknown_container_makes_the_sum_unknown() -> None:
-    both = Task(name="both", containers=(Container(name="a", gpus=1), Container(name="b", gpus=UNKNOWN)))
-    assert both.gpus is UNKNOWN
-    assert both.cpu == 0
+def test_an_image_for_another_processor_runs_nowhere() -> None:
+    found = fit(a_task("1", architecture=Architecture.ARM64), a_pool("g6.xlarge", "g6.2xlarge"))
+    assert found.answer is False
+    assert [each.kind for each in found.obstacles] == [ObstacleKind.ARCHITECTURE]
+    assert found.reasons == ("a host (g6.xlarge or g6.2xlarge) is x86_64, and the task is built for arm64",)
+
+
+@pytest.mark.parametrize(("task", "answer"), [(a_task("1"), False), (a_task(), True)])
+def test_containers_on_windows_get_no_gpu(task: Task, answer: bool) -> None:
+    on_windows = Task(name="w", containers=task.containers, operating_system="WINDOWS_SERVER_2022_CORE")
+    assert fit(on_windows, a_pool("g6.xlarge")).answer is answer
+
+
+class TestConstraints:
+    @pytest.mark.parametrize(
+        ("expression", "answer"),
+        [
+            ("attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]", True),
+            ("attribute:ecs.instance-type =~ g6.*", True),
+            ("attribute:ecs.cpu-architecture == arm64", False),
+            ("attribute:ecs.instance-type == g5.xlarge", False),
+            ("attribute:ecs.availability-zone == us-east-1a", UNKNOWN),
+            ("attribute:stack == prod", UNKNOWN),
+            ("attribute:ecs.instance-type = g6.xlarge", UNKNOWN),  # no expression: a rule of its own tells
+        ],
+    )
+    def test_of_the_task_and_of_its_service_count_alike(self, expression: str, answer: object) -> None:
+        pool = a_pool("g6.xlarge")
+        constraint = (member_of(expression),)
+        assert fit(a_task("1", constraints=constraint), pool).answer is answer
+        assert fit(a_task("1"), pool, constraints=constraint).answer is answer
+
+    def test_the_expression_and_the_types_are_told(self) -> None:
+        found = fit(
+            a_task("1"), a_pool("g6.xlarge"), constraints=(member_of("attribute:ecs.instance-type == g5.xlarge"),)
+        )
+        assert found.reasons == ("a host (g6.xlarge) does not satisfy 'attribute:ecs.instance-type == g5.xlarge'",)
+
+    def test_custom_attributes_come_from_the_user_data(self) -> None:
+        pool = a_pool(
+            "g6.xlarge", user_data=told(ECS_INSTANCE_ATTRIBUTES='{"stack": "prod", "ecs.instance-type": "x"}')
+        )
+        assert fit(a_task("1"), pool, constraints=(member_of("attribute:stack == prod"),)).answer is True
+        assert fit(a_task("1"), pool, constraints=(member_of("attribute:stack == test"),)).answer is False
+        assert fit(a_task("1"), pool, constraints=(member_of("attribute:ecs.instance-type == x"),)).answer is False
+
+    @pytest.mark.parametrize(
+        "text", ["{", "[1]", "7", '{"stack": 1}', "[" * 10_000, '{"stack": "' + "x" * 20_000 + '"}']
+    )
+    def test_attributes_that_cannot_be_read_are_unknown(self, text: str) -> None:
+        pool = a_pool("g6.xlarge", user_data=told(ECS_INSTANCE_ATTRIBUTES=text))
+        assert fit(a_task("1"), pool, constraints=(member_of("attribute:stack == prod"),)).answer is UNKNOWN
+
+    def test_distinct_instances_exclude_no_empty_host(self) -> None:
+        distinct = member_of("").__class__(type="distinctInstance")
+        assert fit(a_task("1"), a_pool("g6.xlarge"), constraints=(distinct,)).answer is True
+
+    def test_types_that_are_excluded_may_stop_scale_out_and_are_no_refusal(self) -> None:
+        pool = a_pool("g6.xlarge", "g6.2xlarge")
+        found = fit(a_task("1"), pool, constraints=(member_of("attribute:ecs.instance-type == g6.2xlarge"),))
+        assert found.answer is UNKNOWN
+        assert [each.kind for each in found.doubts] == [DoubtKind.CONSTRAINED_TYPES]
+        assert [each.name for each in found.hosts] == ["g6.2xlarge"]
+
+
+def test_one_host_is_asked_by_itself() -> None:
+    pool = a_pool(*G5)
+    assert fit_on(a_task("4"), instance_type("g5.12xlarge"), pool).answer is True
+    assert fit_on(a_task("4"), instance_type("g5.xlarge"), pool).answer is False
 
 
 @given(
-    st.sampled_from([each for each in accelerated() if each.gpus]),
-    st.integers(min_value=0, max_value=20),
-    st.integers(min_value=0, max_value=300_000),
-    st.integers(min_value=0, max_value=5_000_000),
+    st.lists(st.sampled_from(NVIDIA), min_size=1, max_size=4),
+    st.integers(min_value=0, max_value=9),
+    st.integers(min_value=0, max_value=250_000),
+    st.integers(min_value=0, max_value=2_200_000),
 )
-def test_a_task_fits_exactly_when_nothing_is_short(host: InstanceType, gpus: int, cpu: int, memory_mib: int) -> None:
-    fits = gpus <= host.gpus and cpu <= host.vcpus * 1024 and memory_mib <= host.memory_mib - 256
-    assert (shortfalls(task(gpus=gpus, cpu=cpu, memory_mib=memory_mib), [host]) == ()) is fits
+def test_numbers_alone_agree_with_the_smallest_type_by_resource(
+    types: list[InstanceType], gpus: int, cpu: int, memory_mib: int
+) -> None:
+    pool = a_pool(*(each.name for each in types), user_data=told(ECS_RESERVED_MEMORY="256"))
+    task = a_task(*([str(gpus)] if gpus else []), cpu=cpu, memory_mib=memory_mib)
+    found = fit(task, pool)
+    assert (found.answer is False) is bool(shortfalls(task, pool.instance_types))
+    if found.answer is True:
+        assert all(fit_on(task, each, pool).answer is True for each in types)
+
+
+@given(st.sampled_from(NVIDIA), st.integers(min_value=1, max_value=9), st.integers(min_value=1, max_value=2_200_000))
+def test_asking_for_less_never_turns_a_fit_into_a_refusal(host: InstanceType, gpus: int, memory_mib: int) -> None:
+    pool = a_pool(host.name)
+    if fit(a_task(str(gpus), memory_mib=memory_mib), pool).answer is True:
+        assert fit(a_task("1", memory_mib=memory_mib), pool).answer is True
+        assert fit(a_task(str(gpus), memory_mib=max(1, memory_mib // 2)), pool).answer is True

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.placement import beside, rollout
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.hardware import instance_type
+from gpu_constructs.placement import Reading, beside, rollout, task_slots
 
 
 def deploys(desired: int, slots: int, min_percent: int, max_percent: int) -> bool:
@@ -82,3 +83,36 @@ def test_a_maximum_without_room_for_a_whole_task_lets_one_stop_first(
     desired: int, high: int, percentages: tuple[int, int]
 ) -> None:
     assert beside(desired, 20, None, high) == percentages
+
+
+@pytest.mark.parametrize(
+    ("asked", "reading", "slots"),
+    [
+        ({"gpus": 1}, Reading.CERTAIN, 8),
+        ({"gpus": 3}, Reading.CERTAIN, 2),
+        ({"gpus": 1, "memory": 48_000}, Reading.CERTAIN, 6),
+        ({"gpus": 1, "memory": 48_000}, Reading.POSSIBLE, 8),
+        pytest.param({"gpus": 5}, Reading.CERTAIN, UNKNOWN, id="none that is certain"),
+        pytest.param({"gpus": UNKNOWN}, Reading.CERTAIN, UNKNOWN, id="a number of the deploy"),
+        pytest.param({"gpus": 1, "most": UNKNOWN}, Reading.POSSIBLE, UNKNOWN, id="any number of hosts"),
+        pytest.param({"gpus": 0, "port": 8080}, Reading.CERTAIN, 2, id="a port"),
+    ],
+)
+def test_slots_of_a_pool_at_its_maximum(
+    asked: dict[str, int | Unknown], reading: Reading, slots: int | Unknown
+) -> None:
+    gpus, port = asked["gpus"], asked.get("port")
+    container = Container(
+        name="c",
+        requirements=(ResourceRequirement.gpus(gpus),) if gpus else (),
+        memory_limit_mib=asked.get("memory", 1024),
+        host_ports=((port, "tcp"),) if isinstance(port, int) else (),
+    )
+    hosts = Pool(
+        name="L4",
+        instance_types=(instance_type("g6.12xlarge"),),
+        image=UNKNOWN,
+        min_instances=0,
+        max_instances=asked.get("most", 2),
+    )
+    assert task_slots(Task(name="t", containers=(container,)), hosts, reading=reading) == slots

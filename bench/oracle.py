@@ -1,0 +1,56 @@
+"""`python -m bench.oracle --examples 30000`: the proof of small fleets at random against an exhaustive search.
+
+A proof that says yes where the search finds no placement, or no where it finds one, is a bug: it is printed with its
+seed and ends the run with status 1. How often the proof cannot say what the search can is counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from random import Random
+
+from rich.console import Console
+from rich.table import Table
+
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.placement import prove
+from tests.properties.oracle import always, ever
+from tests.properties.small_fleets import small_fleet
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Runs it.
+
+    Returns:
+        1 if a proof was wrong.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--examples", type=int, default=10_000, help="how many fleets")
+    parser.add_argument("--seed", type=int, default=0, help="the first fleet's; the others count from it")
+    chosen = parser.parse_args()
+    console, counts, began = Console(), Counter[tuple[str, str]](), time.perf_counter()
+    for seed in range(chosen.seed, chosen.seed + chosen.examples):
+        fleet, world = small_fleet(Random(seed))  # noqa: S311 - no secrets
+        answer = prove(fleet).answer
+        truth = "always" if always(world) else "for some hosts" if ever(world) else "never"
+        said = "unknown" if isinstance(answer, Unknown) else "yes" if answer else "no"
+        counts[said, truth] += 1
+        if (said, truth) in {("yes", "for some hosts"), ("yes", "never"), ("no", "always"), ("no", "for some hosts")}:
+            console.print(f"[red]seed {seed}: the proof says {said}, the search finds a placement {truth}")
+    truths = ("always", "for some hosts", "never")
+    table = Table("the proof says", *(f"the search: {each}" for each in truths))
+    for said in ("yes", "unknown", "no"):
+        table.add_row(said, *(str(counts[said, each]) for each in truths))
+    console.print(table)
+    console.print(f"{chosen.examples} fleets in {time.perf_counter() - began:.0f} s")
+    wrong = sum(counts["yes", each] for each in truths[1:]) + sum(counts["no", each] for each in truths[:2])
+    console.print(f"wrong: {wrong}")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,12 @@
+"""``python -m gpu_constructs`` is the command ``gpu-constructs``."""
+
+from __future__ import annotations
+
+import sys
+
+from gpu_constructs.cli import main
+
+__all__ = ["main"]
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""What somebody has accepted, with a reason: in the metadata of a resource, or in the CDK app that made it.
+
+A reason counts for one rule on one resource; in an app, on everything below the construct that it was given for::
+
+    Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "we want the newest driver"}}}
+
+    Validations.of(capacity).acknowledge(Acknowledgment(id="gpu-constructs::GPU002", reason="…"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gpu_constructs.fleet import METADATA_KEY
+from gpu_constructs.rules import Finding
+from gpu_constructs.template import Stacks
+
+__all__ = ["Acknowledged", "Acknowledgements"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """A finding that somebody has accepted, with the reason that they gave.
+
+    Attributes:
+        finding: What was found.
+        reason: Why that is all right, in their words.
+        in_app: Whether the reason was given in the CDK app, which CDK then reports itself.
+    """
+
+    finding: Finding
+    reason: str
+    in_app: bool = False
+
+
+class Acknowledgements:
+    """Every reason in some stacks.
+
+    Args:
+        stacks: What was read.
+    """
+
+    def __init__(self, stacks: Stacks) -> None:
+        self._in_templates = {
+            (resource.origin.file, resource.logical_id, rule.strip().upper()): reason.strip()
+            for stack in stacks.stacks
+            for resource in stack.resources.values()
+            for rule, reason in _written(resource.metadata)
+            if isinstance(reason, str) and reason.strip()
+        }
+        self._in_apps: dict[str, Mapping[str, str]] = {}
+        for stack in stacks.stacks:
+            self._in_apps.update(stack.acknowledged)
+
+    def of(self, finding: Finding) -> Acknowledged | None:
+        """The finding with the reason why it is accepted; None if nobody accepts it.
+
+        Args:
+            finding: What was found.
+        """
+        origin = finding.origin
+        if origin is None:
+            return None
+        written = self._in_templates.get((origin.file, origin.resource, finding.rule))
+        if written is not None:
+            return Acknowledged(finding=finding, reason=written)
+        for path in _upwards(origin.construct_path or ""):
+            given = self._in_apps.get(path, {}).get(f"{METADATA_KEY}::{finding.rule}")
+            if given is not None:
+                return Acknowledged(finding=finding, reason=given, in_app=True)
+        return None
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A construct and everything around it."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _written(metadata: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    ours = metadata.get(METADATA_KEY)
+    written = ours.get("Acknowledge") if isinstance(ours, Mapping) else None
+    yield from written.items() if isinstance(written, Mapping) else ()

@@ -1,0 +1,85 @@
+"""``gpu-constructs check``: what keeps GPU tasks from running, in templates that are not deployed yet."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gpu_constructs.cli import json_report, sarif_report, text_report
+from gpu_constructs.cli.inputs import add_inputs, parameter_values, standard_input
+from gpu_constructs.cli.output import deliver, require_writable
+from gpu_constructs.cli.terminal import plain, show, width_of
+from gpu_constructs.review import Review, review
+from gpu_constructs.rules import RULES, Severity, find_rule
+
+__all__ = ["define", "run"]
+
+_NEVER = "never"
+_MACHINES = {"json": json_report.text, "sarif": sarif_report.text}
+
+_EXAMPLES = """\
+examples:
+  gpu-constructs check cdk.out
+  gpu-constructs check template.yaml --parameter InstanceType=g5.xlarge --region eu-west-1
+  gpu-constructs check cdk.out --format sarif --output gpu.sarif --fail-on warning
+  cdk synth | gpu-constructs check - --ignore GPU002
+
+A finding is accepted in the template itself, with a reason:
+  Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "we want the newest driver"}}}
+"""
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments.
+
+    Args:
+        parser: The command's parser.
+    """
+    parser.epilog = _EXAMPLES
+    add_inputs(parser)
+    parser.add_argument("--format", choices=["text", "json", "sarif"], default="text", help="default: text")
+    parser.add_argument(
+        "--fail-on",
+        choices=[*map(str, Severity), _NEVER],
+        default=str(Severity.ERROR),
+        help="exit with 1 if anything as grave as this is found; default: error",
+    )
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="RULE", help="leave a rule out, such as GPU002; repeatable"
+    )
+    parser.add_argument("--output", metavar="FILE", help="write the report to a file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Checks, and writes the report.
+
+    Args:
+        arguments: Those of the command line.
+
+    Returns:
+        1 if something was found that is as grave as ``--fail-on`` says, else 0.
+    """
+    ignored = {find_rule(each).id for each in arguments.ignore}
+    require_writable(arguments.output, arguments.paths)
+    result = review(
+        arguments.paths,
+        stdin=standard_input(arguments.paths),
+        parameters=parameter_values(arguments.parameter),
+        region=arguments.region,
+        rules=tuple(each for each in RULES if each.id not in ignored),
+    )
+    if arguments.format in _MACHINES:
+        deliver(_MACHINES[arguments.format](result), arguments.output)
+    elif arguments.output is None:
+        show(text_report.lines(result, width=width_of(sys.stdout)), sys.stdout)
+    else:
+        deliver("".join(f"{plain(each)}\n" for each in text_report.lines(result)), arguments.output)
+    if arguments.output is not None:
+        sys.stderr.write(f"{text_report.summary(result)}\n")
+    return int(_is_too_grave(result, arguments.fail_on))
+
+
+def _is_too_grave(result: Review, fail_on: str) -> bool:
+    if fail_on == _NEVER:
+        return False
+    return any(each.severity.rank <= Severity(fail_on).rank for each in result.findings)

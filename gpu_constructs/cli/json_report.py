@@ -1,0 +1,50 @@
+"""A review for programs. Keys are only ever added."""
+
+from __future__ import annotations
+
+import json
+
+from gpu_constructs.cli.output import version
+from gpu_constructs.review import Review
+from gpu_constructs.rules import Finding, Severity
+
+__all__ = ["text"]
+
+
+def text(review: Review) -> str:
+    """A review as JSON.
+
+    Args:
+        review: What was found.
+    """
+    counts = {f"{severity}s": sum(each.severity is severity for each in review.findings) for severity in Severity}
+    report = {
+        "version": version(),
+        "files": list(review.files),
+        "findings": [_finding(each) for each in review.findings],
+        "acknowledged": [{**_finding(each.finding), "reason": each.reason} for each in review.acknowledged],
+        "summary": {
+            **counts,
+            "acknowledged": len(review.acknowledged),
+            "pools": len(review.fleet.pools),
+            "tasks": len(review.fleet.tasks),
+            "services": len(review.fleet.workloads),
+            "untried_parameter_values": review.untried,
+        },
+    }
+    return json.dumps(report, indent=2) + "\n"
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    origin = finding.origin
+    return {
+        "rule": finding.rule,
+        "severity": str(finding.severity),
+        "resource": finding.subject if origin is None else origin.resource,
+        "file": None if origin is None else origin.file,
+        "line": None if origin is None else origin.line,
+        "subject": finding.subject,
+        "construct_path": None if origin is None else origin.construct_path,
+        "message": finding.message,
+        "fix": finding.fix,
+    }

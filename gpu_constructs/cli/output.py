@@ -1,0 +1,76 @@
+"""Where a report goes, and the version that it is signed with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from gpu_constructs.errors import InvalidValueError
+
+__all__ = ["deliver", "deliver_failure", "require_writable", "version"]
+
+
+def deliver(report: str, path: str | None) -> None:
+    """Writes a report.
+
+    Args:
+        report: The report.
+        path: The file that it goes to; None is stdout.
+
+    Raises:
+        InvalidValueError: The file cannot be written.
+    """
+    if path is None:
+        sys.stdout.write(report)
+        return
+    try:
+        Path(path).write_text(report, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidValueError(f"cannot write {path!r}: {why}", argument="--output") from None
+
+
+def deliver_failure(report: str, path: str | None, inputs: Sequence[str]) -> None:
+    """Writes what stands in the place of a report: to stdout where the file is what cannot be written.
+
+    Args:
+        report: What went wrong, in the format of the report.
+        path: The file that the report was to go to; None is stdout.
+        inputs: What was to be read.
+    """
+    try:
+        require_writable(path, inputs)
+        deliver(report, path)
+    except InvalidValueError:
+        sys.stdout.write(report)
+
+
+def require_writable(path: str | None, inputs: Sequence[str]) -> None:
+    """Refuses to write a report over what it is about.
+
+    Args:
+        path: The file that the report goes to.
+        inputs: What is read.
+
+    Raises:
+        InvalidValueError: They are the same file.
+    """
+    if path is None or not os.path.exists(path):  # noqa: PTH110 - false for any odd name, where Path raises on 3.10
+        return
+    for each in inputs:
+        if each != "-" and os.path.exists(each) and os.path.samefile(path, each):  # noqa: PTH110, PTH121 - as above
+            raise InvalidValueError(
+                f"{path!r} is what is checked", argument="--output", allowed="a file that is not read"
+            )
+
+
+def version() -> str:
+    """The version of this package; ``unknown`` where it was not installed."""
+    metadata = import_module("importlib.metadata")  # as slow as the rest of the program, and rarely needed
+    try:
+        return str(metadata.version("gpu-constructs"))
+    except metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,163 @@
+"""The program: finds the command, and turns whatever goes wrong into words and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import pairwise
+from typing import Protocol, cast
+
+from gpu_constructs.cli.arguments import Parser, UsageError
+from gpu_constructs.cli.failure import FAILURES
+from gpu_constructs.cli.output import deliver_failure, version
+from gpu_constructs.cli.terminal import clean
+from gpu_constructs.errors import GpuConstructsError
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",
+    "explain": "says host by host whether a task fits, and why not",
+    "instances": "lists instance types with GPUs and other accelerators",
+    "rules": "lists the rules, or tells everything about one",
+}
+
+_LONGEST = 300  # of what a crash says
+
+_UNREADABLE = 2
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
+_PIPE_CLOSED = 141  # 128 + SIGPIPE
+
+_EXAMPLES = """\
+examples:
+  gpu-constructs check cdk.out                         every stack of a synthesized CDK app
+  gpu-constructs check template.yaml --format sarif    for a code scanner
+  aws ecs describe-task-definition ... | gpu-constructs check -
+  gpu-constructs explain TrainTask cdk.out             why a task does not start
+  gpu-constructs instances --min-gpus 4 --gpu-memory-gib 40
+
+exit codes:
+  0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read
+"""
+
+
+class _Command(Protocol):
+    """A module of this package that is a command."""
+
+    def define(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the command's arguments."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Does it; returns the exit code."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        argv: The arguments; by default those of the process.
+
+    Returns:
+        0 if nothing was found, 1 if something was, 2 for wrong usage and for what cannot be read.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A name that a terminal's encoding does not have is no reason to fail.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _dispatched(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has gone; Python must not complain about that when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return code
+
+
+def _dispatched(arguments: list[str]) -> int:
+    parsed = argparse.Namespace()
+    try:
+        parsed = _parser(arguments).parse_args(arguments)
+        return cast("int", parsed.run(parsed))
+    except SystemExit as stop:  # --help and --version
+        return stop.code if isinstance(stop.code, int) else 0
+    except UsageError as error:
+        sys.stderr.write(error.usage)
+        problem = str(error)
+    except GpuConstructsError as error:
+        problem = str(error)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - nobody who calls a command line wants a traceback
+        if "--debug" in arguments:
+            sys.excepthook(*sys.exc_info())
+        crash = f"internal error, {type(error).__name__}: {str(error)[:_LONGEST]}"
+        problem = f"{crash}; please report it, with what --debug shows"
+    sys.stderr.write(f"gpu-constructs: {clean(problem)}\n")
+    # A program that asked for a report finds one, also where there is nothing to report.
+    report = FAILURES.get(_option(arguments, "--format") or "")
+    if report is not None:
+        deliver_failure(report(problem), getattr(parsed, "output", None), getattr(parsed, "paths", ()))
+    return _UNREADABLE
+
+
+def _option(arguments: Sequence[str], name: str) -> str | None:
+    """The last value of an option in a command line that may not parse."""
+    pairs = (each.partition("=") for each in arguments)
+    values = [value for option, equals, value in pairs if option == name and equals]
+    values += [value for option, value in pairwise(arguments) if option == name]
+    return values[-1] if values else None
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of the whole command line; only the command that is called is loaded."""
+    parser = Parser(
+        prog="gpu-constructs",
+        description="Proves that GPU tasks on Amazon ECS fit before anything is deployed.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version")
+    _add_debug(parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
+    called = next((each for each in arguments if not each.startswith("-")), None)
+    for name, summary in _COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if name == called:
+            module = cast("_Command", import_module(f"gpu_constructs.cli.{name}"))
+            module.define(command)
+            _add_debug(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+def _add_debug(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--debug", action="store_true", default=argparse.SUPPRESS, help="show a traceback if it crashes"
+    )
+
+
+class _ShowVersion(argparse.Action):
+    """Looks the version up only when it is asked for: that takes as long as the rest of the program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Prints it and ends the program.
+
+        Args:
+            parser: The parser.
+        """
+        sys.stdout.write(f"{parser.prog} {version()}\n")
+        parser.exit()

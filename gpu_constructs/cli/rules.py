@@ -1,0 +1,73 @@
+"""``gpu-constructs rules``: what is asked of every fleet, and what each question rests on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+
+from gpu_constructs.cli.table import table
+from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.rules import RULES, Rule, find_rule
+
+__all__ = ["define", "run"]
+
+_EXAMPLES = """\
+examples:
+  gpu-constructs rules
+  gpu-constructs rules GPU002
+"""
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments.
+
+    Args:
+        parser: The command's parser.
+    """
+    parser.epilog = _EXAMPLES
+    parser.add_argument("rule", nargs="?", metavar="RULE", help="everything about one rule, such as GPU002")
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Lists the rules.
+
+    Args:
+        arguments: Those of the command line.
+
+    Returns:
+        0.
+    """
+    wanted = None if arguments.rule is None else find_rule(arguments.rule)
+    if arguments.format == "json":
+        facts = [_facts(each) for each in RULES] if wanted is None else _facts(wanted)
+        sys.stdout.write(json.dumps(facts, indent=2) + "\n")
+        return 0
+    width = width_of(sys.stdout)
+    show(_listing(width) if wanted is None else _everything(wanted, width), sys.stdout)
+    return 0
+
+
+def _listing(width: int) -> Iterator[Line]:
+    rows = [(each.id, str(each.severity), each.question) for each in RULES]
+    return table(("rule", "severity", "question"), rows, width=width)
+
+
+def _everything(rule: Rule, width: int) -> Iterator[Line]:
+    yield [(rule.id, "title"), (" ", ""), (str(rule.severity), str(rule.severity))]
+    for text in (rule.question, rule.because):
+        for part in wrapped(text, width=width, indent=2):
+            yield [(f"  {part}", "")]
+    yield [(f"  {rule.source}", "aside")]
+
+
+def _facts(rule: Rule) -> dict[str, str]:
+    return {
+        "id": rule.id,
+        "severity": str(rule.severity),
+        "question": rule.question,
+        "because": rule.because,
+        "source": rule.source,
+    }

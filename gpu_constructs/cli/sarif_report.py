@@ -1,0 +1,89 @@
+"""A review for code scanners: SARIF 2.1.0.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from urllib.parse import quote
+
+from gpu_constructs.cli.output import version
+from gpu_constructs.fleet import Origin
+from gpu_constructs.review import Review
+from gpu_constructs.rules import RULES, Finding, Rule, Severity
+
+__all__ = ["text"]
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_INDEX = {each.id: number for number, each in enumerate(RULES)}
+
+_Object = dict[str, object]
+
+
+def text(review: Review) -> str:
+    """A review as SARIF; what was acknowledged in a template is suppressed there.
+
+    Args:
+        review: What was found.
+    """
+    results = [_result(each) for each in review.findings]
+    for each in review.acknowledged:
+        suppression = {"kind": "inSource", "justification": each.reason}
+        results.append({**_result(each.finding), "suppressions": [suppression]})
+    driver = {"name": "gpu-constructs", "version": version(), "rules": [_rule(each) for each in RULES]}
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": True}],
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(rule: Rule) -> _Object:
+    described: _Object = {
+        "id": rule.id,
+        "shortDescription": {"text": rule.question},
+        "fullDescription": {"text": rule.because},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "help": {"text": f"{rule.question}\n\n{rule.because}\n\n{rule.source}"},
+    }
+    if rule.source.startswith("https://"):
+        described["helpUri"] = rule.source
+    return described
+
+
+def _result(finding: Finding) -> _Object:
+    fix = f"; fix: {finding.fix}" if finding.fix else ""
+    result: _Object = {
+        "ruleId": finding.rule,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": f"{finding.message}{fix}"},
+    }
+    if finding.rule in _INDEX:
+        result["ruleIndex"] = _INDEX[finding.rule]
+    if finding.origin is not None:
+        result["locations"] = [_location(finding.origin)]
+    return result
+
+
+def _location(origin: Origin) -> _Object:
+    logical: _Object = {"name": origin.resource, "kind": "resource"}
+    if origin.construct_path:
+        logical["fullyQualifiedName"] = origin.construct_path
+    location: _Object = {"logicalLocations": [logical]}
+    if origin.file is not None:
+        physical: _Object = {"artifactLocation": {"uri": _uri(origin.file)}}
+        if origin.line is not None:
+            physical["region"] = {"startLine": origin.line}
+        location["physicalLocation"] = physical
+    return location
+
+
+def _uri(file: str) -> str:
+    path = PurePath(file)
+    # A name from the file system may hold bytes that are no UTF-8; they come as surrogates and go as those bytes.
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "surrogateescape"))

@@ -1,0 +1,95 @@
+"""How text gets to a reader: in colours on a terminal, as wide as it is, and free of control characters."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import TextIO
+
+__all__ = ["Line", "clean", "plain", "show", "width_of", "wrapped"]
+
+Line = Sequence[tuple[str, str]]
+"""Pieces of text with their styles; an empty style is plain."""
+
+_WIDE = 100
+_NARROW = 40
+_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "good": "green", "title": "bold", "aside": "dim"}
+
+
+def show(lines: Iterable[Line], stream: TextIO) -> None:
+    """Writes lines: coloured by rich where the stream is a terminal that wants colours and rich is installed.
+
+    Args:
+        lines: What to write, as wide as `width_of` said.
+        stream: Where to.
+    """
+    if not _wants_colour(stream):
+        stream.writelines(f"{plain(line)}\n" for line in lines)
+        return
+    try:
+        # Half of all the time that a listing takes; only who looks at a terminal pays for it.
+        console = import_module("rich.console").Console(file=stream, highlight=False, markup=False, emoji=False)
+        text = import_module("rich.text").Text
+    except ImportError:  # of the extra `cli`
+        stream.writelines(f"{plain(line)}\n" for line in lines)
+        return
+    for line in lines:
+        styled = ((clean(piece), _STYLES.get(style, "")) for piece, style in line)
+        console.print(text.assemble(*styled), soft_wrap=True)
+
+
+def plain(line: Line) -> str:
+    """A line without its styles.
+
+    Args:
+        line: Pieces with styles.
+    """
+    return clean("".join(piece for piece, _ in line))
+
+
+def clean(text: str) -> str:
+    """A text that moves no cursor and starts no line: what names in a template must not do to whoever reads a report.
+
+    Args:
+        text: Any text.
+    """
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def width_of(stream: TextIO) -> int:
+    """Columns to fill: those of the terminal or of ``COLUMNS``, else 100.
+
+    Args:
+        stream: Where the text goes.
+    """
+    if not _is_terminal(stream) and not os.environ.get("COLUMNS"):
+        return _WIDE
+    return max(_NARROW, shutil.get_terminal_size((_WIDE, 24)).columns)
+
+
+def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
+    """A text as lines that leave room for an indent, without the indent.
+
+    Args:
+        text: One paragraph.
+        width: Columns of the whole line.
+        indent: Columns that are taken.
+    """
+    room = max(_NARROW // 2, width - indent)
+    yield from textwrap.wrap(clean(text), room, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _wants_colour(stream: TextIO) -> bool:
+    # https://no-color.org: any value that is not empty
+    return _is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty()

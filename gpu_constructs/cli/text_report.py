@@ -1,0 +1,108 @@
+"""A review for people: by file and resource, with what would help, and one line that sums it up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+
+from gpu_constructs.cli.terminal import Line, wrapped
+from gpu_constructs.review import Review
+from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules.wording import both
+
+__all__ = ["lines", "summary"]
+
+_WORD = max(map(len, Severity))
+_INDENT = 4 + _WORD + 2 + len("GPU001") + 2
+
+
+def lines(review: Review, *, width: int = 100) -> Iterator[Line]:
+    """A review, line by line.
+
+    Args:
+        review: What was found.
+        width: Columns to fill.
+    """
+    for file, of_file in groupby(review.findings, key=_file):
+        yield [(file, "title")]
+        for heading, of_resource in groupby(of_file, key=_heading):
+            yield [("  ", ""), (heading, "title")]
+            for finding in of_resource:
+                yield from _lines(finding, width)
+        yield []
+    if review.acknowledged:
+        accepted = (f"{each.finding.rule} of {_resource(each.finding)}" for each in review.acknowledged)
+        yield [(f"acknowledged: {both(accepted)}", "aside")]
+    if review.untried:
+        yield [(f"{_count(review.untried, 'more value')} of parameters not tried", "aside")]
+    yield [(summary(review), _mood(review))]
+
+
+def summary(review: Review) -> str:
+    """What was found and what was looked at, in one line.
+
+    Args:
+        review: What was found.
+    """
+    fleet = review.fleet
+    if not (fleet.pools or fleet.tasks or fleet.workloads or review.findings):
+        return f"no ECS capacity or task was found in {both(review.files) if review.files else 'what was read'}"
+    counts = Counter(each.severity for each in review.findings)
+    found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each])
+    looked_at = ", ".join(
+        (
+            _count(len(fleet.pools), "pool"),
+            _count(len(fleet.tasks), "task"),
+            _count(len(fleet.workloads), "service"),
+        )
+    )
+    has_gpus = any(each.wants_gpu for each in fleet.tasks) or any(
+        each.accelerators for pool in fleet.pools for each in pool.instance_types
+    )
+    return (
+        f"{found or 'nothing found'} in {_count(len(review.files), 'file')}; {looked_at} looked at"
+        f"{'' if has_gpus else ', no GPU known among them'}"
+    )
+
+
+def _lines(finding: Finding, width: int) -> Iterator[Line]:
+    first, *rest = wrapped(finding.message, width=width, indent=_INDENT)
+    yield [
+        ("    ", ""),
+        (f"{finding.severity:<{_WORD}}", str(finding.severity)),
+        (f"  {finding.rule:<8}", "aside"),
+        (first, ""),
+    ]
+    for part in rest:
+        yield [(" " * _INDENT + part, "")]
+    if finding.fix:
+        label = "fix: "
+        for number, part in enumerate(wrapped(finding.fix, width=width, indent=_INDENT + len(label))):
+            yield [(" " * _INDENT, ""), (label if not number else " " * len(label), "good"), (part, "")]
+
+
+def _heading(finding: Finding) -> str:
+    origin = finding.origin
+    if origin is None:
+        return finding.subject
+    line = None if origin.line is None else f"line {origin.line}"
+    details = [each for each in (line, origin.construct_path) if each]
+    return f"{origin.resource} ({', '.join(details)})" if details else origin.resource
+
+
+def _file(finding: Finding) -> str:
+    file = finding.origin.file if finding.origin else None
+    return "(stdin)" if file == "-" else file or "(no file)"
+
+
+def _resource(finding: Finding) -> str:
+    return finding.origin.resource if finding.origin else finding.subject
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 or noun == Severity.INFO else 's'}"
+
+
+def _mood(review: Review) -> str:
+    return min((each.severity for each in review.findings), key=lambda each: each.rank, default="good")

@@ -1,0 +1,65 @@
+"""How the hosts of a pool are set up: what their user data says, and which network interfaces they get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gpu_constructs.fleet.unknown import Unknown
+
+__all__ = ["NO_USER_DATA", "NetworkInterface", "UserData", "UserDataFormat"]
+
+
+class UserDataFormat(Enum):
+    """The form of a user data text; each operating system reads one of them."""
+
+    NONE = "none"
+    SHELL = "shell script"
+    CLOUD_CONFIG = "cloud-config"
+    MIME = "MIME multi-part"
+    TOML = "TOML"
+    OTHER = "not recognized"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserData:
+    """What hosts are told at their first boot, as far as it matters for placement.
+
+    Attributes:
+        format: Its form; unknown if the text is only known at deploy time.
+        agent: Settings of the ECS agent by the names of its variables, in order of name, whatever form they were
+            written in: ``(("ECS_CLUSTER", "gpu"), ("ECS_RESERVED_MEMORY", "256"))``.
+        complete: Whether all of the text was known, so that a setting that is missing is not there.
+    """
+
+    format: UserDataFormat | Unknown = UserDataFormat.NONE
+    agent: tuple[tuple[str, str | Unknown], ...] = ()
+    complete: bool = True
+
+    def get(self, variable: str) -> str | Unknown | None:
+        """The value of an agent variable; None if it is not set.
+
+        Args:
+            variable: Such as ``ECS_ENABLE_GPU_SUPPORT``.
+        """
+        return dict(self.agent).get(variable)
+
+
+NO_USER_DATA = UserData()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkInterface:
+    """One network interface of a launch template.
+
+    Attributes:
+        card: Index of the network card.
+        device: Index of the interface on its card.
+        type: ``interface``, ``efa``, ``efa-only``, or whatever else was written.
+        public_address: Whether it asks for a public address.
+    """
+
+    card: int | Unknown = 0
+    device: int | Unknown = 0
+    type: str | Unknown = "interface"
+    public_address: bool | Unknown = False

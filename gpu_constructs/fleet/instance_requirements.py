@@ -1,0 +1,134 @@
+"""Attribute-based selection of instance types: ``InstanceRequirements`` of the EC2 and ECS APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpu_constructs.hardware import Architecture, InstanceType, Vendor
+
+__all__ = ["InstanceRequirements", "satisfies"]
+
+_MANUFACTURERS = {
+    Vendor.NVIDIA: "nvidia",
+    Vendor.AMD: "amd",
+    Vendor.NEURON: "amazon-web-services",
+    Vendor.GAUDI: "habana",
+    Vendor.XILINX: "xilinx",
+}
+
+# `AcceleratorTypes` of the EC2 API. Qualcomm AI 100 and the U30 media card are left out: no page says what they count
+# as, so a requirement by type never rules them in.
+_TYPES = {
+    Vendor.NVIDIA: "gpu",
+    Vendor.AMD: "gpu",
+    Vendor.NEURON: "inference",
+    Vendor.GAUDI: "inference",
+    Vendor.XILINX: "fpga",
+}
+
+Range = tuple[int | None, int | None]
+"""Smallest and largest, both included; None has no bound."""
+
+_ANY: Range = (None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceRequirements:
+    """What a host must be, instead of a list of types; words and units of the EC2 API.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html
+
+    Attributes:
+        vcpus: vCPUs.
+        memory_mib: Nominal memory in MiB.
+        accelerator_count: Accelerators of one host; without a requirement of accelerators none are wanted.
+        accelerator_memory_mib: Memory of all its accelerators together in MiB.
+        accelerator_manufacturers: Such as ``nvidia``; empty asks for nothing.
+        accelerator_names: Such as ``l4``; empty asks for nothing.
+        accelerator_types: ``gpu``, ``fpga``, ``inference``; empty asks for nothing.
+        allowed_instance_types: Names or patterns such as ``g6.*``; empty allows all.
+        excluded_instance_types: Names or patterns.
+        cpu_architectures: Architectures that the image runs on; empty allows all.
+    """
+
+    vcpus: Range = _ANY
+    memory_mib: Range = _ANY
+    accelerator_count: Range = _ANY
+    accelerator_memory_mib: Range = _ANY
+    accelerator_manufacturers: tuple[str, ...] = ()
+    accelerator_names: tuple[str, ...] = ()
+    accelerator_types: tuple[str, ...] = ()
+    allowed_instance_types: tuple[str, ...] = ()
+    excluded_instance_types: tuple[str, ...] = ()
+    cpu_architectures: tuple[Architecture, ...] = ()
+
+
+def satisfies(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
+    """Whether a type is among those that the requirements select.
+
+    Args:
+        instance_type: Any type of the catalogue.
+        wanted: What a host must be.
+    """
+    return (
+        _within(instance_type.vcpus, wanted.vcpus)
+        and _within(instance_type.memory_mib, wanted.memory_mib)
+        and (not wanted.cpu_architectures or instance_type.architecture in wanted.cpu_architectures)
+        and (not wanted.allowed_instance_types or _named(instance_type, wanted.allowed_instance_types))
+        and not _named(instance_type, wanted.excluded_instance_types)
+        and _accelerators(instance_type, wanted)
+    )
+
+
+def _accelerators(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
+    devices = instance_type.accelerators
+    if devices is None:
+        asked = wanted.accelerator_manufacturers or wanted.accelerator_names or wanted.accelerator_types
+        return not asked and _within(0, wanted.accelerator_count) and wanted.accelerator_memory_mib[0] in {None, 0}
+    memory = devices.total_memory_mib
+    return (
+        _within(devices.logical_count, wanted.accelerator_count)
+        and (
+            wanted.accelerator_memory_mib == _ANY
+            or (memory is not None and _within(memory, wanted.accelerator_memory_mib))
+        )
+        and _among(_MANUFACTURERS.get(devices.vendor), wanted.accelerator_manufacturers)
+        and _among(_TYPES.get(devices.vendor), wanted.accelerator_types)
+        and _among(_name(devices.model), wanted.accelerator_names)
+    )
+
+
+def _name(model: str) -> str:
+    # The API's names are lower case with hyphens: `radeon-pro-v520`, `gaudi-hl-205`.
+    return model.lower().replace(" ", "-")
+
+
+def _among(value: str | None, wanted: tuple[str, ...]) -> bool:
+    return not wanted or value in wanted
+
+
+def _within(value: int, bounds: Range) -> bool:
+    low, high = bounds
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _named(instance_type: InstanceType, patterns: Iterable[str]) -> bool:
+    return any(_matches(pattern, instance_type.name) for pattern in patterns)
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """Whether a name matches; the one wildcard of the API is ``*``, and each piece is looked for once."""
+    first, *pieces = pattern.split("*")
+    if not pieces:
+        return pattern == name
+    *middle, last = pieces
+    if not name.startswith(first):
+        return False
+    position = len(first)
+    for piece in middle:
+        found = name.find(piece, position)
+        if found < 0:
+            return False
+        position = found + len(piece)
+    return len(name) - len(last) >= position and name.endswith(last)

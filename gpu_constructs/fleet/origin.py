@@ -1,0 +1,37 @@
+"""Where something of a fleet was written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = ["Origin"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The place that a finding points at; it is no part of what was asked for, so two fleets compare without it.
+
+    Attributes:
+        resource: Logical id in the template, or the construct's path where no template exists yet.
+        file: The file as the user named it; None where there is none.
+        construct_path: Path of the CDK construct, from the template's ``aws:cdk:path``; None where nobody wrote it.
+        path: Keys and indexes from the top of the file to the value, ``("Resources", "Task", "Properties")``.
+        line: Line in the file, from 1; None where it is not known.
+        region: Region that it is deployed to; None where that is only known at deploy time.
+    """
+
+    resource: str
+    file: str | None = None
+    construct_path: str | None = None
+    path: tuple[str | int, ...] = ()
+    line: int | None = None
+    region: str | None = None
+
+    def at(self, *path: str | int, line: int | None = None) -> Origin:
+        """A place further down in the same resource.
+
+        Args:
+            *path: Keys and indexes below this one.
+            line: Its line; by default this one's.
+        """
+        return replace(self, path=(*self.path, *path), line=self.line if line is None else line)

@@ -1,0 +1,149 @@
+"""A workload: so many tasks kept running on a strategy, and the fleet that holds all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet.origin import Origin
+from gpu_constructs.fleet.pool import Pool
+from gpu_constructs.fleet.task import PlacementConstraint, Task
+from gpu_constructs.fleet.unknown import Unknown
+
+__all__ = ["Fleet", "Remark", "RemarkKind", "StrategyItem", "Workload"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyItem:
+    """One item of a capacity provider strategy.
+
+    Attributes:
+        provider: The provider as written: its name, ``FARGATE``, or unknown where it is an import.
+        pool: The pool behind it; None where the files that were read do not define it.
+        weight: Relative share of the tasks above every base; ECS's own default is 0.
+        base: Tasks that go here first.
+    """
+
+    provider: str | Unknown
+    pool: Pool | None = None
+    weight: int | Unknown = 0
+    base: int | Unknown = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """A service: copies of one task on a strategy.
+
+    Attributes:
+        name: How the user calls it; unique in a fleet.
+        task: What it runs; None where the files that were read do not define it.
+        cluster: The cluster it runs in, as `Pool.cluster` names it; None if it is the default one.
+        strategy: Where its tasks go. That of the cluster where the service has none of its own and no launch type.
+        launch_type: ``EC2``, ``FARGATE``, ``EXTERNAL`` as written; None if nothing was.
+        desired_count: Copies it keeps running; unknown where whatever scales the service decides.
+        max_count: Copies that its scaling may ask for at most; None if nothing scales it.
+        daemon: Whether a copy runs on every host of the cluster instead.
+        min_healthy_percent: Copies that keep running during a deployment, in percent; None is ECS's default of 100, or
+            0 for daemons.
+        max_healthy_percent: Copies that may run at once during a deployment, in percent; None is ECS's default of 200.
+        constraints: Where its tasks may be placed, besides those of the task.
+        origin: Where it was written.
+    """
+
+    name: str
+    task: Task | None
+    cluster: str | Unknown | None = None
+    strategy: tuple[StrategyItem, ...] = ()
+    launch_type: str | Unknown | None = None
+    desired_count: int | Unknown = 1
+    max_count: int | Unknown | None = None
+    daemon: bool | Unknown = False
+    min_healthy_percent: int | Unknown | None = None
+    max_healthy_percent: int | Unknown | None = None
+    constraints: tuple[PlacementConstraint, ...] = ()
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def distinct_instances(self) -> bool:
+        """Whether no two of its tasks may be on one host."""
+        return any(each.type == "distinctInstance" for each in self.constraints)
+
+
+class RemarkKind(Enum):
+    """What can be odd about a file that can be read all the same."""
+
+    DUPLICATE_KEY = "a key is written twice"
+    NOT_READ = "a part could not be understood"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Something odd in a file.
+
+    Attributes:
+        kind: What it is.
+        text: What was found, in words.
+        origin: Where.
+    """
+
+    kind: RemarkKind
+    text: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """Everything that was asked for: hosts, tasks, and which tasks run where.
+
+    Attributes:
+        pools: What may launch hosts; each name once.
+        tasks: Task definitions, those that no workload names among them; each name once.
+        workloads: Services; each name once.
+        remarks: What was odd about the files that it was read from.
+        is_whole: Whether it is certain that nothing was left unread, so that a provider that is not here does not
+            exist. False for a template alone, whose cluster may have hosts of other stacks.
+    """
+
+    pools: tuple[Pool, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    remarks: tuple[Remark, ...] = field(default=(), compare=False)
+    is_whole: bool = False
+
+    def __post_init__(self) -> None:
+        for kind, names in (
+            ("pools", [each.name for each in self.pools]),
+            ("tasks", [each.name for each in self.tasks]),
+            ("workloads", [each.name for each in self.workloads]),
+        ):
+            _require_unique(kind, names)
+
+    def pools_of(self, workload: Workload) -> tuple[Pool, ...]:
+        """Pools on which a workload's tasks may be placed: those of its strategy, or with a launch type its cluster's.
+
+        Args:
+            workload: One of this fleet.
+        """
+        if workload.strategy:
+            return tuple({item.pool.name: item.pool for item in workload.strategy if item.pool is not None}.values())
+        if workload.launch_type in {None, "EC2"} and not isinstance(workload.cluster, Unknown):
+            return tuple(each for each in self.pools if each.cluster == workload.cluster and each.runs_launch_type_ec2)
+        return ()
+
+    def workloads_of(self, task: Task) -> tuple[Workload, ...]:
+        """Workloads that run a task.
+
+        Args:
+            task: One of this fleet.
+        """
+        return tuple(each for each in self.workloads if each.task is not None and each.task.name == task.name)
+
+
+def _require_unique(kind: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidValueError(f"two are called {name!r}", argument=kind, value=name, fix="a name for each")
+        seen.add(name)

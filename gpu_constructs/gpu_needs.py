@@ -1,0 +1,150 @@
+"""What a container needs of each of its GPUs that ECS has no word for: checked here, kept in the template's metadata.
+
+ECS places by the number of GPUs alone, so a need is only met if every host that the task may land on meets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from gpu_constructs.errors import DoesNotFitError, InvalidValueError, argument_named, shown
+from gpu_constructs.fleet import Container, GpuNeeds, Pool, Task
+from gpu_constructs.hardware import Vendor, find
+from gpu_constructs.hardware.precision import precision as number_format
+from gpu_constructs.placement.needs import NeedKind, unmet_needs
+from gpu_constructs.tokens import is_token
+
+__all__ = ["metadata_of", "plan_needs", "require_met"]
+
+MAX_GPU_MEMORY_GIB = 1024
+"""Above any GPU there is (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
+
+_ARGUMENT = {
+    NeedKind.GPU_MEMORY: "gpu_memory_gib",
+    NeedKind.COMPUTE_CAPABILITY: "min_compute_capability",
+    NeedKind.PRECISION: "precision",
+    NeedKind.NVLINK: "nvlink",
+}
+
+
+def plan_needs(
+    *,
+    gpu_memory_gib: float | None,
+    min_compute_capability: tuple[int, int] | None,
+    precision: str | None,
+    nvlink: bool,
+) -> GpuNeeds | None:
+    """The needs of a container, None where it has none.
+
+    The arguments are those of `GpuTaskDefinition.add_gpu_container`.
+
+    Raises:
+        InvalidValueError: One is wrong by itself, or only known at deploy time.
+        UnknownNameError: There is no such number format.
+    """
+    if type(nvlink) is not bool:
+        raise InvalidValueError(
+            f"expects True or False, got {shown(nvlink)}", argument="nvlink", value=nvlink, fix="nvlink=True"
+        )
+    with argument_named("precision"):
+        known = None if precision is None else number_format(precision).name
+    needs = GpuNeeds(
+        memory_mib=None if gpu_memory_gib is None else _memory_mib(gpu_memory_gib),
+        compute_capability=None if min_compute_capability is None else _capability(min_compute_capability),
+        precision=known,
+        nvlink=nvlink,
+    )
+    return None if needs == GpuNeeds() else needs
+
+
+def require_met(task: Task, pools: Sequence[Pool]) -> None:
+    """Refuses a task whose needs a host that it may land on does not meet.
+
+    Memory is left to the check of the smallest host, which counts it with everything else.
+
+    Args:
+        task: What is to run.
+        pools: Where it may run.
+
+    Raises:
+        DoesNotFitError: The GPUs of a type in a pool do not meet a need.
+    """
+    for pool in pools:
+        for each in pool.instance_types:
+            for unmet in unmet_needs(task, each):
+                if unmet.need is not NeedKind.GPU_MEMORY:
+                    instead = _instead(task, each.architecture.value)
+                    raise DoesNotFitError(
+                        f"hosts of {pool.name} do not do for {unmet.container}: {unmet}",
+                        argument=_ARGUMENT[unmet.need],
+                        value=unmet.asked,
+                        fix=f"capacity of another type{f', such as {instead}' if instead else ''}",
+                    )
+
+
+def metadata_of(task: Task) -> dict[str, object] | None:
+    """The needs of all containers as the metadata of the task definition; None where nobody needs anything.
+
+    Args:
+        task: A task definition.
+    """
+    written = {each.name: _written(each) for each in task.containers if each.needs is not None}
+    return {"Containers": written} if written else None
+
+
+def _written(container: Container) -> dict[str, object]:
+    needs = container.needs or GpuNeeds()
+    entry: dict[str, object] = {}
+    if needs.memory_mib is not None:
+        entry["GpuMemoryMib"] = needs.memory_mib
+    if needs.compute_capability is not None:
+        entry["ComputeCapability"] = "{}.{}".format(*needs.compute_capability)
+    if needs.precision is not None:
+        entry["Precision"] = needs.precision
+    if needs.nvlink:
+        entry["Nvlink"] = True
+    return entry
+
+
+def _instead(task: Task, architecture: str) -> str | None:
+    candidates = find(vendor=Vendor.NVIDIA, min_gpus=max(task.least_gpus, 1), gpu_memory_mib=task.gpu_memory_mib)
+    return next(
+        (
+            each.name
+            for each in candidates
+            if each.is_offered_anywhere and each.architecture.value == architecture and not unmet_needs(task, each)
+        ),
+        None,
+    )
+
+
+def _memory_mib(gib: float) -> int:
+    if is_token(gib):
+        raise InvalidValueError(
+            "a need that is only known at deploy time cannot choose a host",
+            argument="gpu_memory_gib",
+            fix="gpu_memory_gib=16, known when the app is synthesized",
+        )
+    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib <= MAX_GPU_MEMORY_GIB:
+        raise InvalidValueError(
+            f"expects GiB for each GPU, got {shown(gib)}",
+            argument="gpu_memory_gib",
+            value=gib,
+            allowed=f"a number above 0, up to {MAX_GPU_MEMORY_GIB}",
+            fix="gpu_memory_gib=16",
+        )
+    return -int(-Fraction(gib) * 1024 // 1)
+
+
+def _capability(value: object) -> tuple[int, int]:
+    match value:
+        case (int(major), int(minor)) if not isinstance(major, bool) and major > 0 and minor >= 0:
+            return major, minor
+    raise InvalidValueError(
+        f"expects major and minor, got {shown(value)}",
+        argument="min_compute_capability",
+        value=value,
+        allowed="two whole numbers",
+        fix="min_compute_capability=(8, 0)",
+    )

@@ -1,0 +1,86 @@
+"""Which GPUs compute in which number formats: a table by CUDA compute capability and a pure look-up over it.
+
+"Computes in" means that the multiply-add units take the format as it is. Older GPUs emulate some formats, converting
+every value before they compute: the work runs, without the speed or the memory that the format was chosen for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from gpu_constructs.errors import InvalidValueError, UnknownNameError
+
+__all__ = ["PRECISIONS", "Precision", "precision"]
+
+_CUDA = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/ (feature support per compute capability)"
+_TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html"
+_BLACKWELL = f"{_TENSORRT}; https://nvidia.github.io/Model-Optimizer/guides/0_support_matrix.html (FP4: Blackwell)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """One number format and the GPUs that compute in it.
+
+    Attributes:
+        name: As it is written in a need, such as ``bf16``.
+        lowest: The lowest CUDA compute capability that computes in it, as (major, minor).
+        source: Where that is from.
+    """
+
+    name: str
+    lowest: tuple[int, int]
+    source: str
+
+
+# As of 2026-11-21. 6.0 has no dp4a instruction, 6.1 does; half precision arithmetic starts with 5.3. INT4 is left out:
+# Turing to Ada compute in it, Hopper and Blackwell do not, and libraries that speak of it mean weights only.
+PRECISIONS: tuple[Precision, ...] = (
+    Precision(name="fp64", lowest=(1, 3), source=_CUDA),
+    Precision(name="fp32", lowest=(1, 0), source=_CUDA),
+    Precision(name="tf32", lowest=(8, 0), source=_CUDA),
+    Precision(name="fp16", lowest=(5, 3), source=_CUDA),
+    Precision(name="bf16", lowest=(8, 0), source=_CUDA),
+    Precision(name="int8", lowest=(6, 1), source=_CUDA),
+    Precision(name="fp8", lowest=(8, 9), source=_TENSORRT),
+    Precision(name="fp6", lowest=(10, 0), source=_CUDA),
+    Precision(name="fp4", lowest=(10, 0), source=_BLACKWELL),
+)
+
+# Names of the same formats in PyTorch, NVIDIA's own tools and papers.
+_ALIASES = {
+    "bfloat16": "bf16",
+    "double": "fp64",
+    "e4m3": "fp8",
+    "e5m2": "fp8",
+    "float": "fp32",
+    "float16": "fp16",
+    "float32": "fp32",
+    "float64": "fp64",
+    "float8": "fp8",
+    "half": "fp16",
+    "mxfp4": "fp4",
+    "nvfp4": "fp4",
+}
+_BY_NAME = {each.name: each for each in PRECISIONS}
+_LONGEST_NAME = 32
+
+
+def precision(name: str) -> Precision:
+    """Look a number format up.
+
+    Args:
+        name: Such as ``bf16`` or ``fp8``, or another common name of it such as ``bfloat16``; in any case.
+
+    Raises:
+        InvalidValueError: If it is no string.
+        UnknownNameError: If no format has this name; carries the nearest names.
+    """
+    if not isinstance(name, str):
+        raise InvalidValueError(f"{name!r} is no number format", value=name, allowed=", ".join(_BY_NAME))
+    wanted = name.strip().lower()
+    found = _BY_NAME.get(_ALIASES.get(wanted, wanted))
+    if found is not None:
+        return found
+    nearest = tuple(get_close_matches(wanted[:_LONGEST_NAME], _BY_NAME, n=3, cutoff=0.6))
+    raise UnknownNameError(f"no number format {name[:_LONGEST_NAME]!r}", value=name, nearest=nearest)

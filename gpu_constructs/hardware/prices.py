@@ -1,0 +1,85 @@
+"""What an instance type costs an hour on demand: a list price with its date, never without.
+
+A snapshot of public price lists, see `Price.source`; the account's own prices (savings plans, discounts, taxes) are not
+in it. ``data/prices.json`` is written by ``tools/build_prices.py``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TypedDict, cast
+
+__all__ = ["Price", "dollars", "on_demand_price"]
+
+_REFERENCE_REGION = "us-east-1"  # the one whose list is whole
+
+
+class _RegionRow(TypedDict):
+    recorded: str
+    source: str
+    usd_per_hour: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """The on-demand list price of one Linux instance.
+
+    Attributes:
+        instance_type: The name AWS prints.
+        usd_per_hour: US dollars an hour.
+        region: The region whose price it is, which may stand in for another.
+        recorded: The day it is of.
+        source: Where it is from.
+    """
+
+    instance_type: str
+    usd_per_hour: float
+    region: str
+    recorded: dt.date
+    source: str
+
+    def __str__(self) -> str:
+        return f"{dollars(self.usd_per_hour)} an hour (on-demand list price, {self.region}, {self.recorded})"
+
+
+def on_demand_price(instance_type: str, region: str | None = None) -> Price | None:
+    """The on-demand list price of an instance type.
+
+    Args:
+        instance_type: The name AWS prints.
+        region: Where it runs; None if that is not known. Where this region's price is not listed, that of us-east-1
+            stands in, and `Price.region` says so.
+
+    Returns:
+        None where no list has a price, such as for types that are sold as capacity blocks only.
+    """
+    for each in dict.fromkeys((region or _REFERENCE_REGION, _REFERENCE_REGION)):
+        row = _regions().get(each)
+        if row is not None and instance_type in row["usd_per_hour"]:
+            return Price(
+                instance_type=instance_type,
+                usd_per_hour=row["usd_per_hour"][instance_type],
+                region=each,
+                recorded=dt.date.fromisoformat(row["recorded"]),
+                source=row["source"],
+            )
+    return None
+
+
+def dollars(amount: float) -> str:
+    """An amount as it is shown: ``$55.04``.
+
+    Args:
+        amount: US dollars.
+    """
+    return f"${amount:,.2f}"
+
+
+@cache
+def _regions() -> dict[str, _RegionRow]:
+    file = resources.files(__package__) / "data" / "prices.json"
+    return cast("dict[str, _RegionRow]", json.loads(file.read_text(encoding="utf-8"))["regions"])

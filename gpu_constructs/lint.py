@@ -1,0 +1,159 @@
+"""The rules as a rule pack of cfn-lint: findings with its line numbers, its formats and its way of ignoring them.
+
+::
+
+    cfn-lint template.yaml --append-rules gpu_constructs.lint
+    cfn-lint --append-rules=gpu_constructs.lint --format sarif -- templates/*.yaml
+
+``--append-rules`` takes directories and names of modules, and every word that follows it: what comes after it must
+begin with a dash (https://github.com/aws-cloudformation/cfn-lint/blob/main/src/cfnlint/config.py). In ``.cfnlintrc``::
+
+    append_rules: [gpu_constructs.lint]
+
+Rule ``GPU060`` is ``E9560`` here, and ``W9560`` or ``I9560`` by its severity: cfn-lint leaves 9000 to 9999 to others,
+and gives line 1 of a file of custom rules the id 9001
+(https://github.com/aws-cloudformation/cfn-lint/blob/main/docs/custom_rules.md), so the first 500 are left to that file.
+An error has its warning as well, for what goes wrong with another allowed value of a parameter only. cfn-lint shows
+informational rules with ``--include-checks I``, and leaves out what ``--ignore-checks W9502`` or a resource's metadata
+names; what is acknowledged under ``gpu-constructs`` is not reported either.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from cfnlint.rules import CloudFormationLintRule, RuleMatch
+from cfnlint.template import Template
+
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.fleet import Origin
+from gpu_constructs.review import review
+from gpu_constructs.rules import RULES, Finding, Rule, Severity
+
+__all__ = ["GpuRule", "lint_id"]
+
+_FIRST = 9500
+_LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "I"}
+
+# What cfn-lint assumes where nobody named a region, so it says nothing about where the template goes.
+_DEFAULT_REGION = "us-east-1"
+
+# One review for each template, whatever the number of rules that ask for it.
+_REVIEWS: WeakKeyDictionary[Template, Mapping[str, Sequence[Finding]]] = WeakKeyDictionary()
+
+
+def lint_id(rule: str, severity: Severity) -> str:
+    """The id under which cfn-lint knows what a rule finds.
+
+    Args:
+        rule: Id of the rule, such as ``GPU060``.
+        severity: Of the finding.
+    """
+    return f"{_LETTERS[severity]}{_FIRST + int(rule.removeprefix('GPU'))}"
+
+
+class GpuRule(CloudFormationLintRule):  # type: ignore[misc] # cfn-lint ships no types
+    """What one rule finds with one severity; cfn-lint makes one object of each subclass in this module."""
+
+    tags = ["gpu", "ecs"]  # noqa: RUF012 - as cfn-lint declares it
+
+    def match(self, cfn: Template) -> list[RuleMatch]:
+        """What is wrong in a template.
+
+        Args:
+            cfn: The template, its transforms done.
+        """
+        return [
+            RuleMatch(_path(finding.origin, cfn.template), _text(finding))
+            for finding in _findings(cfn).get(self.id, ())
+        ]
+
+
+def _findings(cfn: Template) -> Mapping[str, Sequence[Finding]]:
+    found = _REVIEWS.get(cfn)
+    if found is None:
+        found = _REVIEWS[cfn] = _by_id(cfn)
+    return found
+
+
+def _by_id(cfn: Template) -> Mapping[str, Sequence[Finding]]:
+    found: dict[str, list[Finding]] = {}
+    for finding in dict.fromkeys(_reviewed(cfn)):
+        found.setdefault(lint_id(finding.rule, finding.severity), []).append(finding)
+    return found
+
+
+def _reviewed(cfn: Template) -> Iterator[Finding]:
+    """Findings with the values of every parameter file that cfn-lint was given, and with the defaults if there is none.
+
+    cfn-lint has its own words for a template that nobody can read.
+    """
+    region = cfn.regions[0] if len(cfn.regions) == 1 and cfn.regions[0] != _DEFAULT_REGION else None
+    try:
+        # The nodes of cfn-lint are subclasses of str, dict and list; a date is what YAML makes of a version.
+        text = json.dumps(cfn.template, default=str).encode()
+        for parameters in [each.parameters for each in cfn.context.parameter_sets or ()] or [None]:
+            yield from review(["-"], stdin=text, parameters=_texts(parameters), region=region).findings
+    except (GpuConstructsError, ValueError, RecursionError):
+        return
+
+
+def _texts(parameters: Mapping[str, object] | None) -> dict[str, str] | None:
+    if parameters is None:
+        return None
+    return {
+        name: ",".join(map(str, value)) if isinstance(value, list) else str(value) for name, value in parameters.items()
+    }
+
+
+def _path(origin: Origin | None, template: Any) -> list[str | int]:  # noqa: ANN401 - YAML
+    """As much of the way to a value as the template has: a value may come from a parameter, or from nowhere."""
+    if origin is None:
+        return []
+    path: list[str | int] = []
+    here = template
+    for step in origin.path or ("Resources", origin.resource):
+        if not _leads_on(here, step):
+            break
+        here = here[step]
+        path.append(step)
+    return path
+
+
+def _leads_on(value: object, step: str | int) -> bool:
+    if isinstance(value, list):
+        return isinstance(step, int) and 0 <= step < len(value)
+    return isinstance(value, dict) and step in value
+
+
+def _text(finding: Finding) -> str:
+    text = f"{finding.rule}: {finding.message}"
+    return f"{text}; fix: {finding.fix}" if finding.fix else text
+
+
+def _class(rule: Rule, severity: Severity) -> type[GpuRule]:
+    name = lint_id(rule.id, severity)
+    described = {
+        "id": name,
+        "shortdesc": f"{rule.id}: {rule.question}",
+        "description": f"{rule.because[:1].upper()}{rule.because[1:]}",
+        "source_url": rule.source if rule.source.startswith("https://") else "",
+        "__doc__": f"``{rule.id}`` as {severity}.",
+        "__module__": __name__,
+    }
+    return type(name, (GpuRule,), described)
+
+
+def _severities(rule: Rule) -> Iterator[Severity]:
+    yield rule.severity
+    if rule.severity is Severity.ERROR:
+        yield Severity.WARNING
+
+
+# cfn-lint looks for classes among the names of the module.
+globals().update(
+    {each.id: each for rule in RULES for each in (_class(rule, severity) for severity in _severities(rule))}
+)

@@ -1,0 +1,150 @@
+"""What one copy of a task asks of its host, taken together once so that many hosts can be asked about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Task, Unknown, known
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.placement.identity import by_identity
+
+__all__ = ["MEMBER_OF", "Demand", "demand_of"]
+
+MEMBER_OF = "memberOf"
+
+_NEURON_PATH = re.compile(r"/dev/neuron([0-9]{1,3})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What one copy of a task asks of its host; of what is unknown only what is certain.
+
+    Attributes:
+        gpus: Whole GPUs at least: those that are known, and one for ``ALL``, for a number that is not, and for MPS.
+        part: The part of a GPU that its containers ask for; 0 if none.
+        all_gpus: Whether a container takes every GPU of the host.
+        shared_memory_mib: Memory of one GPU that its containers share through MPS; None if none does.
+        neuron: Whether it asks for Neuron devices as a resource.
+        neuron_devices: Neuron devices that it is given by path, up to the highest.
+        cpu: CPU units.
+        memory_mib: Memory in MiB.
+        interfaces: Network interfaces of its own.
+        architecture: What its image is built for, where it says so.
+        windows: Whether its containers are Windows containers.
+        expressions: Cluster queries that its host must satisfy, all of them.
+        unknown: What of it is only known at deploy time, as the user knows it.
+    """
+
+    gpus: int = 0
+    part: float = 0
+    all_gpus: bool = False
+    shared_memory_mib: int | None = None
+    neuron: bool = False
+    neuron_devices: int = 0
+    cpu: int = 0
+    memory_mib: int = 0
+    interfaces: int = 0
+    architecture: Architecture | None = None
+    windows: bool = False
+    expressions: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def wants_accelerator(self) -> bool:
+        """Whether it asks for a GPU, a part of one, or Neuron devices."""
+        return bool(self.gpus or self.part or self.neuron or self.neuron_devices)
+
+    @property
+    def has_numbers_only(self) -> bool:
+        """Whether numbers of GPUs, CPU, memory and interfaces decide where it fits, beside architecture and queries."""
+        special = self.part or self.all_gpus or self.shared_memory_mib is not None or self.neuron or self.neuron_devices
+        return not (special or self.windows or self.unknown)
+
+
+@by_identity(maxsize=4096)
+def _of_task(task: Task) -> Demand:
+    containers = task.containers
+    entries = [each for container in containers for each in container.requirements]
+    gpus = [each for each in entries if each.type == GPU]
+    counts = [each.devices for each in gpus]
+    shares = [each.nvidia_mps for each in gpus if each.nvidia_mps is not None]
+    cpu = _sum(each.cpu for each in containers) if task.cpu_limit is None else _sum((task.cpu_limit,))
+    memory = task.memory_limit_mib
+    reserved = _sum(each.memory_mib for each in containers) if memory is None else _sum((memory,))
+    shared = _sum(each.memory_mib for each in shares if each.memory_mib is not None)
+    doubtful = {
+        "gpus": any(isinstance(each.value, Unknown) for each in gpus)
+        or any(isinstance(each.type, Unknown) for each in entries),
+        "the GPU memory of nvidiaMps": shared.is_unknown,
+        "cpu": cpu.is_unknown,
+        "memory_mib": reserved.is_unknown,
+        "the architecture": isinstance(task.architecture, Unknown),
+        "a placement constraint": _has_unknown(task.constraints),
+    }
+    return Demand(
+        gpus=sum(known(each, otherwise=1) for each in counts) + bool(shares),
+        part=sum(each.part or 0 for each in gpus),
+        all_gpus=any(each.is_all for each in gpus),
+        shared_memory_mib=shared.certain if shares else None,
+        neuron=any(each.type == NEURON_DEVICE for each in entries),
+        neuron_devices=max(_neuron_indexes(task), default=-1) + 1,
+        cpu=cpu.certain,
+        memory_mib=reserved.certain,
+        interfaces=task.interfaces,
+        architecture=None if isinstance(task.architecture, Unknown) else task.architecture,
+        windows=isinstance(task.operating_system, str) and task.operating_system.upper().startswith("WINDOWS"),
+        expressions=tuple(_expressions(task.constraints)),
+        unknown=tuple(label for label, is_unknown in doubtful.items() if is_unknown),
+    )
+
+
+class _Sum(NamedTuple):
+    """What is certain of a sum, and whether there is more of which nobody knows how much."""
+
+    certain: int
+    is_unknown: bool
+
+
+def _sum(values: Iterable[int | Unknown]) -> _Sum:
+    certain, is_unknown = 0, False
+    for value in values:
+        if isinstance(value, Unknown):
+            is_unknown = True
+        else:
+            certain += value
+    return _Sum(certain, is_unknown)
+
+
+def demand_of(task: Task, constraints: Sequence[PlacementConstraint] = ()) -> Demand:
+    """What one copy of a task asks of its host.
+
+    Args:
+        task: What is to run.
+        constraints: Placement constraints besides its own, such as those of its service.
+    """
+    demand = _of_task(task)
+    more = tuple(_expressions(constraints))
+    doubtful = _has_unknown(constraints)
+    if not more and not doubtful:
+        return demand
+    unknown = dict.fromkeys((*demand.unknown, *(("a placement constraint",) if doubtful else ())))
+    return replace(demand, expressions=tuple(dict.fromkeys((*demand.expressions, *more))), unknown=tuple(unknown))
+
+
+def _expressions(constraints: Iterable[PlacementConstraint]) -> Iterator[str]:
+    return (each.expression for each in constraints if each.type == MEMBER_OF and isinstance(each.expression, str))
+
+
+def _has_unknown(constraints: Iterable[PlacementConstraint]) -> bool:
+    return any(isinstance(each.type, Unknown) or isinstance(each.expression, Unknown) for each in constraints)
+
+
+def _neuron_indexes(task: Task) -> Iterator[int]:
+    for container in task.containers:
+        for path in container.devices:
+            found = _NEURON_PATH.fullmatch(path)
+            if found:
+                yield int(found[1])

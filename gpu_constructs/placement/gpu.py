@@ -1,0 +1,125 @@
+"""Accelerators of one host against what a task asks of them: whole GPUs, parts of one, shares of one, Neuron devices.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html,
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import PoolKind
+from gpu_constructs.hardware import Accelerators, InstanceType, Vendor
+from gpu_constructs.placement.demand import Demand
+from gpu_constructs.placement.shortfall import Doubt, DoubtKind, Obstacle, ObstacleKind, Resource, Shortfall
+
+__all__ = ["of_accelerators"]
+
+_EQUAL = 1e-9  # parts are written as decimals
+
+_SHARED_MARGIN_PERCENT = 8
+"""Part of a GPU's nominal memory that may not be there to share.
+
+What ECS counts is ``totalMemoryInMiB`` of a running host
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_GpuDevice.html), which no API tells before. The driver
+keeps some, and error correction on GDDR memory takes one sixteenth: a T4 of 16384 MiB shows 15360. A heuristic for
+doubts, never for a refusal.
+"""
+
+
+def of_accelerators(
+    demand: Demand, instance_type: InstanceType, kind: PoolKind
+) -> Iterator[Shortfall | Obstacle | Doubt]:
+    """What stands between a task and the accelerators of a host.
+
+    Args:
+        demand: What the task asks for.
+        instance_type: What the host is.
+        kind: What launches it.
+    """
+    devices = instance_type.accelerators
+    part = devices.partition if devices is not None and devices.vendor is Vendor.NVIDIA and devices.is_fractional else 0
+    if demand.gpus:
+        yield from _whole_on_part(demand, instance_type, part) if part else _whole(demand, instance_type)
+    if demand.part:
+        yield from _part(demand.part, instance_type, part)
+    if demand.shared_memory_mib is not None and instance_type.gpus:
+        yield from _shared(demand.shared_memory_mib, instance_type)
+    if demand.neuron or demand.neuron_devices:
+        yield from _neuron(demand, instance_type, kind)
+
+
+def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall]:
+    available = instance_type.gpus
+    # One GPU serves one container, so beside one that takes them all there is none for another.
+    asked = demand.gpus - 1 + available if demand.all_gpus and available else demand.gpus
+    if asked > available:
+        yield Shortfall(resource=Resource.GPU, asked=asked, available=available, instance_type=instance_type)
+
+
+def _whole_on_part(demand: Demand, instance_type: InstanceType, part: float) -> Iterator[Obstacle | Doubt]:
+    if demand.all_gpus and demand.gpus == 1:
+        yield Doubt(
+            kind=DoubtKind.UNDOCUMENTED,
+            text=f"{instance_type} has {part:g} of a GPU, and what ALL means there is not documented",
+        )
+    elif demand.shared_memory_mib is not None:
+        text = f"has {part:g} of a GPU, and only whole GPUs are shared through MPS"
+        yield _obstacle(ObstacleKind.SHARING, instance_type, text)
+    else:
+        yield _gpu_part(instance_type, f"has {part:g} of a GPU, and whole GPUs are asked")
+
+
+def _part(asked: float, instance_type: InstanceType, part: float) -> Iterator[Obstacle | Doubt]:
+    if not part:
+        has = "whole GPUs" if instance_type.gpus else "no GPU"
+        yield _gpu_part(
+            instance_type, f"has {has}, and {asked:g} of one is placed on fractional hosts only (G6f, Gr6f)"
+        )
+    elif asked > part + _EQUAL:
+        yield _gpu_part(instance_type, f"has {part:g} of a GPU, and {asked:g} of one is asked")
+    elif asked < part - _EQUAL:
+        yield Doubt(
+            kind=DoubtKind.UNDOCUMENTED,
+            text=f"{instance_type} has {part:g} of a GPU, and whether it takes a task that asks for less, here "
+            f"{asked:g}, is not documented",
+        )
+
+
+def _shared(asked_mib: int, instance_type: InstanceType) -> Iterator[Shortfall | Doubt]:
+    memory = instance_type.gpu_memory_mib
+    if memory is None:
+        yield Doubt(kind=DoubtKind.HOSTS, text=f"no source says how much memory a GPU of {instance_type} has to share")
+    elif asked_mib > memory:
+        yield Shortfall(
+            resource=Resource.SHARED_GPU_MEMORY, asked=asked_mib, available=memory, instance_type=instance_type
+        )
+    elif asked_mib > memory * (100 - _SHARED_MARGIN_PERCENT) // 100:
+        least = memory * (100 - _SHARED_MARGIN_PERCENT) // 100
+        yield Doubt(
+            kind=DoubtKind.MEMORY,
+            text=f"a GPU of {instance_type} with nominally {memory} MiB may have less to share through MPS, and "
+            f"{asked_mib} MiB are asked; ask for no more than {least}",
+        )
+
+
+def _neuron(demand: Demand, instance_type: InstanceType, kind: PoolKind) -> Iterator[Obstacle | Shortfall]:
+    devices: Accelerators | None = instance_type.accelerators
+    chips = devices.count if devices is not None and devices.vendor is Vendor.NEURON else 0
+    if not chips:
+        yield _obstacle(ObstacleKind.NEURON, instance_type, "has no Neuron device")
+    if demand.neuron and kind is not PoolKind.MANAGED_INSTANCES:
+        text = f"comes from an {kind.value}, and the resource NeuronDevice is for ECS Managed Instances only"
+        yield _obstacle(ObstacleKind.LAUNCHER, instance_type, text)
+    if chips and demand.neuron_devices > chips:
+        yield Shortfall(
+            resource=Resource.NEURON_DEVICES, asked=demand.neuron_devices, available=chips, instance_type=instance_type
+        )
+
+
+def _gpu_part(instance_type: InstanceType, text: str) -> Obstacle:
+    return _obstacle(ObstacleKind.GPU_PART, instance_type, text)
+
+
+def _obstacle(kind: ObstacleKind, instance_type: InstanceType, text: str) -> Obstacle:
+    return Obstacle(kind=kind, text=text, instance_types=(instance_type,))

@@ -1,0 +1,304 @@
+"""How many hosts of one kind some tasks need together: first fit, the largest first.
+
+Hosts that are in the same state are one group, so that a thousand copies of one task take as long as one. A packing
+that was found is a proof that there is room; one that was not found is none that there is not, see `bounds`.
+
+What a host has and when a task may be placed on it:
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import TypeAlias
+
+__all__ = [
+    "UNITS",
+    "Group",
+    "Load",
+    "Need",
+    "Packing",
+    "Room",
+    "copies_per_host",
+    "exhausted",
+    "more_fit",
+    "pack",
+    "room_beside",
+]
+
+Units: TypeAlias = tuple[int, ...]
+
+_MANY = 1 << 60  # copies of a task that asks for nothing that a host could run out of
+UNITS = ("GPUs", "parts of a GPU", "CPU", "memory", "network interfaces")
+"""What a host has of each, in the words of a message, in the order of `Room.units`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What one host has for tasks.
+
+    Attributes:
+        units: Whole GPUs, parts of a GPU in billionths, CPU units, memory in MiB, network interfaces.
+        gpu_memory_mib: Memory of each whole GPU that containers can share through MPS.
+        gpus: Whole GPUs that it has in all, those of daemons among them.
+        ports: Ports of the host that are taken.
+    """
+
+    units: Units
+    gpu_memory_mib: int = 0
+    gpus: int = 0
+    ports: frozenset[tuple[int, str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What one copy of a task takes of its host.
+
+    Attributes:
+        units: In the order of `Room.units`.
+        shared_mib: Memory of one GPU in sharing mode, which other tasks may share; 0 if none.
+        ports: Ports of the host; no two tasks on one host have the same.
+    """
+
+    units: Units
+    shared_mib: int = 0
+    ports: frozenset[tuple[int, str]] = frozenset()
+
+    @property
+    def asked(self) -> tuple[tuple[int, int], ...]:
+        """Place and amount of the units that it asks for at all."""
+        return tuple((index, amount) for index, amount in enumerate(self.units) if amount)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Copies of one task that go to these hosts.
+
+    Attributes:
+        need: What each copy takes.
+        copies: How many there are.
+        distinct: Whether no two of them may be on one host.
+    """
+
+    need: Need
+    copies: int
+    distinct: bool = False
+
+    @property
+    def most(self) -> int:
+        """Copies on one host at most, whatever it has."""
+        return 1 if self.distinct else _MANY
+
+
+@dataclass(slots=True)
+class Group:
+    """Hosts in the same state.
+
+    Attributes:
+        hosts: How many.
+        free: What is left of each, in the order of `Room.units`.
+        shared: What is left of the memory of each GPU in sharing mode.
+        ports: Ports that are taken.
+    """
+
+    hosts: int
+    free: Units
+    shared: tuple[int, ...] = ()
+    ports: frozenset[tuple[int, str]] = frozenset()
+
+
+@dataclass(slots=True)
+class Packing:
+    """Hosts with tasks on them; `place` puts more on them.
+
+    Attributes:
+        room: What a host without tasks has.
+        most_hosts: Hosts that there may be; None for as many as it takes.
+        groups: The hosts that were opened, by their state, in the order of first fit.
+        placed: Copies that were placed, for each load of `pack`.
+        hosts: Hosts with a task on them.
+    """
+
+    room: Room
+    most_hosts: int | None = None
+    groups: list[Group] = field(default_factory=list)
+    placed: list[int] = field(default_factory=list)
+    hosts: int = 0
+
+    def place(self, load: Load) -> int:
+        """Puts copies on the first hosts that take them.
+
+        Args:
+            load: The copies.
+
+        Returns:
+            How many were placed.
+        """
+        asked = load.need.asked
+        left = self._fill(load, asked, load.copies, 0) if load.copies else 0
+        if left:
+            empty = _empty(self.room)
+            most = _most(empty, load.need, asked, self.room, load.most)
+            may_open = _MANY if self.most_hosts is None else self.most_hosts - self.hosts
+            empty.hosts = min(-(-left // most), may_open) if most else 0
+            if empty.hosts > 0:
+                self.hosts += empty.hosts
+                self.groups.append(empty)
+                left = self._fill(load, asked, left, len(self.groups) - 1)
+        return load.copies - left
+
+    def _fill(self, load: Load, asked: Sequence[tuple[int, int]], left: int, start: int) -> int:
+        first, amount = asked[0] if asked else (0, 0)
+        groups: list[Group] = self.groups[:start]
+        for index, group in enumerate(self.groups[start:], start):
+            most = _most(group, load.need, asked, self.room, load.most) if group.free[first] >= amount else 0
+            if not most:
+                groups.append(group)
+                continue
+            full = min(left // most, group.hosts)
+            left -= full * most
+            if full:
+                groups.append(_taken(group, load.need, most, full, self.room))
+            if full < group.hosts:  # fewer copies are left than one more host takes
+                if left:
+                    groups.append(_taken(group, load.need, left, 1, self.room))
+                    full, left = full + 1, 0
+                if full < group.hosts:
+                    groups.append(Group(group.hosts - full, group.free, group.shared, group.ports))
+            if not left:
+                groups.extend(self.groups[index + 1 :])
+                break
+        self.groups = groups
+        return left
+
+
+def pack(loads: Sequence[Load], room: Room, *, most_hosts: int | None = None) -> Packing:
+    """Packs copies of tasks onto hosts that are alike: first fit, the copies with the largest share of a host first.
+
+    What is largest depends on what counts. Where one order does not place everything, others are tried.
+
+    Args:
+        loads: The copies.
+        room: What each host has.
+        most_hosts: Hosts that there may be; None for as many as it takes.
+    """
+    copies = sum([load.copies for load in loads])
+    shares = [_shares(load.need, room) for load in loads]
+    best: Packing | None = None
+    for size in _SIZES:
+        packing = Packing(room=room, most_hosts=most_hosts, placed=[0] * len(loads))
+        for index in sorted(range(len(loads)), key=[size(each) for each in shares].__getitem__, reverse=True):
+            packing.placed[index] = packing.place(loads[index])
+        if best is None or sum(packing.placed) > sum(best.placed):
+            best = packing
+        if sum(packing.placed) == copies or most_hosts is None:
+            break
+    assert best is not None  # noqa: S101 - there are sizes
+    return best
+
+
+def copies_per_host(need: Need, room: Room) -> int:
+    """How many copies of a task one host without others takes.
+
+    Args:
+        need: What each copy takes.
+        room: What the host has.
+    """
+    return _most(_empty(room), need, need.asked, room)
+
+
+def more_fit(need: Need, group: Group, room: Room) -> bool:
+    """Whether a host with tasks on it takes another.
+
+    Args:
+        need: What the task takes.
+        group: The host.
+        room: What a host without tasks has.
+    """
+    return _most(group, need, need.asked, room) > 0
+
+
+def exhausted(need: Need, group: Group) -> tuple[str, ...]:
+    """What a host with tasks on it has too little of for one more, in words.
+
+    Args:
+        need: What the task takes.
+        group: The host.
+    """
+    return tuple(unit for unit, free, asked in zip(UNITS, group.free, need.units, strict=True) if asked > free)
+
+
+def room_beside(room: Room, need: Need) -> Room | None:
+    """What a host has beside one copy of a task; None if it does not take that.
+
+    A share of a GPU through MPS counts as the whole GPU.
+
+    Args:
+        room: What the host has.
+        need: What the task takes.
+    """
+    if not copies_per_host(need, room):
+        return None
+    gpus, *rest = (free - asked for free, asked in zip(room.units, need.units, strict=True))
+    return replace(room, units=(gpus - int(need.shared_mib > 0), *rest), ports=room.ports | need.ports)
+
+
+def _shares(need: Need, room: Room) -> list[float]:
+    """The part of a host that one copy takes of everything that hosts have."""
+    shares = [asked / (available or 1) for asked, available in zip(need.units, room.units, strict=True)]
+    if need.shared_mib:
+        shares.append(need.shared_mib / max(1, room.units[0] * room.gpu_memory_mib))
+    return shares
+
+
+_SIZES: tuple[Callable[[list[float]], float], ...] = (
+    max,
+    sum,
+    lambda shares: sum(share * share for share in shares),
+    *(itemgetter(index) for index in (0, 2, 3)),
+)
+"""What makes a task large: the share that is largest, all of them together, GPUs, CPU, or memory."""
+
+
+def _empty(room: Room) -> Group:
+    return Group(1, room.units, (), room.ports)
+
+
+def _most(group: Group, need: Need, asked: Iterable[tuple[int, int]], room: Room, most: int = _MANY) -> int:
+    """How many copies a host in this state takes, `most` at most."""
+    free = group.free
+    for index, amount in asked:
+        fits = free[index] // amount
+        if fits < most:
+            if fits <= 0:
+                return 0
+            most = fits
+    if need.ports:
+        if need.ports & group.ports:
+            return 0
+        most = 1
+    if need.shared_mib:
+        shared = sum(left // need.shared_mib for left in group.shared)
+        most = min(most, shared + free[0] * (room.gpu_memory_mib // need.shared_mib))
+    return most
+
+
+def _taken(group: Group, need: Need, copies: int, hosts: int, room: Room) -> Group:
+    """Hosts of a group with so many copies on each."""
+    free = tuple([left - copies * asked for left, asked in zip(group.free, need.units, strict=True)])
+    shared = group.shared
+    if need.shared_mib:
+        gpus = list(shared)
+        idle = free[0]
+        for index, left in enumerate(gpus):
+            here = min(copies, left // need.shared_mib)
+            gpus[index] -= here * need.shared_mib
+            copies -= here
+        while copies:
+            here = min(copies, room.gpu_memory_mib // need.shared_mib)
+            gpus.append(room.gpu_memory_mib - here * need.shared_mib)
+            copies, idle = copies - here, idle - 1
+        free, shared = (idle, *free[1:]), tuple(gpus)
+    return Group(hosts, free, shared, group.ports | need.ports)

@@ -1,0 +1,183 @@
+"""Whether everything that is to run has room at once: the values that the proof of a fleet is made of.
+
+`gpu_constructs.placement.prover` makes them; what its answers mean is said there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
+from gpu_constructs.placement.prices import Cost, cost_of
+
+__all__ = ["Counts", "Idle", "Place", "PoolProof", "Proof", "Stranded", "WorkloadProof"]
+
+
+class Counts(Enum):
+    """Which number of copies of each workload the proof is for."""
+
+    DESIRED = "desired"
+    MAXIMUM = "maximum"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A pool that copies of a workload go to.
+
+    Attributes:
+        pool: The pool.
+        least: Copies that go there at least.
+        most: Copies that go there at most; None if nobody knows.
+        fits: Whether one copy fits on every host that the pool may launch.
+        slots: Copies that it certainly takes, had the workload all of its hosts to itself beside the daemons.
+    """
+
+    pool: Pool
+    least: int
+    most: int | None
+    fits: bool | Unknown
+    slots: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadProof:
+    """Whether the copies of one workload have room beside everything else.
+
+    Attributes:
+        workload: The workload.
+        copies: Copies that are to run; unknown for daemons, which run on every host.
+        places: Where they go.
+        placed: Copies that certainly have room.
+        unplaced: Copies that certainly have none.
+        answer: Whether all of them have room.
+    """
+
+    workload: Workload
+    copies: int | Unknown
+    places: tuple[Place, ...]
+    placed: int
+    unplaced: int
+    answer: bool | Unknown
+
+    @property
+    def slots(self) -> int:
+        """Copies that all places take, had the workload them to itself."""
+        return sum(place.slots for place in self.places)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stranded:
+    """GPUs that stay idle on hosts that are needed, because another resource of the host is used up first.
+
+    Attributes:
+        hosts: Hosts with as many idle ones.
+        gpus: Idle GPUs of each.
+        gpus_per_host: GPUs of each.
+        exhausted: What of the host is used up, in words.
+    """
+
+    hosts: int
+    gpus: int
+    gpus_per_host: int
+    exhausted: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """Idle GPUs of all of them."""
+        return self.hosts * self.gpus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """What no task uses on some hosts.
+
+    Attributes:
+        gpus: Whole GPUs.
+        cpu: CPU units.
+        memory_mib: Memory in MiB.
+    """
+
+    gpus: int
+    cpu: int
+    memory_mib: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolProof:
+    """What a pool's hosts have to take.
+
+    Attributes:
+        pool: The pool.
+        workloads: Names of the workloads that come to it, daemons not among them.
+        hosts_needed: Hosts on which a packing of everything was found, whatever `hosts_at_most` is; unknown where a
+            number or a size is.
+        hosts_at_least: Hosts that no packing can do without, asked only where all had no certain room; None if no
+            number of hosts is enough.
+        decided_by: What `hosts_at_least` are needed for, such as ``GPUs``.
+        hosts_at_most: Hosts that the pool may have; unknown where that is only known at deploy time.
+        answer: Whether all that comes to it has room together.
+        stranded: GPUs that stay idle on the hosts that are needed.
+        idle: What no task uses on the hosts that are needed: GPUs, the stranded ones among them, CPU units, and memory
+            in MiB of what they are expected to register; None where the hosts that are needed are not known.
+    """
+
+    pool: Pool
+    workloads: tuple[str, ...]
+    hosts_needed: int | Unknown
+    hosts_at_least: int | None
+    decided_by: str
+    hosts_at_most: int | Unknown
+    answer: bool | Unknown
+    stranded: tuple[Stranded, ...] = ()
+    idle: Idle | None = None
+
+    @property
+    def cost(self) -> Cost | None:
+        """What the hosts that are needed cost an hour; None where their number or price is not known."""
+        return None if isinstance(self.hosts_needed, Unknown) else cost_of(self.pool, self.hosts_needed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """Whether a fleet has room for everything that is to run on it at once.
+
+    Attributes:
+        counts: Which number of copies it is for.
+        workloads: The workloads that need hosts, in the order of the fleet; those of Fargate and of external hosts
+            need none.
+        pools: The pools, in the order of the fleet.
+    """
+
+    counts: Counts
+    workloads: tuple[WorkloadProof, ...]
+    pools: tuple[PoolProof, ...]
+
+    @property
+    def answer(self) -> bool | Unknown:
+        """Whether everything has room; unknown where nobody can say, which is never taken for a yes."""
+        answers = [each.answer for each in self.workloads] + [each.answer for each in self.pools]
+        if any(each is False for each in answers):
+            return False
+        return True if all(each is True for each in answers) else UNKNOWN
+
+    def of_pool(self, pool: Pool) -> PoolProof:
+        """The proof of one pool.
+
+        Args:
+            pool: One of the fleet.
+        """
+        return _named(self.pools, pool.name)
+
+    def of_workload(self, workload: Workload) -> WorkloadProof | None:
+        """The proof of one workload; None if it needs no hosts.
+
+        Args:
+            workload: One of the fleet.
+        """
+        return next((each for each in self.workloads if each.workload.name == workload.name), None)
+
+
+def _named(proofs: Iterable[PoolProof], name: str) -> PoolProof:
+    return next(each for each in proofs if each.pool.name == name)

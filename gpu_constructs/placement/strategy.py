@@ -1,0 +1,63 @@
+"""How a capacity provider strategy splits the tasks of a service over its providers.
+
+The base goes to its provider first, the rest by weight; the split does not look at where there is room, and a task that
+was meant for a full provider waits for it
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html). How a number that
+the weights do not divide is rounded is written nowhere, so each provider has a least and a most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpu_constructs.fleet import StrategyItem, Unknown
+
+__all__ = ["Share", "split"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Copies that go to one provider.
+
+    Attributes:
+        item: Its item of the strategy.
+        least: Copies at least.
+        most: Copies at most; None if nobody knows.
+    """
+
+    item: StrategyItem
+    least: int
+    most: int | None
+
+
+def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tuple[Share, ...]:
+    """Copies of a service that go to each provider of its strategy.
+
+    Args:
+        strategy: The strategy.
+        least: Copies of the service at least.
+        most: Copies of the service at most; None if nobody knows.
+    """
+    if len(strategy) == 1:  # a single provider takes all of them, its weight of 0 among them
+        return (Share(item=strategy[0], least=least, most=most),)
+    weights = [item.weight for item in strategy]
+    bases = [item.base for item in strategy]
+    known_weights = [each for each in weights if not isinstance(each, Unknown)]
+    known_bases = [each for each in bases if not isinstance(each, Unknown)]
+    total = sum(known_weights)
+    is_known = len(known_weights) + len(known_bases) == 2 * len(strategy)
+    if not is_known or total <= 0 or min(*known_weights, *known_bases) < 0:
+        return tuple(Share(item=item, least=0, most=most) for item in strategy)
+    # "Capacity providers with a weight of 0 can't be used to place tasks" and "the base is satisfied first": of a base
+    # on such a provider the page says both, so it may come or go.
+    doubtful = sum(base for base, weight in zip(known_bases, known_weights, strict=True) if not weight)
+    base = sum(known_bases)
+    return tuple(
+        Share(
+            item=item,
+            least=0 if not weight else min(own, least) + max(0, least - base) * weight // total,
+            most=None if most is None else min(most, own + -(-max(0, most - base + doubtful) * weight // total)),
+        )
+        for item, weight, own in zip(strategy, known_weights, known_bases, strict=True)
+    )

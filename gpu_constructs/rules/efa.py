@@ -1,0 +1,179 @@
+"""Elastic Fabric Adapters: whether the instance types take them where the launch template puts them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import Fleet, NetworkInterface, Pool, Purchase
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, Rule, rule
+from gpu_constructs.rules.wording import both, either
+
+__all__ = ["RULES"]
+
+_EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
+_CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
+_TYPES = ("interface", "efa", "efa-only")
+
+
+@rule(
+    "GPU090",
+    Severity.ERROR,
+    question="is the interface type one that EC2 has?",
+    because="launch templates are not validated when they are made; every launch is refused",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
+)
+def interface_type(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        wrong = dict.fromkeys(
+            shown(each.type) for each in pool.interfaces if isinstance(each.type, str) and each.type not in _TYPES
+        )
+        if wrong:
+            yield Problem(
+                about=pool,
+                message=f"{both(wrong)} is no interface type; EC2 has {both(_TYPES)}",
+                fix="InterfaceType efa",
+            )
+
+
+@rule(
+    "GPU091",
+    Severity.ERROR,
+    question="do the instance types support EFA?",
+    because="EC2 refuses to launch a type with an interface that it does not support",
+    source=_EFA,
+)
+def supported(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        without = [each for each in pool.instance_types if each.network.efa_supported is False]
+        if _efa(pool) and without:
+            yield Problem(
+                about=pool,
+                message=f"the launch template has EFA interfaces, and {either(without)} supports none",
+                fix="a larger size of the family, or interfaces of type interface",
+            )
+
+
+@rule(
+    "GPU092",
+    Severity.ERROR,
+    question="do the interfaces fit the network cards of the instance types?",
+    because="EC2 refuses to launch a type with more interfaces than it takes, or with one on a card that has none",
+    source=_CARDS,
+)
+def on_its_cards(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        for position, count in _positions(pool).items():
+            if count > 1:
+                card, device = position
+                yield Problem(
+                    about=pool, message=f"{count} interfaces are at network card {card}, device {device}; one can be"
+                )
+        for each in pool.instance_types:
+            for message in _misplaced(pool, each):
+                yield Problem(about=pool, message=message)
+
+
+@rule(
+    "GPU093",
+    Severity.ERROR,
+    question="can the primary interface carry IP traffic?",
+    because="an EFA-only interface has no IP address and cannot be the primary one",
+    source=_CARDS,
+)
+def primary(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        if any(each.card == 0 and each.device == 0 and each.type == "efa-only" for each in pool.interfaces):
+            yield Problem(
+                about=pool,
+                message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
+                "address",
+                fix="InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
+            )
+
+
+@rule(
+    "GPU094",
+    Severity.ERROR,
+    question="does a host with several interfaces do without a public address?",
+    because="EC2 refuses AssociatePublicIpAddress in a launch with more than one interface",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
+)
+def private(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        if len(pool.interfaces) > 1 and any(each.public_address is True for each in pool.interfaces):
+            yield Problem(
+                about=pool,
+                message=f"AssociatePublicIpAddress cannot go with {len(pool.interfaces)} interfaces",
+                fix="private subnets with a NAT gateway or VPC endpoints",
+            )
+
+
+@rule(
+    "GPU095",
+    Severity.WARNING,
+    question="are hosts with EFA near each other?",
+    because="EFA traffic does not cross Availability Zones, and a cluster placement group keeps hosts near each other",
+    source=_EFA,
+)
+def together(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        if not _efa(pool) or pool.max_instances in {0, 1}:
+            continue
+        if pool.zones is not None and pool.zones > 1:
+            yield Problem(
+                about=pool,
+                message=f"its hosts have EFA and are spread over {pool.zones} Availability Zones, which EFA traffic "
+                "does not cross",
+                fix="subnets of one zone",
+            )
+        # The hosts of a capacity block are near each other anyway.
+        elif pool.placement_group is False and pool.purchase is not Purchase.CAPACITY_BLOCK:
+            yield Problem(
+                about=pool,
+                message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
+                fix="a placement group with strategy cluster",
+            )
+
+
+def _efa(pool: Pool) -> list[NetworkInterface]:
+    return [each for each in pool.interfaces if each.type in {"efa", "efa-only"}]
+
+
+def _positions(pool: Pool) -> Counter[tuple[int, int]]:
+    return Counter(
+        (each.card, each.device)
+        for each in pool.interfaces
+        if isinstance(each.card, int) and isinstance(each.device, int)
+    )
+
+
+def _misplaced(pool: Pool, instance_type: InstanceType) -> Iterator[str]:
+    network = instance_type.network
+    wanted = _efa(pool)
+    most = network.max_efa_interfaces
+    if most and len(wanted) > most:
+        yield f"{instance_type} takes {most} EFA interface{'s' if most > 1 else ''}, and {len(wanted)} are there"
+    if network.cards is None:
+        return
+    used = dict.fromkeys(each.card for each in pool.interfaces if isinstance(each.card, int))
+    beyond = [card for card in used if not 0 <= card < network.cards]
+    if beyond:
+        numbers = "card 0 only" if network.cards == 1 else f"network cards 0 to {network.cards - 1}"
+        yield f"{instance_type} has {numbers}, and an interface is on card {both(beyond)}"
+    if network.efa_cards:
+        refused = dict.fromkeys(
+            each.card
+            for each in wanted
+            if isinstance(each.card, int)
+            and each.card not in beyond
+            and each.card not in (network.efa_only_cards if each.type == "efa-only" else network.efa_cards)
+        )
+        if refused:
+            yield f"network card {both(refused)} of {instance_type} takes no EFA interface"
+
+
+RULES: tuple[Rule, ...] = (interface_type, supported, on_its_cards, primary, private, together)

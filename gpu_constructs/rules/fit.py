@@ -1,0 +1,164 @@
+"""Whether a task fits the hosts that it may be placed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpu_constructs.fleet import Fleet, Task
+from gpu_constructs.hardware import Vendor
+from gpu_constructs.placement import (
+    DoubtKind,
+    Obstacle,
+    ObstacleKind,
+    Resource,
+    Shortfall,
+    demand_of,
+    fit,
+)
+from gpu_constructs.rules.assignments import Assignment, Placing, alone, assignments, carries_gpus, schedules, stuck
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.fixes import can_run, fix_of, provider_for
+from gpu_constructs.rules.parts import tasks
+from gpu_constructs.rules.rule import Problem, Rule, rule
+from gpu_constructs.rules.wording import both
+
+__all__ = ["RULES"]
+
+_SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
+_SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
+_MEMORY = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html"
+_PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
+
+# Rules of their own tell of the others.
+_RESOURCES = frozenset({Resource.GPU, Resource.CPU, Resource.MEMORY, Resource.INTERFACES})
+_UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
+
+
+@rule(
+    "GPU006",
+    Severity.WARNING,
+    question="is the task certain to fit, with what a host is expected to register?",
+    because="a host registers less memory than its nominal size; near it only a running host can tell",
+    source=_MEMORY,
+)
+def certain(fleet: Fleet) -> Iterator[Problem]:
+    for assignment, each in _in_question(fleet):
+        for doubt in each.fit.doubts:
+            if doubt.kind in _UNSURE:
+                yield Problem(
+                    about=assignment.task, message=f"{assignment.task.name} may not fit on {each.pool.name}: {doubt}"
+                )
+    for task in alone(fleet):
+        fits_here = [(pool, fit(task, pool)) for pool in fleet.pools if schedules(task.scheduler, pool)]
+        if not any(answer.answer is True for _, answer in fits_here):
+            for pool, answer in fits_here:
+                for doubt in answer.doubts if answer.answer is not False else ():
+                    if doubt.kind in _UNSURE:
+                        yield Problem(about=task, message=f"{task.name} may not fit on {pool.name}: {doubt}")
+
+
+@rule(
+    "GPU014",
+    Severity.WARNING,
+    question="is it known before the deploy what the task asks for?",
+    because="a number that only exists at deploy time can be more than any host has, and nobody says so before",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
+)
+def known_task(fleet: Fleet) -> Iterator[Problem]:
+    placed = {each.task.name for each in assignments(fleet)}
+    for task in tasks(fleet):
+        if not task.wants_gpu and task.name not in placed:
+            continue
+        for label in demand_of(task).unknown:
+            yield Problem(
+                about=task,
+                message=f"{task.name} may not fit: {label} is only known at deploy time, so nobody can say before that "
+                "whether a host has as much",
+                fix="take it from context, or write the number",
+            )
+
+
+@rule(
+    "GPU060",
+    Severity.ERROR,
+    question="does the task fit the hosts of each pool that gets some?",
+    because="ECS gives a task to one capacity provider and never moves it; on hosts that are too small it waits for "
+    "ever, in PROVISIONING",
+    source=_SCALING,
+)
+def fits(fleet: Fleet) -> Iterator[Problem]:
+    for assignment in assignments(fleet):
+        never = stuck(assignment)
+        if not never or not can_run(assignment.task):
+            continue
+        told = [(each, told) for each in never if (told := _told(assignment.task, each))]
+        if assignment.every:
+            for each, reasons in told:
+                yield _does_not_fit(assignment, f"on {each.pool.name}: {_joined(reasons)}", each)
+        elif told:
+            where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in told[:4])
+            yield _does_not_fit(assignment, f"on any host of its cluster here ({where})", told[0][0])
+
+
+@rule(
+    "GPU069",
+    Severity.WARNING,
+    question="can the smallest type of a capacity provider run the task?",
+    because="managed scaling compares a task with the smallest type of the Auto Scaling group and does not scale out "
+    "for one that needs more; it runs only on a larger host that is there already",
+    source=_SCALING,
+)
+def fits_the_smallest(fleet: Fleet) -> Iterator[Problem]:
+    for assignment, each in _in_question(fleet):
+        for doubt in each.fit.doubts:
+            if doubt.kind in {DoubtKind.SMALLEST_TYPE, DoubtKind.SOME_TYPES}:
+                yield Problem(
+                    about=assignment.workload,
+                    message=f"{assignment.task.name} may wait for ever on {each.pool.name}: {doubt}",
+                    fix=provider_for(each.fit),
+                )
+
+
+def _in_question(fleet: Fleet) -> Iterator[tuple[Assignment, Placing]]:
+    return ((assignment, each) for assignment in assignments(fleet) for each in assignment.in_question)
+
+
+def _told(task: Task, placing: Placing) -> tuple[Shortfall | Obstacle, ...]:
+    """What is told of a pool that never runs a task; what has a rule of its own is left to it."""
+    obstacles = {ObstacleKind.GPU_PART} | (set() if task.wants_gpu else {ObstacleKind.OPERATING_SYSTEM})
+    return (
+        *(
+            each
+            for each in placing.fit.shortfalls
+            if each.resource in _RESOURCES and not _of_another_vendor(each, placing)
+        ),
+        *(each for each in placing.fit.obstacles if each.kind in obstacles),
+    )
+
+
+def _of_another_vendor(short: Shortfall, placing: Placing) -> bool:
+    """Whether GPUs are short because all hosts carry devices that ECS does not hand out, which GPU054 tells."""
+    devices = short.instance_type.accelerators
+    foreign = devices is not None and devices.vendor is not Vendor.NVIDIA
+    return short.resource is Resource.GPU and foreign and not carries_gpus(placing.pool)
+
+
+def _does_not_fit(assignment: Assignment, where: str, each: Placing) -> Problem:
+    on_larger = f"; only {both(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
+    return Problem(
+        about=assignment.workload,
+        message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
+        fix=fix_of(assignment.task, each.pool, each.fit),
+    )
+
+
+def _joined(reasons: Iterable[Shortfall | Obstacle]) -> str:
+    return "; ".join(map(str, reasons))
+
+
+RULES: tuple[Rule, ...] = (
+    certain,
+    known_task,
+    fits,
+    fits_the_smallest,
+)

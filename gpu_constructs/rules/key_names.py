@@ -1,0 +1,142 @@
+"""The keys of a task definition and of a container, and the words that people write in their place.
+
+As of botocore 1.44.5 and the CloudFormation schema of ``AWS::ECS::TaskDefinition``, whose ``additionalProperties`` is
+false on every level (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["CONTAINER_KEYS", "CONTAINER_WORDS", "TASK_KEYS", "TASK_WORDS", "plain"]
+
+TASK_KEYS = (
+    "ContainerDefinitions",
+    "Cpu",
+    "EnableFaultInjection",
+    "EphemeralStorage",
+    "ExecutionRoleArn",
+    "Family",
+    "InferenceAccelerators",
+    "IpcMode",
+    "Memory",
+    "NetworkMode",
+    "PidMode",
+    "PlacementConstraints",
+    "ProxyConfiguration",
+    "RequiresCompatibilities",
+    "RuntimePlatform",
+    "RuntimePlatform.CpuArchitecture",
+    "RuntimePlatform.OperatingSystemFamily",
+    "Tags",
+    "TaskRoleArn",
+    "Volumes",
+)
+
+CONTAINER_KEYS = (
+    "Command",
+    "Cpu",
+    "CredentialSpecs",
+    "DependsOn",
+    "DisableNetworking",
+    "DnsSearchDomains",
+    "DnsServers",
+    "DockerLabels",
+    "DockerSecurityOptions",
+    "EntryPoint",
+    "Environment",
+    "EnvironmentFiles",
+    "Essential",
+    "ExtraHosts",
+    "FirelensConfiguration",
+    "HealthCheck",
+    "Hostname",
+    "Image",
+    "Interactive",
+    "Links",
+    "LinuxParameters",
+    "LinuxParameters.Capabilities",
+    "LinuxParameters.Devices",
+    "LinuxParameters.InitProcessEnabled",
+    "LinuxParameters.MaxSwap",
+    "LinuxParameters.SharedMemorySize",
+    "LinuxParameters.Swappiness",
+    "LinuxParameters.Tmpfs",
+    "LogConfiguration",
+    "Memory",
+    "MemoryReservation",
+    "MountPoints",
+    "Name",
+    "PortMappings",
+    "Privileged",
+    "PseudoTerminal",
+    "ReadonlyRootFilesystem",
+    "RepositoryCredentials",
+    "ResourceRequirements",
+    "RestartPolicy",
+    "Secrets",
+    "StartTimeout",
+    "StopTimeout",
+    "SystemControls",
+    "Ulimits",
+    "User",
+    "VersionConsistency",
+    "VolumesFrom",
+    "WorkingDirectory",
+)
+
+_ONLY_DESCRIBED = "leave it out: DescribeTaskDefinition returns it, nobody can set it"
+
+TASK_WORDS: Mapping[str, str] = {
+    "compatibilities": "RequiresCompatibilities",
+    "constraints": "PlacementConstraints",
+    "containers": "ContainerDefinitions",
+    "executionrole": "ExecutionRoleArn",
+    "launchtype": "RequiresCompatibilities, and the service says where it runs",
+    "name": "Family",
+    "registeredat": _ONLY_DESCRIBED,
+    "registeredby": _ONLY_DESCRIBED,
+    "requiresattributes": _ONLY_DESCRIBED,
+    "revision": _ONLY_DESCRIBED,
+    "role": "TaskRoleArn",
+    "status": _ONLY_DESCRIBED,
+    "taskrole": "TaskRoleArn",
+    "version": "leave it out: ECS itself counts the revisions of a family",
+}
+"""What people write into a task definition, as `plain` writes it, and what would do what they mean."""
+
+CONTAINER_WORDS: Mapping[str, str] = {
+    "capabilities": "LinuxParameters.Capabilities",
+    "containername": "Name",
+    "containerport": "PortMappings",
+    "cpuunits": "Cpu",
+    "deploy": "ResourceRequirements for GPUs; deploy is of Docker Compose",
+    "devices": "LinuxParameters.Devices",
+    "env": "Environment",
+    "envfile": "EnvironmentFiles",
+    "initprocessenabled": "LinuxParameters.InitProcessEnabled",
+    "logging": "LogConfiguration",
+    "mem": "Memory",
+    "memorylimit": "Memory",
+    "memorylimitmib": "Memory",
+    "memorymib": "Memory",
+    "memoryreservationmib": "MemoryReservation",
+    "ports": "PortMappings",
+    "resources": "Cpu, Memory and ResourceRequirements; resources is of Kubernetes",
+    "restart": "RestartPolicy",
+    "runtime": "nothing: ECS sets the NVIDIA runtime for a container with ResourceRequirements of type GPU",
+    "sharedmemorysize": "LinuxParameters.SharedMemorySize",
+    "shmsize": "LinuxParameters.SharedMemorySize",
+    "tmpfs": "LinuxParameters.Tmpfs",
+    "volumes": "MountPoints, and Volumes of the task definition",
+}
+"""The same for a container."""
+
+
+def plain(key: str) -> str:
+    """A key without what people get wrong most: case, hyphens, underscores.
+
+    Args:
+        key: As written, with dots between levels.
+    """
+    return "".join(each for each in key.lower()[:128] if each.isalnum() or each == ".")

@@ -1,0 +1,94 @@
+"""Neuron devices as a resource of ECS: what a request may say, and where it can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import NEURON_DEVICE, Fleet, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.rules.destinations import destinations, runs_on_fargate
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.parts import brief, tasks
+from gpu_constructs.rules.rule import Problem, Rule, rule
+from gpu_constructs.rules.wording import both
+
+__all__ = ["RULES"]
+
+_MANAGED = "MANAGED_INSTANCES"
+_ON_EC2 = (
+    "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
+)
+
+
+@rule(
+    "GPU027",
+    Severity.ERROR,
+    question="is each request for Neuron devices one that ECS takes, on ECS Managed Instances?",
+    because="the value of NeuronDevice must be ALL, one container of a task can have it, and it is supported on ECS "
+    "Managed Instances only",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html",
+)
+def neuron(fleet: Fleet) -> Iterator[Problem]:
+    asking = {each.name: each for each in tasks(fleet) if each.scheduler is Scheduler.ECS and _asks(each)}
+    for task in asking.values():
+        yield from _requests(task)
+        if task.compatibilities and _MANAGED not in task.compatibilities:
+            yield Problem(
+                about=task,
+                message=f"{task.name} asks for NeuronDevice, which ECS Managed Instances alone have, and is for "
+                f"{both(map(brief, task.compatibilities))}",
+                fix=f"RequiresCompatibilities of {_MANAGED}; {_ON_EC2}",
+            )
+    for workload in fleet.workloads:
+        if workload.task is not None and workload.task.name in asking:
+            yield from _elsewhere(fleet, workload)
+
+
+def _asks(task: Task) -> bool:
+    return any(each.type == NEURON_DEVICE for container in task.containers for each in container.requirements)
+
+
+def _requests(task: Task) -> Iterator[Problem]:
+    asking = []
+    for container in task.containers:
+        entries = [each for each in container.requirements if each.type == NEURON_DEVICE]
+        asking.extend([container.name] if entries else [])
+        wrong = [each for each in entries if not isinstance(each.value, Unknown) and not each.is_all]
+        if wrong:
+            value = "no value" if wrong[0].value is None else f"the value {shown(wrong[0].value)}"
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} asks for NeuronDevice with {value}; the value must be ALL, a "
+                "container gets every Neuron device of its host",
+                fix='{"Type": "NeuronDevice", "Value": "ALL"}',
+            )
+    if len(asking) > 1:
+        yield Problem(
+            about=task,
+            message=f"{both(asking)} ask for NeuronDevice; one container of a task can have Neuron devices",
+            fix="a task definition for each",
+        )
+
+
+def _elsewhere(fleet: Fleet, workload: Workload) -> Iterator[Problem]:
+    where = [
+        f"{each.pool.name} ({each.pool.kind.value})"
+        for each in destinations(fleet, workload)
+        if each.is_certain and each.pool.kind is not PoolKind.MANAGED_INSTANCES
+    ]
+    fargate = runs_on_fargate(workload)
+    if fargate:
+        where = [fargate]
+    elif isinstance(workload.launch_type, str) and workload.launch_type != _MANAGED:
+        where = [f"launch type {brief(workload.launch_type)}"]
+    if where:
+        yield Problem(
+            about=workload,
+            message=f"{workload.name} runs a task that asks for NeuronDevice, which ECS Managed Instances alone have, "
+            f"on {both(where)}",
+            fix=f"a capacity provider of ECS Managed Instances; {_ON_EC2}",
+        )
+
+
+RULES: tuple[Rule, ...] = (neuron,)

@@ -1,0 +1,69 @@
+"""The parts of a fleet that rules about task definitions look at, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Fleet, ResourceRequirement, Task
+
+__all__ = ["asks_for_accelerator", "brief", "containers", "is_gpu", "requirements", "tasks"]
+
+_LONGEST = 80
+
+
+def tasks(fleet: Fleet) -> tuple[Task, ...]:
+    """Every task once, those that only a workload names among them.
+
+    Args:
+        fleet: What was asked for.
+    """
+    known = {each.name: each for each in fleet.tasks}
+    for workload in fleet.workloads:
+        if workload.task is not None:
+            known.setdefault(workload.task.name, workload.task)
+    return tuple(known.values())
+
+
+def containers(fleet: Fleet) -> Iterator[tuple[Task, Container]]:
+    """Every container with its task.
+
+    Args:
+        fleet: What was asked for.
+    """
+    return ((task, container) for task in tasks(fleet) for container in task.containers)
+
+
+def requirements(fleet: Fleet) -> Iterator[tuple[Task, Container, ResourceRequirement]]:
+    """Every entry of ``resourceRequirements`` with its container and task.
+
+    Args:
+        fleet: What was asked for.
+    """
+    return ((task, container, each) for task, container in containers(fleet) for each in container.requirements)
+
+
+def brief(text: str) -> str:
+    """A text of the user's as a message quotes it: short whatever it is.
+
+    Args:
+        text: Such as a key or a launch type.
+    """
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def is_gpu(requirement: ResourceRequirement) -> bool:
+    """Whether GPUs are meant, in whatever case the type was written.
+
+    Args:
+        requirement: One entry of ``resourceRequirements``.
+    """
+    return isinstance(requirement.type, str) and requirement.type.upper() == GPU
+
+
+def asks_for_accelerator(container: Container) -> bool:
+    """Whether a container asks ECS for GPUs or Neuron devices, rightly or wrongly.
+
+    Args:
+        container: One container.
+    """
+    return any(is_gpu(each) or each.type == NEURON_DEVICE for each in container.requirements)

@@ -1,0 +1,88 @@
+"""How hosts are bought: whether their types are sold that way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, Pool, Purchase
+from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, Rule, rule
+from gpu_constructs.rules.wording import either
+
+__all__ = ["RULES"]
+
+_CLASSES = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html"
+_BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
+
+
+@rule(
+    "GPU096",
+    Severity.WARNING,
+    question="are the instance types sold as spot?",
+    because="DescribeInstanceTypes lists how a type is sold; a request for another way is never fulfilled. The list is "
+    "one record and may differ by region",
+    source=_CLASSES,
+)
+def sold_as_spot(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        missing = _not_sold(pool, PurchaseClass.SPOT) if pool.purchase in {Purchase.SPOT, Purchase.MIXED} else []
+        if missing:
+            yield Problem(
+                about=pool,
+                message=f"{either(missing)} was not sold as spot on {RECORDED}",
+                fix="on-demand, or another type",
+            )
+
+
+@rule(
+    "GPU097",
+    Severity.ERROR,
+    question="are there capacity blocks of the instance types?",
+    because="Capacity Blocks exist for some types only; without one of the type there is no reservation to launch into",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html",
+)
+def sold_as_block(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        missing = _not_sold(pool, PurchaseClass.CAPACITY_BLOCK) if pool.purchase is Purchase.CAPACITY_BLOCK else []
+        if missing:
+            yield Problem(
+                about=pool,
+                message=f"there are no capacity blocks of {either(missing)} ({RECORDED})",
+                fix="on-demand or spot, or a type with capacity blocks, such as p5.48xlarge",
+            )
+
+
+@rule(
+    "GPU104",
+    Severity.WARNING,
+    question="do the hosts of a capacity block have one type and one zone?",
+    because="a Capacity Block is a reservation of one type in one Availability Zone; launches of another type or in "
+    "another zone fail, unless a group of reservations stands behind it",
+    source=_BLOCKS,
+)
+def one_block(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        if pool.purchase is not Purchase.CAPACITY_BLOCK:
+            continue
+        if len(pool.instance_types) > 1:
+            yield Problem(
+                about=pool,
+                message=f"a capacity block is of one type, and the pool has {len(pool.instance_types)}: "
+                f"{either(pool.instance_types)}",
+                fix="a capacity provider for each block",
+            )
+        if pool.zones is not None and pool.zones > 1:
+            yield Problem(
+                about=pool,
+                message=f"a capacity block is in one Availability Zone, and the subnets are in {pool.zones}",
+                fix="the subnet of its zone only",
+            )
+
+
+def _not_sold(pool: Pool, wanted: PurchaseClass) -> list[InstanceType]:
+    # A type without any class was not described when the catalogue was recorded.
+    return [each for each in pool.instance_types if each.purchase_classes and wanted not in each.purchase_classes]
+
+
+RULES: tuple[Rule, ...] = (sold_as_spot, sold_as_block, one_block)

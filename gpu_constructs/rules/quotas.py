@@ -1,0 +1,66 @@
+"""What a fleet comes to in the quotas of an account."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Purchase, Unknown
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, Rule, rule
+from gpu_constructs.rules.wording import both
+
+__all__ = ["RULES"]
+
+_SMALL_VCPUS = 128
+"""Fewer vCPUs of one quota are not worth a word; a host of 8 GPUs has 96 to 192."""
+
+
+@rule(
+    "GPU088",
+    Severity.INFO,
+    question="does the account's quota allow all hosts at max_instances?",
+    because="instances above the vCPU quota of their group are not launched; the quotas of GPU groups are small or 0 "
+    "in a new account",
+    source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html",
+)
+def quotas(fleet: Fleet) -> Iterator[Problem]:
+    asked: dict[tuple[str, str, str], list[tuple[Pool, int]]] = defaultdict(list)
+    for pool in fleet.pools:
+        for code, group, way, vcpus in _vcpus(pool):
+            asked[code, group, way].append((pool, vcpus))
+    for (code, group, way), found in asked.items():
+        vcpus = sum(each for _, each in found)
+        if vcpus >= _SMALL_VCPUS:
+            yield Problem(
+                about=found[0][0],
+                message=f"{both(pool.name for pool, _ in found)} can come to {vcpus} vCPUs of {way} {group} instances "
+                f"at max_instances, which count against the account's quota {code}",
+                fix=f"aws service-quotas get-service-quota --service-code ec2 --quota-code {code}",
+            )
+
+
+def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
+    """Quota code, its group, the way of buying, and the vCPUs that a pool counts against it at most.
+
+    Capacity Blocks are paid in advance and are left out, as is what nobody knows.
+    """
+    hosts = pool.max_instances
+    if isinstance(hosts, Unknown) or isinstance(pool.purchase, Unknown) or pool.kind is PoolKind.INSTANCE:
+        return
+    on_demand = pool.purchase in {Purchase.ON_DEMAND, Purchase.MIXED, Purchase.RESERVED}
+    spot = pool.purchase in {Purchase.SPOT, Purchase.MIXED}
+    largest: dict[tuple[str, str, str], int] = {}
+    for each in pool.instance_types:
+        if each.accelerators is None:
+            continue
+        codes = ((on_demand, each.quota.on_demand_code, "on-demand"), (spot, each.quota.spot_code, "spot"))
+        for counts, code, way in codes:
+            if counts and code is not None:
+                key = (code, each.quota.group, way)
+                largest[key] = max(largest.get(key, 0), each.vcpus)
+    for (code, group, way), vcpus in largest.items():
+        yield code, group, way, hosts * vcpus
+
+
+RULES: tuple[Rule, ...] = (quotas,)

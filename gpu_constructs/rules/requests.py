@@ -1,0 +1,332 @@
+"""What containers ask of the accelerators: whether the request says what ECS can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Fleet, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.key_names import plain
+from gpu_constructs.rules.parts import asks_for_accelerator, containers, is_gpu, requirements, tasks
+from gpu_constructs.rules.rule import Problem, Rule, rule
+from gpu_constructs.rules.wording import both
+
+__all__ = ["CONTAINER_MISTAKES", "RIGHT_FORM", "RULES", "explained"]
+
+RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
+"""A request for one GPU, as CloudFormation takes it."""
+
+_CAPABILITIES = '"Environment": [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": "compute,utility"}]'
+_RIGHT_NEURON_FORM = '"ResourceRequirements": [{"Type": "NeuronDevice", "Value": "ALL"}]'
+
+# Keys that people write into an entry of `resourceRequirements`, as `plain` writes them, and what is so instead.
+_REQUIREMENT_MISTAKES: Mapping[str, str] = {
+    "amount": "Value says how many",
+    "capabilities": "the environment variable NVIDIA_DRIVER_CAPABILITIES says what the driver gives the container",
+    "count": "Value says how many",
+    "deviceids": "ECS chooses the devices itself",
+    "devices": "ECS chooses the devices itself",
+    "driver": "the machine image has the driver",
+    "limits": "Value says how many",
+    "number": "Value says how many",
+    "quantity": "Value says how many",
+}
+_REQUIREMENT_KEYS = {
+    plain(each): each
+    for each in (
+        "SharingStrategy",
+        "SharingStrategy.NvidiaMps",
+        "SharingStrategy.NvidiaMps.MaxComputePercent",
+        "SharingStrategy.NvidiaMps.Memory",
+        "Type",
+        "Value",
+    )
+}
+
+CONTAINER_MISTAKES = frozenset(
+    {
+        "accelerator",
+        "accelerators",
+        "devicerequests",
+        "gpu",
+        "gpucount",
+        "gpulimit",
+        "gpunumber",
+        "gpurequirements",
+        "gpus",
+        "ngpus",
+        "numgpus",
+        "numberofgpus",
+        "nvidiagpu",
+        "nvidiagpus",
+    }
+)
+"""Keys that people write into a container or a task to get GPUs, as `plain` writes them."""
+
+_ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
+_BATCH_TYPES = (GPU, "MEMORY", "VCPU")
+
+_API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html"
+_GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
+
+
+@rule(
+    "GPU020",
+    Severity.ERROR,
+    question="is the number of GPUs a value that ECS takes?",
+    because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; a task "
+    "definition with another value is refused, or gets no GPU",
+    source=_GPUS,
+)
+def countable(fleet: Fleet) -> Iterator[Problem]:
+    for task, container, each in requirements(fleet):
+        value = each.value
+        if not isinstance(value, str) or not is_gpu(each) or each.whole or each.part or each.is_all:
+            continue
+        yield Problem(
+            about=task,
+            container=container,
+            message=f"container {container.name} asks for GPUs with the value {shown(value)}; ECS takes a whole number "
+            "from 1, ALL for every GPU of the host, or a decimal below 1 such as 0.25 for hosts with a part of a GPU",
+            fix=_counted(value),
+        )
+
+
+@rule(
+    "GPU021",
+    Severity.ERROR,
+    question="is the request for GPUs written in the form that ECS reads?",
+    because="the API knows the types GPU, NeuronDevice and InferenceAccelerator, in this case, and the keys type, "
+    "value and sharingStrategy; CloudFormation refuses any other",
+    source=_API,
+)
+def right_form(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        keys = [each for each in task.unknown_keys if plain(each) in CONTAINER_MISTAKES]
+        if keys:
+            yield Problem(
+                about=task,
+                message=f"{both(keys)} is no key of a task definition: GPUs are asked for by container",
+                fix=f"in the container, {RIGHT_FORM}",
+            )
+        for container in task.containers:
+            yield from _misformed(task, container)
+
+
+@rule(
+    "GPU022",
+    Severity.ERROR,
+    question="does each request for GPUs say either how many or how they are shared?",
+    because="the API takes either value or sharingStrategy, and not both",
+    source=_API,
+)
+def one_amount(fleet: Fleet) -> Iterator[Problem]:
+    for task, container, each in requirements(fleet):
+        if not is_gpu(each) or isinstance(each.value, Unknown) or each.unknown_keys:
+            continue
+        if each.value is None and each.nvidia_mps is None:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} asks for GPUs and says neither how many (Value) nor how one is "
+                "shared (SharingStrategy)",
+                fix=RIGHT_FORM,
+            )
+        elif each.value is not None and each.nvidia_mps is not None:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} asks for {each.value} GPUs of its own (Value) and for a share of "
+                "one (SharingStrategy) in one entry",
+                fix="leave out Value to share a GPU, or SharingStrategy to have it alone",
+            )
+
+
+@rule(
+    "GPU023",
+    Severity.ERROR,
+    question="do all GPU containers of a task ask in the same way?",
+    because="the containers of a task that request GPUs must all use the same option, value or sharingStrategy; and "
+    "ALL leaves no GPU of the host for another container",
+    source=_API,
+)
+def one_option(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        asking = [each for each in task.containers if each.wants_gpu]
+        if len(asking) < 2:  # noqa: PLR2004 - one has nobody to disagree with
+            continue
+        sharing = [each.name for each in asking if each.mps]
+        alone = [each.name for each in asking if any(entry.value is not None for entry in each.gpu_requirements)]
+        greedy = [each.name for each in asking if each.takes_all_gpus]
+        if sharing and alone:
+            yield Problem(
+                about=task,
+                message=f"{both(sharing)} share a GPU through MPS and {both(alone)} ask for GPUs of their own; the GPU "
+                "containers of one task must all use the same option",
+                fix="SharingStrategy for all of them, Value for all of them, or two task definitions",
+            )
+        elif greedy:
+            others = [each.name for each in asking if each.name != greedy[0]]
+            yield Problem(
+                about=task,
+                message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {both(others)} of the same "
+                "task",
+                fix="a number of GPUs for each container",
+            )
+
+
+@rule(
+    "GPU024",
+    Severity.WARNING,
+    question="does each container have one entry for GPUs at most?",
+    because="no page says whether ECS adds up two entries, takes one of them or refuses the task definition",
+    source="UNCONFIRMED: API_ResourceRequirement says nothing of a type that is listed twice",
+)
+def one_entry(fleet: Fleet) -> Iterator[Problem]:
+    for task, container in containers(fleet):
+        entries = container.gpu_requirements
+        if len(entries) > 1:
+            values = [each.value for each in entries if each.value is not None]
+            asked = f" ({both(values)})" if values else ""
+            numbers = [each.whole for each in entries if each.whole]
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} has {len(entries)} entries of type GPU{asked}; whether ECS adds "
+                "them up is not documented",
+                fix=f'one entry: {{"Type": "GPU", "Value": "{sum(numbers)}"}}' if numbers else "one entry",
+            )
+
+
+@rule(
+    "GPU025",
+    Severity.WARNING,
+    question="does a container that is set up for a GPU also ask for one?",
+    because="a task that asks for no GPU is placed on any host, and its containers run without the NVIDIA runtime",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+)
+def asked_at_all(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        if any(asks_for_accelerator(each) or _has_mistake(each) for each in task.containers):
+            continue
+        for container in task.containers:
+            sign = _sign_of_gpu(container)
+            if sign:
+                yield Problem(
+                    about=task,
+                    container=container,
+                    message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: it is "
+                    "placed on any host and sees no GPU there",
+                    fix=RIGHT_FORM,
+                )
+
+
+@rule(
+    "GPU026",
+    Severity.ERROR,
+    question="is the accelerator one that still exists?",
+    because="Amazon Elastic Inference ended in April 2024",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ElasticInferenceAccelerator.html",
+)
+def no_elastic_inference(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        using = [c.name for c in task.containers if any(each.type == "InferenceAccelerator" for each in c.requirements)]
+        listed = any(plain(key) == "inferenceaccelerators" for key in (*task.used_keys, *task.unknown_keys))
+        if using or listed:
+            where = f"{both(using)} of {task.name}" if using else task.name
+            yield Problem(
+                about=task,
+                message=f"{where} asks for an accelerator of Amazon Elastic Inference, which ended in April 2024",
+                fix=f"a GPU, {RIGHT_FORM}, or Inferentia2 (inf2.xlarge)",
+            )
+
+
+def explained(key: str) -> bool:
+    """Whether GPU021 has something to say about a key of a resource requirement that the API does not have.
+
+    Args:
+        key: As written.
+    """
+    return plain(key) in _REQUIREMENT_MISTAKES or plain(key) in _REQUIREMENT_KEYS
+
+
+def _counted(value: str) -> str:
+    text = value.strip()
+    if text.upper() == "ALL":
+        return 'write it "ALL"'
+    if text.lstrip("+").isdecimal() and text.isascii():
+        number = text.lstrip("+0")
+        return f'write it "{number[:6]}"' if number else "leave the entry out for a container without a GPU"
+    if text.startswith("-"):
+        return "leave the entry out for a container without a GPU"
+    return RIGHT_FORM
+
+
+def _misformed(task: Task, container: Container) -> Iterator[Problem]:
+    wrong = [f"{each} is no key of a container" for each in container.unknown_keys if plain(each) in CONTAINER_MISTAKES]
+    for entry in container.requirements:
+        wrong.extend(_wrong_type(entry, task))
+        wrong.extend(_wrong_keys(entry))
+    if wrong:
+        yield Problem(
+            about=task,
+            container=container,
+            message=f"container {container.name} asks for accelerators in a form that ECS does not know: "
+            f"{'; '.join(dict.fromkeys(wrong))}",
+            fix=_reformed(container),
+        )
+
+
+def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
+    allowed = _BATCH_TYPES if task.scheduler is Scheduler.BATCH else _ECS_TYPES
+    if entry.type == "":
+        if not any(plain(each) == "type" for each in entry.unknown_keys):
+            yield f"an entry has no type, the types are {both(allowed)}"
+    elif isinstance(entry.type, str) and entry.type not in allowed:
+        near = [each for each in allowed if each.lower() == entry.type.lower()]
+        right = f"it is written {near[0]}" if near else f"the types are {both(allowed)}"
+        yield f"the type {shown(entry.type)} does not exist, {right}"
+
+
+def _wrong_keys(entry: ResourceRequirement) -> Iterator[str]:
+    for key in entry.unknown_keys:
+        if plain(key) in _REQUIREMENT_MISTAKES:
+            yield f"{key} is no key of a resource requirement ({_REQUIREMENT_MISTAKES[plain(key)]})"
+        elif plain(key) in _REQUIREMENT_KEYS:
+            yield f"{key} is written {_REQUIREMENT_KEYS[plain(key)]}"
+
+
+def _reformed(container: Container) -> str:
+    if any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements):
+        return _RIGHT_NEURON_FORM
+    if any(plain(key) == "capabilities" for each in container.requirements for key in each.unknown_keys):
+        return f"{RIGHT_FORM}, {_CAPABILITIES}"
+    return RIGHT_FORM
+
+
+def _has_mistake(container: Container) -> bool:
+    return any(plain(each) in CONTAINER_MISTAKES for each in container.unknown_keys)
+
+
+def _sign_of_gpu(container: Container) -> str:
+    if container.devices:
+        return ""
+    if container.needs is not None:
+        return "states what it needs of a GPU,"
+    if any(name == "NVIDIA_DRIVER_CAPABILITIES" for name, _ in container.environment):
+        # With NVIDIA_VISIBLE_DEVICES beside it, GPU038 has more to say.
+        visible = any(name == "NVIDIA_VISIBLE_DEVICES" for name, _ in container.environment)
+        return "" if visible else "sets NVIDIA_DRIVER_CAPABILITIES,"
+    return ""
+
+
+RULES: tuple[Rule, ...] = (
+    countable,
+    right_form,
+    one_amount,
+    one_option,
+    one_entry,
+    asked_at_all,
+    no_elastic_inference,
+)

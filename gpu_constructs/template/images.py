@@ -1,0 +1,56 @@
+"""The machine image behind an ``ImageId``: known where the public SSM parameter of an ECS image is behind it.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html,
+https://bottlerocket.dev/en/os/latest/install/quickstart/aws/ecs/
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from gpu_constructs.fleet import UNKNOWN, HostImage, Unknown
+from gpu_constructs.hardware import IMAGES, Image, OperatingSystem
+from gpu_constructs.template.model import Value
+
+__all__ = ["host_image", "host_image_of_parameter"]
+
+# A dynamic reference, or the form that only the ImageId of a launch template takes; either may name a version of the
+# parameter, which says nothing about a public one.
+_RESOLVE = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
+_LEAF = "/image_id"
+_FLOATING = frozenset({"recommended", "latest"})
+
+
+def host_image(image_id: Value) -> HostImage | Unknown:
+    """What is known about the image.
+
+    Args:
+        image_id: An ``ImageId`` as written.
+    """
+    if not isinstance(image_id, str):
+        return UNKNOWN
+    found = _RESOLVE.fullmatch(image_id.strip()) if len(image_id) < 1200 else None  # noqa: PLR2004 - see the pattern
+    return host_image_of_parameter(found[1]) if found else UNKNOWN
+
+
+def host_image_of_parameter(name: str) -> HostImage | Unknown:
+    """What is known about the image whose AMI id is in an SSM parameter.
+
+    Args:
+        name: Such as ``/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id``; Amazon Linux also
+            has ``.../recommended`` with a JSON document.
+    """
+    folder, _, release = name.removesuffix(_LEAF).rpartition("/")
+    image = _by_folder().get(folder)
+    if image is None or not release:
+        return UNKNOWN
+    if not name.endswith(_LEAF) and image.operating_system is OperatingSystem.BOTTLEROCKET:
+        return UNKNOWN
+    return HostImage(image=image, release=None if release in _FLOATING else release)
+
+
+@cache
+def _by_folder() -> dict[str, Image]:
+    """Images by what stands before the release in the names of their parameters."""
+    return {each.pinned_ssm_parameter.partition("/{release}")[0]: each for each in IMAGES}

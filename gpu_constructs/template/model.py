@@ -1,0 +1,92 @@
+"""A CloudFormation template after its functions were worked out: what is left is values, references and unknowns.
+
+`document` and `intrinsics` make these values, the readers of each resource type (`tasks`, `pools`, ...) take them.
+Nothing here is mutated after it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from gpu_constructs.fleet import Origin, Unknown
+
+__all__ = ["Reference", "Resource", "Stack", "Text", "Value"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Another resource's name, ARN or attribute, which exists at deploy time only; but what it points at is known.
+
+    Attributes:
+        stack: Name of the stack that defines the resource, which may be another one (an export, a nested stack).
+        logical_id: Its logical id there.
+        attribute: The attribute of ``Fn::GetAtt``, such as ``Arn``; None for ``Ref``.
+    """
+
+    stack: str
+    logical_id: str
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of which some pieces are references or unknown, as ``Fn::Sub`` and ``Fn::Join`` make it.
+
+    Attributes:
+        pieces: Strings, references and unknowns in order; two strings never follow each other.
+    """
+
+    pieces: tuple[str | Reference | Unknown, ...]
+
+
+Value: TypeAlias = (
+    "bool | int | float | str | Unknown | Reference | Text | Sequence[Value] | Mapping[str, Value] | None"
+)
+"""What a property can be. A list or an object may hold unknowns; ``AWS::NoValue`` is left out of both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """One resource of a stack.
+
+    Attributes:
+        logical_id: Its logical id.
+        type: Such as ``AWS::ECS::Service``.
+        stack: Name of its stack.
+        properties: Its properties, worked out.
+        metadata: Its metadata, as written.
+        origin: Where it was written; its path ends at the resource itself.
+        exists: Whether its condition holds; unknown where that depends on a value of the deploy.
+    """
+
+    logical_id: str
+    type: str
+    stack: str
+    properties: Mapping[str, Value] = field(hash=False)
+    metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    origin: Origin
+    exists: bool | Unknown = True
+
+    @property
+    def reference(self) -> Reference:
+        """What ``Ref`` to it is."""
+        return Reference(self.stack, self.logical_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """One template, or one stack of a cloud assembly.
+
+    Attributes:
+        name: The stack's name, or the file's where nothing else names it; unique among those that are read together.
+        resources: Its resources by logical id; those whose condition is false are left out.
+        region: Where it is deployed to; None where that is only known at deploy time.
+        acknowledged: What its app accepts, with the reason: by construct path and by id (``gpu-constructs::GPU002``).
+    """
+
+    name: str
+    resources: Mapping[str, Resource] = field(hash=False)
+    region: str | None = None
+    acknowledged: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)

@@ -1,0 +1,161 @@
+"""From files to stacks: templates, whole cloud assemblies and bare task definitions, read together as one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gpu_constructs.fleet import Origin, Remark
+from gpu_constructs.template.composition import composed
+from gpu_constructs.template.discovery import Discovery
+from gpu_constructs.template.document import Document
+from gpu_constructs.template.files import Files
+from gpu_constructs.template.model import Stack
+from gpu_constructs.template.parameters import Choice
+from gpu_constructs.template.task_documents import TaskDocument
+
+__all__ = ["Stacks", "from_mapping", "read_stacks", "read_text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stacks:
+    """Everything that was read in one call.
+
+    Attributes:
+        stacks: Stacks in the order in which they were named; nested ones follow the stack around them.
+        tasks: Task definitions in files of their own.
+        remarks: What was odd.
+        choices: Parameters that have a default and say which other values they allow.
+        whole: Whether it is certain that nothing was left unread: a cloud assembly that refers to nothing else.
+        documents: The files, by the name that an `Origin` has for them.
+        again: What `with_parameters` calls.
+    """
+
+    stacks: tuple[Stack, ...] = ()
+    tasks: tuple[TaskDocument, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    whole: bool = False
+    documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
+    again: Callable[[Mapping[str, str]], Stacks] | None = field(default=None, repr=False, compare=False)
+
+    def with_parameters(self, parameters: Mapping[str, str]) -> Stacks:
+        """The same files with other values of their parameters, without reading and parsing them once more.
+
+        Args:
+            parameters: All values, by name or by ``Stack:Name``.
+
+        Raises:
+            UnreadableError: If no template has such a parameter, or it does not allow the value.
+        """
+        return self if self.again is None else self.again(parameters)
+
+    def locate(self, origin: Origin) -> Origin:
+        """The same place with its line, which is looked for only here, as few places are ever shown.
+
+        Args:
+            origin: A place in one of the files.
+        """
+        document = self.documents.get(origin.file) if origin.file is not None else None
+        if document is None or origin.line is not None:
+            return origin
+        return replace(origin, line=document.line(origin.path))
+
+
+def read_stacks(
+    paths: Sequence[str | Path],
+    *,
+    stdin: bytes | None = None,
+    parameters: Mapping[str, str] | None = None,
+    region: str | None = None,
+) -> Stacks:
+    """Reads files that belong together: exports, nested stacks and outputs are followed from one to another.
+
+    Args:
+        paths: Templates and task definitions in JSON or YAML, and directories of cloud assemblies; ``-`` is ``stdin``.
+        stdin: What comes from the standard input.
+        parameters: Values of template parameters by name, or by ``Stack:Name`` for those of one stack.
+        region: Where stacks are deployed to that do not say so themselves.
+
+    Raises:
+        UnreadableError: If one of them cannot be read; no other exception leaves.
+    """
+    files = Files()
+    named = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    found = Discovery(region=region)
+    seen: set[str] = set()
+    for each in dict.fromkeys(os.fspath(each) for each in named):
+        identity = os.path.realpath(each) if "\0" not in each else each
+        if identity not in seen:
+            seen.add(identity)
+            found.take(each, files, stdin)
+    return _stacks(found, files, parameters)
+
+
+def read_text(
+    text: str | bytes,
+    *,
+    name: str,
+    file: str | None = None,
+    parameters: Mapping[str, str] | None = None,
+    region: str | None = None,
+) -> Stacks:
+    """Reads one template or task definition that is held in memory.
+
+    Args:
+        text: JSON or YAML.
+        name: The stack's name.
+        file: The file it is from, for findings; by default the name.
+        parameters: Values of template parameters by name.
+        region: Where it is deployed to.
+
+    Raises:
+        UnreadableError: If it cannot be read; no other exception leaves.
+    """
+    return _of_document(Document.read(text, file=file or name), name, parameters, region)
+
+
+def from_mapping(
+    template: Mapping[str, object],
+    *,
+    name: str,
+    file: str | None = None,
+    parameters: Mapping[str, str] | None = None,
+    region: str | None = None,
+) -> Stacks:
+    """Reads a template or a task definition that somebody else has parsed; functions are in their long form.
+
+    Args:
+        template: The template; it is copied.
+        name: The stack's name.
+        file: The file it is from, for findings; by default the name.
+        parameters: Values of template parameters by name.
+        region: Where it is deployed to.
+
+    Raises:
+        UnreadableError: If it cannot be read; no other exception leaves.
+    """
+    return _of_document(Document.of(template, file=file or name), name, parameters, region)
+
+
+def _of_document(document: Document, name: str, parameters: Mapping[str, str] | None, region: str | None) -> Stacks:
+    files = Files()
+    files.take(document)
+    found = Discovery(region=region)
+    found.take_document(document, name=name)
+    return _stacks(found, files, parameters)
+
+
+def _stacks(found: Discovery, files: Files, parameters: Mapping[str, str] | None) -> Stacks:
+    made = composed(found.sources, files.documents, parameters or {})
+    return Stacks(
+        stacks=made.stacks,
+        tasks=tuple(found.tasks),
+        remarks=made.remarks,
+        choices=made.choices,
+        whole=made.is_whole and not found.tasks,
+        documents=files.documents,
+        again=lambda other: _stacks(found, files, other),
+    )

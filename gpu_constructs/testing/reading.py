@@ -1,0 +1,76 @@
+"""From whatever a test has at hand to what there is to assert: a template, a stack, an app, a file, a dictionary."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import Fleet
+from gpu_constructs.review import Review, review
+from gpu_constructs.rules import check
+from gpu_constructs.testing.assertions import GpuAssertions
+from gpu_constructs.testing.snapshot import HasTemplate
+
+if TYPE_CHECKING:
+    from aws_cdk import Stack, Stage
+
+__all__ = ["gpus"]
+
+
+def gpus(
+    source: HasTemplate | Stack | Stage | Mapping[str, object] | Fleet | str | Path,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    region: str | None = None,
+) -> GpuAssertions:
+    """Reads what is asserted about.
+
+    Args:
+        source: `aws_cdk.assertions.Template`; a stack, alone; an app or a stage with all its stacks, so that what one
+            imports from another is known; a template or a task definition as a dictionary; the path of such a file or
+            of a cloud assembly; or a fleet. A stack or an app is synthesized by ``synth()``, after which CDK lets
+            nothing be added to it.
+        parameters: Values of CloudFormation parameters by name, instead of their defaults.
+        region: Where it is deployed to, where it does not say so itself.
+
+    Raises:
+        InvalidValueError: It is none of these.
+        UnreadableError: It cannot be read.
+    """
+    return GpuAssertions(_reviewed(source, parameters, region))
+
+
+def _reviewed(source: object, parameters: Mapping[str, str] | None, region: str | None) -> Review:
+    if isinstance(source, Fleet):
+        return Review(fleet=source, findings=check(source))
+    if isinstance(source, HasTemplate):
+        source = source.to_json()
+    if isinstance(source, Mapping):
+        text = json.dumps(source, default=str).encode()
+        return review(["-"], stdin=text, parameters=parameters, region=region)
+    if isinstance(source, str | Path):
+        return review([source], parameters=parameters, region=region)
+    path, own_region = _synthesized(source)
+    return review([path], parameters=parameters, region=region or own_region)
+
+
+def _synthesized(source: object) -> tuple[str, str | None]:
+    """Where CDK wrote the templates, and the region of a stack that says it."""
+    # Whoever holds a construct has imported CDK; everybody else is spared the start of Node.
+    cdk = sys.modules.get("aws_cdk")
+    if cdk is not None and isinstance(source, cdk.Stage):
+        return str(source.synth().directory), None
+    if cdk is not None and isinstance(source, cdk.Stack):
+        assembly = cdk.Stage.of(source).synth()
+        region = None if cdk.Token.is_unresolved(source.region) else str(source.region)
+        return str(Path(assembly.directory, source.template_file)), region
+    raise InvalidValueError(
+        f"nothing to read in {shown(source)}",
+        argument="source",
+        value=source,
+        allowed="a Template, a stack, an app, a template as a dictionary, a path or a fleet",
+    )

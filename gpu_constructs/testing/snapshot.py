@@ -1,0 +1,202 @@
+"""A template as a snapshot keeps it: what changes by itself is left out, what somebody should read is all there."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Protocol, runtime_checkable
+
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.hardware import IMAGES
+
+__all__ = ["HasTemplate", "normalized"]
+
+
+@runtime_checkable
+class HasTemplate(Protocol):
+    """What can give its template as plain data, such as `aws_cdk.assertions.Template`."""
+
+    def to_json(self) -> Mapping[str, Any]:
+        """The template."""
+
+
+# What CDK adds to a template besides the constructs of the app, by section.
+_ADDED = {
+    "Conditions": {"CDKMetadataAvailable"},
+    "Parameters": {"BootstrapVersion"},
+    "Resources": {"CDKMetadata"},
+    "Rules": {"CheckBootstrapVersion"},
+}
+
+# Metadata that tells where an asset lies on the disk of whoever ran the synth, and again what the logical id says.
+_CDK_METADATA = ("aws:cdk:", "aws:asset:")
+
+# `name()` of a token that a snapshot has in the place of what changes. None of them matches a pattern below.
+_ASSET, _ACCOUNT, _RELEASE, _AMI = "<asset>", "<account>", "<release>", "ami-<id>"
+
+# SHA-256 in hexadecimal, as CDK names assets; the digest by which somebody pinned a container image stays.
+_HASH = re.compile(r"(?<![0-9a-f])(?<!sha256:)[0-9a-f]{64}(?![0-9a-f])")
+_ACCOUNT_ID = re.compile(r"(?<![0-9A-Za-z])[0-9]{12}(?![0-9A-Za-z])")
+_AMI_ID = re.compile(r"(?<![0-9A-Za-z])ami-[0-9a-f]{8,17}(?![0-9A-Za-z])")
+
+# `CurrentVersion` of a function and `Deployment` of an API end in a hash of the code (aws-cdk-lib,
+# aws-lambda/lib/function-hash.ts and aws-apigateway/lib/deployment.ts): a new asset gives them new ids.
+_CONTENT_SUFFIX = re.compile(r"(?<=[0-9A-F]{8})(?:[0-9a-f]{32})+$")
+
+# The hash of the construct's path that CDK appends (core/lib/private/uniqueid.ts).
+_PATH_SUFFIX = re.compile(r"^(.+?)(?:[0-9A-F]{8})+$")
+
+_WORD = re.compile(r"[0-9A-Za-z]+")
+_SECTIONS_WITH_IDS = ("Parameters", "Conditions", "Resources", "Outputs", "Rules", "Mappings")
+
+
+def normalized(template: Mapping[str, Any] | HasTemplate, *, path_hashes: bool = True) -> dict[str, Any]:
+    """A template without what changes from one synth, account or release to the next, ready for a snapshot.
+
+    Asset hashes are ``<asset>``, account ids ``<account>``, releases of machine images ``<release>``, AMI ids
+    ``ami-<id>``; CDK's metadata and the check of the bootstrap version are left out, and keys are in order. What is
+    left is JSON, does not change if it is normalized again, and is no template to deploy::
+
+        assert normalized(Template.from_stack(stack)) == snapshot(extension_class=JSONSnapshotExtension)
+
+    Args:
+        template: The template, as data or as anything with ``to_json()``.
+        path_hashes: Whether logical ids keep the hash of the construct's path. Without it a construct can be moved
+            with no difference in the snapshot, but CloudFormation replaces it all the same.
+
+    Raises:
+        InvalidValueError: It is no template.
+    """
+    data = template.to_json() if isinstance(template, HasTemplate) else template
+    if not isinstance(data, Mapping):
+        raise InvalidValueError(
+            f"got {shown(template)}",
+            argument="template",
+            value=template,
+            allowed="a template as a mapping, or aws_cdk.assertions.Template",
+        )
+    kept = _without_additions(data)
+    renamed = _new_ids(_ids(kept), path_hashes=path_hashes)
+
+    def rewritten(text: str) -> str:
+        return _stable(_WORD.sub(lambda word: renamed.get(word[0], word[0]), text))
+
+    result: dict[str, Any] = _rewritten(kept, rewritten)
+    return result
+
+
+def _without_additions(template: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {}
+    for section, content in template.items():
+        if section not in _ADDED or not isinstance(content, Mapping):
+            kept[section] = content
+            continue
+        left = {key: _without_metadata(value) for key, value in content.items() if key not in _ADDED[section]}
+        if left or not content:
+            kept[section] = left
+    return kept
+
+
+def _without_metadata(resource: Any) -> Any:  # noqa: ANN401 - JSON
+    if not isinstance(resource, Mapping) or not isinstance(resource.get("Metadata"), Mapping):
+        return resource
+    left = {key: value for key, value in resource["Metadata"].items() if not str(key).startswith(_CDK_METADATA)}
+    return {key: left if key == "Metadata" else value for key, value in resource.items() if key != "Metadata" or left}
+
+
+def _ids(template: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for section in _SECTIONS_WITH_IDS:
+        content = template.get(section)
+        if isinstance(content, Mapping):
+            yield from ((key, value) for key, value in content.items() if isinstance(key, str))
+
+
+def _new_ids(ids: Iterable[tuple[str, Any]], *, path_hashes: bool) -> dict[str, str]:
+    """Logical ids that are written otherwise; no two become the same."""
+    wanted = {old: _wanted(old, value, path_hashes=path_hashes) for old, value in ids}
+    taken = {old for old, new in wanted.items() if old == new}.union(*_ADDED.values())
+    renamed = {}
+    for old, new in wanted.items():
+        if old == new:
+            continue
+        free, number = new, 1
+        while free in taken:
+            number += 1
+            free = f"{new}-{number}"
+        taken.add(free)
+        renamed[old] = free
+    return renamed
+
+
+def _wanted(logical_id: str, value: Any, *, path_hashes: bool) -> str:  # noqa: ANN401 - JSON
+    written, before = logical_id, None
+    while written != before:
+        before = written
+        written = _CONTENT_SUFFIX.sub("", _HASH.sub(_ASSET, written))
+        written = written if path_hashes else _PATH_SUFFIX.sub(r"\1", written)
+    default = value.get("Default") if isinstance(value, Mapping) else None
+    if isinstance(default, str):
+        # CDK names the parameter of an SSM look-up after the whole path, its release among it.
+        path, named = _letters(default), _letters(_stable_release(default))
+        if path and path != named and path in written:
+            written = written.replace(path, named)
+    return written
+
+
+def _letters(text: str) -> str:
+    return "".join(_WORD.findall(text))
+
+
+def _stable(text: str) -> str:
+    return _AMI_ID.sub(_AMI, _ACCOUNT_ID.sub(_ACCOUNT, _HASH.sub(_ASSET, _stable_release(text))))
+
+
+def _stable_release(text: str) -> str:
+    if "/aws/service/" not in text:
+        return text
+    for start, pattern in _release_patterns():
+        if start in text:
+            text = pattern.sub(rf"\g<1>{_RELEASE}\g<2>", text)
+    return text
+
+
+@cache
+def _release_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The beginning of each image's public parameter, and what matches it with any release but the moving one."""
+    found = {}
+    for image in IMAGES:
+        before, after = image.pinned_ssm_parameter.split("{release}")
+        found[before] = re.compile(
+            rf"({re.escape(before)})(?!recommended/|latest/)[0-9A-Za-z._-]*[0-9][0-9A-Za-z._-]*({re.escape(after)})"
+        )
+    return tuple(found.items())
+
+
+def _rewritten(value: Any, rewritten: Callable[[str], str]) -> Any:  # noqa: ANN401 - JSON in, JSON out
+    match value:
+        case str():
+            return rewritten(value)
+        case bool() | int() | float() | None:
+            return value
+        case Mapping():
+            return _in_order(((rewritten(str(key)), each) for key, each in value.items()), rewritten)
+        case list() | tuple():
+            return [_rewritten(each, rewritten) for each in value]
+        case dt.date():
+            return rewritten(value.isoformat())
+        case _:
+            return rewritten(str(value))
+
+
+def _in_order(items: Iterable[tuple[str, Any]], rewritten: Callable[[str], str]) -> dict[str, Any]:
+    """The items by key; keys that only now are the same are numbered, so that none is lost."""
+    found: dict[str, Any] = {}
+    for key, value in items:
+        free, number = key, 1
+        while free in found:
+            number += 1
+            free = f"{key}-{number}"
+        found[free] = _rewritten(value, rewritten)
+    return dict(sorted(found.items()))

@@ -1,0 +1,128 @@
+"""What there is, as the tables under a failed assertion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gpu_constructs.fleet import Fleet, HostImage, Pool, Task, Unknown
+from gpu_constructs.rules import Finding
+from gpu_constructs.testing.places import gpu_pools, gpu_tasks, instance_types_of, routes_of
+
+__all__ = ["amount_of_gpus", "finding_lines", "hosts_of", "image_of", "pool_table", "task_table", "types_of"]
+
+_MOST_ROWS = 20
+_MOST_NAMES = 4
+
+
+def task_table(fleet: Fleet) -> str:
+    """Tasks with GPUs and where they may run.
+
+    Args:
+        fleet: Everything there is.
+    """
+    rows = [
+        (task.name, amount_of_gpus(task), _listed(instance_types_of(routes_of(fleet, task)), "nowhere"))
+        for task in gpu_tasks(fleet)
+    ]
+    return _table("tasks with GPUs", ("name", "GPUs", "may run on"), rows)
+
+
+def pool_table(fleet: Fleet) -> str:
+    """Pools with accelerators and what they launch.
+
+    Args:
+        fleet: Everything there is.
+    """
+    rows = [
+        (pool.name, types_of(pool), hosts_of(pool), image_of(pool.image), str(pool.purchase))
+        for pool in gpu_pools(fleet)
+    ]
+    return _table("pools with accelerators", ("name", "instance types", "hosts", "image", "bought"), rows)
+
+
+def amount_of_gpus(task: Task) -> str:
+    """The GPUs that a task asks for, in words.
+
+    Args:
+        task: Any task.
+    """
+    if task.takes_all_gpus:
+        return "ALL of its host"
+    if isinstance(task.gpus, Unknown):
+        return str(task.gpus)
+    if task.gpu_part:
+        return f"{task.gpu_part:g}"
+    return "a share through MPS" if not task.gpus and task.shares_gpu else str(task.gpus)
+
+
+def types_of(pool: Pool) -> str:
+    """The types of a pool, in words.
+
+    Args:
+        pool: Any pool.
+    """
+    listed = _listed((*pool.instance_types, *pool.unknown_type_names), "")
+    more = "types unknown at synth" if pool.has_unknown_types else ""
+    return " and ".join(each for each in (listed, more) if each) or "none"
+
+
+def hosts_of(pool: Pool) -> str:
+    """How many hosts a pool has, in words.
+
+    Args:
+        pool: Any pool.
+    """
+    return f"{pool.min_instances} to {pool.max_instances}"
+
+
+def image_of(image: HostImage | Unknown) -> str:
+    """An image with its release, in words.
+
+    Args:
+        image: Of a pool.
+    """
+    return str(image) if isinstance(image, Unknown) else f"{image.image.name} ({image.release or 'the newest'})"
+
+
+def finding_lines(findings: Iterable[Finding]) -> str:
+    """Findings with their place and fix, a line or two each.
+
+    Args:
+        findings: What to show.
+    """
+    return _cut([f"  {_place(each)}{each.severity} {each.rule}: {each.message}{_fix(each)}" for each in findings])
+
+
+def _place(finding: Finding) -> str:
+    origin = finding.origin
+    if origin is None:
+        return f"{finding.subject}: "
+    line = "" if origin.line is None else f":{origin.line}"
+    file = "" if origin.file in {None, "-"} else f"{origin.file}{line} "
+    return f"{file}{origin.resource}: "
+
+
+def _fix(finding: Finding) -> str:
+    return f"\n    fix: {finding.fix}" if finding.fix else ""
+
+
+def _listed(names: Iterable[object], none: str) -> str:
+    texts = [str(each) for each in names]
+    more = f" and {len(texts) - _MOST_NAMES} more" if len(texts) > _MOST_NAMES else ""
+    return ", ".join(texts[:_MOST_NAMES]) + more if texts else none
+
+
+def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return f"{title}: none"
+    widths = [max(len(row[column]) for row in (head, *rows[:_MOST_ROWS])) for column in range(len(head))]
+    lines = [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (head, *rows)
+    ]
+    return f"{title}:\n{lines[0]}\n{_cut(lines[1:])}"
+
+
+def _cut(lines: Sequence[str]) -> str:
+    more = [f"  and {len(lines) - _MOST_ROWS} more"] if len(lines) > _MOST_ROWS else []
+    return "\n".join([*lines[:_MOST_ROWS], *more])

@@ -1,0 +1,141 @@
+"""The check at synth: every template of an app is read back and put to the rules, whoever made its constructs.
+
+It is a validation plugin of CDK's own, so that an error fails ``cdk synth``, findings are located at the construct, and
+a warning that is meant is acknowledged by id with a reason::
+
+    Validations.of(capacity).acknowledge(Acknowledgment(id="gpu-constructs::GPU001", reason="our account has p3"))
+
+https://docs.aws.amazon.com/cdk/v2/guide/policy-validation-synthesis.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from weakref import WeakSet
+
+import aws_cdk as cdk
+import jsii
+from constructs import IConstruct
+
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
+from gpu_constructs.fleet import METADATA_KEY
+from gpu_constructs.review import review
+from gpu_constructs.rules import RULES, Finding, Severity
+
+__all__ = ["GpuChecks", "announce"]
+
+_VERSION = "0.1.0"
+_CHECKED: WeakSet[IConstruct] = WeakSet()
+
+
+@jsii.implements(cdk.IPolicyValidationPlugin)
+class GpuChecks:
+    """Reads the templates of an app and reports what cannot work as errors and what may not as warnings.
+
+    An app with a `GpuCluster` has it already. An app without one gets it with one line, which may be repeated::
+
+        GpuChecks.add_to(app)
+    """
+
+    @staticmethod
+    def add_to(scope: IConstruct) -> None:
+        """Checks the whole app of a scope at every synth; once, however often it is called.
+
+        Args:
+            scope: The app, or anything in it.
+
+        Raises:
+            InvalidValueError: `scope` is no construct.
+        """
+        if not hasattr(type(scope), "node"):
+            raise InvalidValueError(
+                f"expects the app or a construct in it, got {shown(scope)}",
+                argument="scope",
+                value=scope,
+                fix="GpuChecks.add_to(app)",
+            )
+        root = scope.node.root
+        if root not in _CHECKED:
+            _CHECKED.add(root)
+            cdk.Validations.of(root).add_plugins(GpuChecks())
+
+    @property
+    def name(self) -> str:
+        """First half of the ids by which findings are acknowledged."""
+        return METADATA_KEY
+
+    @property
+    def version(self) -> str:
+        """Version of this library."""
+        return _VERSION
+
+    @property
+    def rule_ids(self) -> list[str]:
+        """Ids of all rules."""
+        return [each.id for each in RULES]
+
+    def validate(self, context: cdk.IPolicyValidationContext) -> cdk.PolicyValidationPluginReport:
+        """Called by CDK when the templates are written.
+
+        Args:
+            context: Where the templates are.
+        """
+        stacks = context.stack_templates
+        try:
+            findings = _findings(stacks)
+        except GpuConstructsError as error:
+            return cdk.PolicyValidationPluginReport(success=True, violations=[_unread(error)])
+        return cdk.PolicyValidationPluginReport(
+            success=not any(each.severity is Severity.ERROR for each in findings),
+            violations=[_violation(each) for each in findings if each.severity is not Severity.INFO],
+        )
+
+
+def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
+    """Shows what no template can tell at the construct; acknowledged like everything else.
+
+    Args:
+        construct: What the findings are about.
+        findings: What is to be said.
+    """
+    for each in findings:
+        text = f"{each.message}; {each.fix}" if each.fix else each.message
+        cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
+
+
+def _findings(templates: Iterable[cdk.PolicyValidationStack]) -> tuple[Finding, ...]:
+    # A whole assembly says more than its templates: regions, stack names, what was acknowledged where.
+    folders = {Path(each.template_path).parent for each in templates}
+    outermost = [each for each in sorted(folders) if not any(other in each.parents for other in folders)]
+    found = review(outermost)
+    # What the app accepts is CDK's to report.
+    return (*found.findings, *(each.finding for each in found.acknowledged if each.in_app))
+
+
+def _violation(finding: Finding) -> cdk.PolicyViolation:
+    origin = finding.origin
+    return cdk.PolicyViolation(
+        rule_name=finding.rule,
+        description=finding.message,
+        fix=finding.fix or None,
+        severity=finding.severity.value,
+        violating_resources=[]
+        if origin is None
+        else [
+            cdk.PolicyViolatingResource(
+                resource_logical_id=origin.resource,
+                template_path=origin.file,
+                locations=["/".join(map(str, origin.path[2:]))],
+            )
+        ],
+    )
+
+
+def _unread(error: GpuConstructsError) -> cdk.PolicyViolation:
+    return cdk.PolicyViolation(
+        rule_name="GPU116",
+        description=f"the templates were not checked: {error}",
+        severity=Severity.WARNING.value,
+        violating_resources=[],
+    )

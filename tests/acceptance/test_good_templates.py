@@ -1,0 +1,43 @@
+"""Templates that work, of many styles: none gets an error, and every warning that one gets is known here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpu_constructs.review import review
+from gpu_constructs.rules import Severity
+
+GOOD = sorted((Path(__file__).parent / "good").iterdir())
+
+# What a reviewer would say about them all the same. Anything else is a false alarm.
+FLOATING = {"GPU002"}  # their image follows the newest release, which every second template in the world does
+WARNINGS: dict[str, set[str]] = {
+    **dict.fromkeys(("01-asg-provider-service", "02-hosts-by-user-data-only", "03-minified", "04-batch-gpu"), FLOATING),
+    **dict.fromkeys(("05-batch-old-keys", "11-cpu-and-gpu-pools", "12-spot-mixed-policy"), FLOATING),
+    **dict.fromkeys(("13-bottlerocket-arm", "14-inferentia", "15-efa-training", "17-fractional"), FLOATING),
+    **dict.fromkeys(("21-daemon-exporter", "22-scaled-service", "24-cloud-config-mime"), FLOATING),
+    **dict.fromkeys(("27-two-fargate-and-gpu", "29-capacity-block", "30-attribute-based-group"), FLOATING),
+    "16-sharing-mps": {"GPU034"},  # a fault of one container restarts its neighbours
+    "18-conditions": {"GPU005", "GPU014"},  # nothing is known before the deploy
+    "23-launch-configuration-old-type": FLOATING | {"GPU056"},
+    "31-single-instance": FLOATING,
+    "32-old-sharing-recipe": FLOATING | {"GPU038"},
+}
+
+
+def test_there_are_at_least_thirty() -> None:
+    assert len(GOOD) >= 30
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_it_gets_no_error(path: Path) -> None:
+    errors = [each for each in review([path]).findings if each.severity is Severity.ERROR]
+    assert not errors, "\n".join(f"{each.rule} {each.message}" for each in errors)
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_its_warnings_are_meant(path: Path) -> None:
+    warnings = {each.rule for each in review([path]).findings if each.severity is Severity.WARNING}
+    assert warnings == WARNINGS.get(path.stem, set())

@@ -1,0 +1,119 @@
+"""Templates as somebody might have written them: one pool of hosts, one task, one service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+AMI = (
+    "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/al2023-ami-ecs-gpu-hvm-2023.0.20260929-kernel-6.1-x86_64-ebs"
+)
+INSTANCE_TYPE = {"Ref": "InstanceType"}
+
+
+def template(*, instance_type: object = "g6.xlarge", gpus: str = "1", **more: Any) -> dict[str, Any]:
+    """A template that fits as it is.
+
+    Args:
+        instance_type: What the hosts are.
+        gpus: GPUs of the task's container.
+        **more: Further sections, such as ``Parameters``.
+    """
+    return {**more, "Resources": resources(instance_type=instance_type, gpus=gpus)}
+
+
+def with_choice(*allowed: str, default: str = "g6.xlarge", **more: Any) -> dict[str, Any]:
+    """A template whose instance type is a parameter."""
+    parameter = {"Type": "String", "Default": default, "AllowedValues": [default, *allowed]}
+    return template(instance_type=INSTANCE_TYPE, Parameters={"InstanceType": parameter}, **more)
+
+
+def acknowledged(body: dict[str, Any], resource: str, **reasons: Any) -> dict[str, Any]:
+    """The template with findings of a resource accepted."""
+    body["Resources"][resource].setdefault("Metadata", {})["gpu-constructs"] = {"Acknowledge": reasons}
+    return body
+
+
+def written(body: Mapping[str, Any], path: Path) -> str:
+    """Writes a template, and returns the name to read it by."""
+    path.write_text(json.dumps(body, indent=1), encoding="utf-8")
+    return str(path)
+
+
+def resources(*, instance_type: object, gpus: str) -> dict[str, Any]:
+    return {
+        "Cluster": {"Type": "AWS::ECS::Cluster"},
+        "LaunchTemplate": {
+            "Type": "AWS::EC2::LaunchTemplate",
+            "Properties": {
+                "LaunchTemplateData": {
+                    "InstanceType": instance_type,
+                    "ImageId": f"{{{{resolve:ssm:{AMI}/image_id}}}}",
+                    "UserData": {
+                        "Fn::Base64": {"Fn::Sub": "#!/bin/bash\necho ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\n"}
+                    },
+                }
+            },
+        },
+        "Hosts": {
+            "Type": "AWS::AutoScaling::AutoScalingGroup",
+            "Properties": {
+                "MinSize": "0",
+                "MaxSize": "4",
+                "LaunchTemplate": {
+                    "LaunchTemplateId": {"Ref": "LaunchTemplate"},
+                    "Version": {"Fn::GetAtt": ["LaunchTemplate", "LatestVersionNumber"]},
+                },
+                "VPCZoneIdentifier": ["subnet-1", "subnet-2"],
+                "NewInstancesProtectedFromScaleIn": False,
+            },
+        },
+        "Provider": {
+            "Type": "AWS::ECS::CapacityProvider",
+            "Properties": {
+                "AutoScalingGroupProvider": {
+                    "AutoScalingGroupArn": {"Ref": "Hosts"},
+                    "ManagedScaling": {"Status": "ENABLED"},
+                    "ManagedTerminationProtection": "DISABLED",
+                }
+            },
+        },
+        "Association": {
+            "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
+            "Properties": {
+                "Cluster": {"Ref": "Cluster"},
+                "CapacityProviders": [{"Ref": "Provider"}],
+                "DefaultCapacityProviderStrategy": [],
+            },
+        },
+        "Chat": {
+            "Type": "AWS::ECS::TaskDefinition",
+            "Metadata": {"aws:cdk:path": "Demo/Chat/Resource"},
+            "Properties": {
+                "Family": "chat-family",
+                "RequiresCompatibilities": ["EC2"],
+                "NetworkMode": "bridge",
+                "ContainerDefinitions": [
+                    {
+                        "Name": "vllm",
+                        "Image": "vllm/vllm-openai:v0.11.0",
+                        "Cpu": 2048,
+                        "Memory": 8192,
+                        "ResourceRequirements": [{"Type": "GPU", "Value": gpus}],
+                    }
+                ],
+            },
+        },
+        "Service": {
+            "Type": "AWS::ECS::Service",
+            "Properties": {
+                "Cluster": {"Ref": "Cluster"},
+                "TaskDefinition": {"Ref": "Chat"},
+                "DesiredCount": 1,
+                "CapacityProviderStrategy": [{"CapacityProvider": {"Ref": "Provider"}, "Weight": 1}],
+                "DeploymentConfiguration": {"MinimumHealthyPercent": 0, "MaximumPercent": 200},
+            },
+        },
+    }

@@ -1,0 +1,229 @@
+"""``gpu-constructs check``: exit codes, formats, and where the report goes."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.cli import check as command
+from gpu_constructs.cli import main
+from gpu_constructs.fleet import Fleet, Origin
+from gpu_constructs.review import Review
+from gpu_constructs.rules import RULES, Finding, Rule, Severity
+from tests.cli.templates import acknowledged, template, with_choice, written
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> str:
+    return written(template(), tmp_path / "good.json")
+
+
+def found(*severities: Severity) -> Review:
+    origin = Origin(resource="Chat", file="t.json", line=3)
+    return Review(
+        fleet=Fleet(),
+        findings=tuple(
+            Finding(rule="GPU002", severity=each, subject="Chat", message=f"{each}", origin=origin)
+            for each in severities
+        ),
+        files=("t.json",),
+    )
+
+
+def _stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_a_good_template_has_no_error(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", good]) == 0
+    output = capsys.readouterr()
+    assert output.out.splitlines()[-1].endswith("in 1 file; 1 pool, 1 task, 1 service looked at")
+    assert output.err == ""
+
+
+@pytest.mark.parametrize(
+    ("severities", "fail_on", "code"),
+    [
+        ([], [], 0),
+        ([Severity.ERROR], [], 1),
+        ([Severity.WARNING, Severity.INFO], [], 0),
+        ([Severity.INFO, Severity.ERROR], ["--fail-on", "error"], 1),
+        ([Severity.WARNING], ["--fail-on", "warning"], 1),
+        ([Severity.INFO], ["--fail-on", "warning"], 0),
+        ([Severity.INFO], ["--fail-on", "info"], 1),
+        ([Severity.ERROR], ["--fail-on", "never"], 0),
+    ],
+)
+@pytest.mark.parametrize("kind", ["text", "json", "sarif"])
+def test_the_exit_code_says_whether_something_as_grave_was_found(
+    severities: Sequence[Severity], fail_on: list[str], code: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "review", lambda *_, **__: found(*severities))
+    assert main(["check", "t.json", "--format", kind, *fail_on]) == code
+
+
+def test_nothing_about_gpus_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written({"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}, tmp_path / "t.json")
+    assert main(["check", file, "--fail-on", "info"]) == 0
+    assert capsys.readouterr().out == f"no ECS capacity or task was found in {file}\n"
+
+
+def test_json_is_the_whole_output(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", good, "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["files"] == [good]
+    assert report["summary"]["tasks"] == 1
+    assert "error" not in report
+
+
+def test_sarif_is_the_whole_output(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--format=sarif", good]) == 0
+    assert json.loads(capsys.readouterr().out)["version"] == "2.1.0"
+
+
+def test_a_template_comes_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    _stdin(monkeypatch, json.dumps(template()).encode())
+    assert main(["check", "-", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]["pools"] == 1
+
+
+def test_a_task_definition_of_the_api_comes_from_stdin(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    described = {
+        "taskDefinition": {
+            "family": "chat",
+            "containerDefinitions": [
+                {"name": "vllm", "memory": 8192, "resourceRequirements": [{"type": "GPU", "value": "1"}]}
+            ],
+        }
+    }
+    _stdin(monkeypatch, json.dumps(described).encode())
+    assert main(["check", "-", "--fail-on", "never"]) == 0
+    assert "0 pools, 1 task, 0 services looked at" in capsys.readouterr().out
+
+
+def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+    monkeypatch.setattr(command, "review", lambda paths, **given: seen.update(given, paths=paths) or found())
+    main(
+        [
+            "check",
+            "a",
+            "b",
+            "--parameter",
+            "A=1",
+            "--parameter",
+            "S:B=x=y",
+            "--parameter",
+            "C=",
+            "--region",
+            "eu-west-1",
+        ]
+    )
+    assert seen["paths"] == ["a", "b"]
+    assert seen["parameters"] == {"A": "1", "S:B": "x=y", "C": ""}
+    assert seen["region"] == "eu-west-1"
+    assert seen["stdin"] is None
+
+
+def test_a_parameter_decides_what_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(with_choice("p3.2xlarge"), tmp_path / "t.json")
+    main(["check", file, "--parameter", "InstanceType=p3.2xlarge", "--fail-on", "never", "--format", "json"])
+    assert any("p3.2xlarge" in each["message"] for each in json.loads(capsys.readouterr().out)["findings"])
+
+
+def test_an_ignored_rule_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Rule] = []
+
+    def noted(*_: object, rules: Sequence[Rule], **__: object) -> Review:
+        asked.extend(rules)
+        return found()
+
+    monkeypatch.setattr(command, "review", noted)
+    main(["check", "t.json", "--ignore", "gpu002", "--ignore", "GPU009"])
+    assert {each.id for each in RULES} - {each.id for each in asked} == {"GPU002", "GPU009"}
+
+
+def test_what_is_acknowledged_is_counted_and_does_not_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    body["Resources"]["LaunchTemplate"]["Properties"]["LaunchTemplateData"]["InstanceType"] = "p3.2xlarge"
+    file = written(body, tmp_path / "t.json")
+    main(["check", file, "--format", "json", "--fail-on", "never"])
+    (finding,) = (each for each in json.loads(capsys.readouterr().out)["findings"] if each["rule"] == "GPU001")
+    written(acknowledged(body, finding["resource"], GPU001="a capacity block is ours"), tmp_path / "t.json")
+    main(["check", file, "--format", "json", "--fail-on", "never"])
+    report = json.loads(capsys.readouterr().out)
+    assert "GPU001" not in {each["rule"] for each in report["findings"]}
+    assert [(each["rule"], each["reason"]) for each in report["acknowledged"]] == [
+        ("GPU001", "a capacity block is ours")
+    ]
+
+
+@pytest.mark.parametrize("kind", ["text", "json", "sarif"])
+def test_a_report_goes_to_a_file_and_its_summary_to_the_log(
+    kind: str, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", good, "--format", kind])
+    shown = capsys.readouterr().out
+    assert main(["check", good, "--format", kind, "--output", str(tmp_path / "report")]) == 0
+    output = capsys.readouterr()
+    assert (tmp_path / "report").read_text(encoding="utf-8") == shown
+    assert output.out == ""
+    assert output.err.endswith("looked at\n")
+
+
+@pytest.mark.parametrize("name", ["nowhere/report", "a\0b", "."])
+def test_a_file_that_cannot_be_written_is_said(
+    name: str, good: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", good, "--output", name]) == 2
+    assert "--output: cannot write" in capsys.readouterr().err
+
+
+def test_a_report_never_replaces_what_is_checked(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = Path(good).read_bytes()
+    assert main(["check", good, "--format", "json", "--output", good]) == 2
+    assert "is what is checked" in capsys.readouterr().err
+    assert Path(good).read_bytes() == before
+
+
+def test_a_report_of_what_went_wrong_never_replaces_what_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "t.json"
+    broken.write_text("{", encoding="utf-8")
+    assert main(["check", str(broken), "--format", "json", "--output", str(broken)]) == 2
+    assert broken.read_text(encoding="utf-8") == "{"
+    assert json.loads(capsys.readouterr().out)["error"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "PATH"),
+        (["t.json", "--format", "xml"], "'xml'"),
+        (["t.json", "--fail-on", "always"], "'always'"),
+        (
+            ["t.json", "--parameter", "InstanceType"],
+            "--parameter: 'InstanceType' is no value of a parameter; allowed: NAME=",
+        ),
+        (["t.json", "--parameter", "=x"], "--parameter"),
+        (["t.json", "--parameter", "A=1", "--parameter", "A=2"], "A has two values, '1' and '2'"),
+        (["t.json", "--ignore", "GPU999"], "no rule 'GPU999'"),
+        (["t.json", "--for", "json"], "--for"),
+    ],
+)
+def test_wrong_usage_is_2_and_says_what_is_allowed(
+    arguments: Sequence[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", *arguments]) == 2
+    output = capsys.readouterr()
+    assert words in output.err
+    assert output.out == ""

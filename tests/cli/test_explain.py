@@ -1,0 +1,122 @@
+"""``gpu-constructs explain``: host by host, why not, and the smallest change that would do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.cli import main
+from tests.cli.templates import template, with_choice, written
+
+
+def explained(
+    body: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], *more: str
+) -> tuple[int, dict[str, Any]]:
+    code = main(["explain", "Chat", written(body, tmp_path / "t.json"), "--format", "json", *more])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_task_that_fits_is_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, facts = explained(template(), tmp_path, capsys)
+    assert code == 0
+    assert facts["fits"] is True
+    (pool,) = facts["pools"]
+    assert (pool["fits"], pool["services"], pool["fix"]) == (True, ["Service"], "")
+    assert pool["hosts"] == [{"instance_type": "g6.xlarge", "fits": True, "reasons": []}]
+
+
+def test_a_task_that_does_not_fit_is_told_the_numbers_and_the_way_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, facts = explained(template(gpus="2"), tmp_path, capsys)
+    assert code == 1
+    assert facts["fits"] is False
+    (pool,) = facts["pools"]
+    assert pool["hosts"][0]["reasons"] == ["GPUs: 2 asked, g6.xlarge has 1"]
+    assert pool["fix"].startswith("launch g6.12xlarge")
+    assert "ask for no more than there is (GPUs: 1)" in pool["fix"]
+
+
+def test_people_read_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "Chat", written(template(gpus="2"), tmp_path / "t.json")]) == 1
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first == "Chat asks for 2 GPUs, 2048 CPU units and 8192 MiB of memory"
+    assert "  g6.xlarge  does not fit  GPUs: 2 asked, g6.xlarge has 1" in rest
+    assert rest[-1] == "it fits nowhere that it may come to"
+
+
+@pytest.mark.parametrize("name", ["Chat", "chat-family", "Demo/Chat", "Demo/Chat/Resource"])
+def test_a_task_goes_by_each_of_its_names(name: str, tmp_path: Path) -> None:
+    assert main(["explain", name, written(template(), tmp_path / "t.json")]) == 0
+
+
+def test_an_unknown_name_is_2_with_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "Chatt", written(template(), tmp_path / "t.json")]) == 2
+    assert "did you mean Chat" in capsys.readouterr().err
+
+
+def test_a_name_like_none_is_2_with_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "zzz", written(template(), tmp_path / "t.json")]) == 2
+    assert "no task 'zzz' among 1; fix: did you mean Chat" in capsys.readouterr().err
+
+
+def test_a_name_of_two_tasks_is_2_with_what_to_call_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [written(template(), tmp_path / f"{name}.json") for name in ("one", "two")]
+    assert main(["explain", "chat-family", *files]) == 2
+    assert "2 tasks are called 'chat-family'" in capsys.readouterr().err
+
+
+def test_a_value_of_the_deploy_is_no_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, facts = explained(
+        template(instance_type={"Ref": "Type"}, Parameters={"Type": {"Type": "String"}}), tmp_path, capsys
+    )
+    assert code == 1
+    assert facts["fits"] is None
+    assert "only known at deploy time" in str(facts["pools"][0])
+
+
+def test_a_parameter_settles_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, facts = explained(with_choice("g6.12xlarge"), tmp_path, capsys, "--parameter", "InstanceType=g6.12xlarge")
+    assert code == 0
+    assert facts["pools"][0]["hosts"][0]["instance_type"] == "g6.12xlarge"
+
+
+def test_an_image_without_a_driver_is_no_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    data = body["Resources"]["LaunchTemplate"]["Properties"]["LaunchTemplateData"]
+    data["ImageId"] = "{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/recommended/image_id}}"
+    code, facts = explained(body, tmp_path, capsys)
+    assert code == 1
+    assert "machine image" in facts["pools"][0]["hosts"][0]["reasons"][0]
+
+
+def test_hosts_that_its_service_does_not_name_do_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template(gpus="2")
+    resources = body["Resources"]
+    for name in ("LaunchTemplate", "Hosts", "Provider"):
+        copy = json.dumps(resources[name])
+        for other in ("LaunchTemplate", "Hosts"):
+            copy = copy.replace(f'"{other}"}}', f'"Big{other}"}}').replace(f'["{other}",', f'["Big{other}",')
+        resources[f"Big{name}"] = json.loads(copy.replace("g6.xlarge", "g6.12xlarge"))
+    resources["Association"]["Properties"]["CapacityProviders"].append({"Ref": "BigProvider"})
+    code, facts = explained(body, tmp_path, capsys)
+    assert code == 1
+    assert [(each["fits"], each["counts"]) for each in facts["pools"]] == [(False, True), (True, False)]
+
+
+def test_without_any_hosts_the_types_that_would_do_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    described = {
+        "family": "chat",
+        "containerDefinitions": [
+            {"name": "vllm", "memory": 8192, "resourceRequirements": [{"type": "GPU", "value": "1"}]}
+        ],
+    }
+    assert main(["explain", "chat", written(described, tmp_path / "task.json")]) == 1
+    output = capsys.readouterr().out
+    assert "no hosts are defined" in output
+    assert "g4dn.xlarge" in output

@@ -1,0 +1,124 @@
+"""Input that is broken or meant to break: exit code 2 in the user's words, in bounded time, never a traceback."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpu_constructs.cli import main
+from tests.cli.templates import template, written
+
+LONGEST_SECONDS = 20  # on a machine that does other things as well; each takes well below one
+
+
+def _deep_json(depth: int) -> bytes:
+    return b'{"Resources":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}"
+
+
+def _bomb() -> bytes:
+    lines = ["Resources:", "  a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"  a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]" for level in range(1, 12)]
+    return "\n".join(lines).encode()
+
+
+UNREADABLE: dict[str, Callable[[], bytes]] = {
+    "empty": lambda: b"",
+    "blank": lambda: b" \n\t",
+    "truncated": lambda: json.dumps(template()).encode()[:700],
+    "binary": lambda: bytes(range(256)) * 8,
+    "ELF": lambda: b"\x7fELF\x02\x01\x01" + b"\0" * 200,
+    "UTF-16": lambda: json.dumps(template()).encode("utf-16"),
+    "NUL": lambda: b'{"Resources": {}}\0',
+    "deep JSON": lambda: _deep_json(100_000),
+    "deep YAML": lambda: b"Resources:\n  a: " + b"[" * 50_000,
+    "aliases that multiply": _bomb,
+    "a YAML value that contains itself": lambda: b"Resources: &a\n  b: *a\n",
+    "a YAML tag that would run code": lambda: b"Resources: !!python/object/apply:os.system ['true']\n",
+    "a text": lambda: b"hello\n",
+    "a number": lambda: b"42",
+    "a list": lambda: b"[1, 2]",
+    "an object of nothing": lambda: b"{}",
+    "a number of many digits": lambda: b"[" + b"9" * 5_000 + b"]",
+    "too large": lambda: b'{"Resources": {"a": "' + b"x" * (21 * 1024 * 1024) + b'"}}',
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_cannot_be_read_is_2_with_one_line(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "t.json"
+    file.write_bytes(UNREADABLE[kind]())
+    start = time.monotonic()
+    assert main(["check", str(file)]) == 2
+    assert time.monotonic() - start < LONGEST_SECONDS
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith(f"gpu-constructs: {file}")
+    assert output.err.count("\n") == 1
+    assert "internal error" not in output.err
+    assert len(output.err) < 1_000
+
+
+@pytest.mark.parametrize("kind", ["truncated", "binary", "too large"])
+def test_stdin_is_held_to_the_same(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(UNREADABLE[kind]())))
+    assert main(["check", "-"]) == 2
+    assert "internal error" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", ["nowhere.json", "", "a\0b", "x" * 5_000, "\udcff.json", "/dev/null"])
+def test_a_path_that_leads_nowhere_is_2(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", path]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("gpu-constructs: ")
+    assert "internal error" not in message
+
+
+def test_a_directory_that_is_no_assembly_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_stacks_that_import_from_each_other_come_to_an_end(tmp_path: Path) -> None:
+    def importing(own: str, other: str) -> dict[str, object]:
+        imported = {"Fn::ImportValue": other}
+        body = template(instance_type=imported)
+        return {**body, "Outputs": {"Type": {"Value": imported, "Export": {"Name": own}}}}
+
+    files = [
+        written(importing("a", "b"), tmp_path / "a.json"),
+        written(importing("b", "a"), tmp_path / "b.json"),
+    ]
+    assert main(["check", *files, "--fail-on", "never"]) == 0
+
+
+def test_a_condition_that_depends_on_itself_comes_to_an_end(tmp_path: Path) -> None:
+    body = template(Conditions={"A": {"Fn::Not": [{"Condition": "B"}]}, "B": {"Fn::Not": [{"Condition": "A"}]}})
+    body["Resources"]["Hosts"]["Condition"] = "A"
+    assert main(["check", written(body, tmp_path / "t.json"), "--fail-on", "never"]) == 0
+
+
+def test_a_parameter_with_a_hundred_thousand_values_is_bounded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = [f"g6.{number}xlarge" for number in range(100_000)]
+    parameter = {"Type": "String", "Default": "g6.xlarge", "AllowedValues": ["g6.xlarge", *values]}
+    body = template(instance_type={"Ref": "InstanceType"}, Parameters={"InstanceType": parameter})
+    start = time.monotonic()
+    main(["check", written(body, tmp_path / "t.json")])
+    assert time.monotonic() - start < 5 * LONGEST_SECONDS
+    assert "more values of parameters not tried" in capsys.readouterr().out
+
+
+def test_names_of_a_template_cannot_drive_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template(gpus="2\x1b[2J\n::error::owned")
+    main(["check", written(body, tmp_path / "t.json")])
+    output = capsys.readouterr().out
+    assert "\x1b" not in output
+    assert not any(line.startswith("::") for line in output.splitlines())

@@ -1,0 +1,275 @@
+"""One review, told to people, programs and code scanners."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.cli import json_report, sarif_report, text_report
+from gpu_constructs.cli.failure import FAILURES
+from gpu_constructs.cli.terminal import plain
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Origin, Pool, ResourceRequirement, Task, Workload
+from gpu_constructs.hardware import instance_type
+from gpu_constructs.review import Acknowledged, Review
+from gpu_constructs.rules import RULES, Finding, Severity, find_rule
+
+POOL = Pool(
+    name="Hosts",
+    instance_types=(instance_type("g6.xlarge"),),
+    image=UNKNOWN,
+    min_instances=0,
+    max_instances=4,
+)
+TASK = Task(name="Chat", containers=(Container(name="vllm", requirements=(ResourceRequirement.gpus(1),)),))
+HERE = Origin(resource="Hosts", file="infra/app one.json", line=17, construct_path="Demo/Hosts")
+FOUND = Finding(
+    rule="GPU002",
+    severity=Severity.WARNING,
+    subject="Hosts",
+    message="image al2023-gpu follows the newest release",
+    fix="pin a release",
+    origin=HERE,
+)
+GRAVE = replace(FOUND, rule="GPU009", severity=Severity.ERROR, message="8 GPUs are asked, g6.xlarge has 1", fix="")
+NOWHERE = replace(FOUND, rule="GPU013", severity=Severity.INFO, origin=None, fix="")
+REVIEW = Review(
+    fleet=Fleet(pools=(POOL,), tasks=(TASK,), workloads=(Workload(name="Service", task=TASK),)),
+    findings=(NOWHERE, GRAVE, FOUND),
+    acknowledged=(Acknowledged(finding=replace(FOUND, rule="GPU003"), reason="until spring"),),
+    files=("infra/app one.json",),
+)
+NOTHING = Review(fleet=Fleet(), findings=(), files=("a.json",))
+
+
+def told(review: Review, width: int = 100) -> str:
+    return "\n".join(map(plain, text_report.lines(review, width=width)))
+
+
+def sarif(review: Review) -> dict[str, Any]:
+    (run,) = json.loads(sarif_report.text(review))["runs"]
+    return dict(run)
+
+
+def test_people_read_it_by_file_and_resource() -> None:
+    assert told(replace(REVIEW, findings=(GRAVE, FOUND))) == (
+        "infra/app one.json\n"
+        "  Hosts (line 17, Demo/Hosts)\n"
+        "    error    GPU009  8 GPUs are asked, g6.xlarge has 1\n"
+        "    warning  GPU002  image al2023-gpu follows the newest release\n"
+        "                     fix: pin a release\n"
+        "\n"
+        "acknowledged: GPU003 of Hosts\n"
+        "1 error, 1 warning in 1 file; 1 pool, 1 task, 1 service looked at"
+    )
+
+
+def test_no_line_is_wider_than_the_terminal() -> None:
+    long = replace(FOUND, message="a host registers less memory than its nominal size " * 5, fix="ask for less " * 9)
+    assert max(map(len, told(replace(REVIEW, findings=(long,)), width=72).splitlines()[:-1])) <= 72
+
+
+def test_a_finding_without_a_place_is_told_all_the_same() -> None:
+    assert "(no file)\n  Hosts\n    info     GPU013" in told(REVIEW)
+
+
+def test_stdin_is_called_so() -> None:
+    assert told(replace(REVIEW, findings=(replace(FOUND, origin=replace(HERE, file="-")),))).startswith("(stdin)\n")
+
+
+@pytest.mark.parametrize(
+    ("review", "line"),
+    [
+        (REVIEW, "1 error, 1 warning, 1 info in 1 file; 1 pool, 1 task, 1 service looked at"),
+        (
+            replace(REVIEW, findings=(GRAVE, GRAVE), files=("a", "b")),
+            "2 errors in 2 files; 1 pool, 1 task, 1 service looked at",
+        ),
+        (replace(REVIEW, findings=()), "nothing found in 1 file; 1 pool, 1 task, 1 service looked at"),
+        (
+            replace(REVIEW, findings=(), fleet=Fleet(tasks=(Task(name="Web", containers=(Container(name="nginx"),)),))),
+            "nothing found in 1 file; 0 pools, 1 task, 0 services looked at, no GPU known among them",
+        ),
+        (NOTHING, "no ECS capacity or task was found in a.json"),
+        (replace(NOTHING, files=()), "no ECS capacity or task was found in what was read"),
+        (
+            replace(NOTHING, findings=(NOWHERE,)),
+            "1 info in 1 file; 0 pools, 0 tasks, 0 services looked at, no GPU known among them",
+        ),
+    ],
+)
+def test_the_last_line_sums_it_up(review: Review, line: str) -> None:
+    assert told(review).splitlines()[-1] == line
+
+
+def test_values_that_were_not_tried_are_said() -> None:
+    assert "3 more values of parameters not tried" in told(replace(REVIEW, untried=3))
+
+
+def test_a_name_cannot_write_lines_of_its_own() -> None:
+    evil = replace(FOUND, message="bad\n::error file=x::owned\x1b[2J", origin=replace(HERE, resource="R\nS"))
+    lines = told(replace(REVIEW, findings=(evil,))).splitlines()
+    assert not any(line.startswith(("::", "S")) for line in lines)
+    assert "\x1b" not in "".join(lines)
+
+
+def test_programs_get_the_fields_by_their_names() -> None:
+    report = json.loads(json_report.text(REVIEW))
+    assert report["findings"][1] == {
+        "rule": "GPU009",
+        "severity": "error",
+        "resource": "Hosts",
+        "file": "infra/app one.json",
+        "line": 17,
+        "subject": "Hosts",
+        "construct_path": "Demo/Hosts",
+        "message": "8 GPUs are asked, g6.xlarge has 1",
+        "fix": "",
+    }
+    assert report["files"] == ["infra/app one.json"]
+    assert report["summary"] == {
+        "errors": 1,
+        "warnings": 1,
+        "infos": 1,
+        "acknowledged": 1,
+        "pools": 1,
+        "tasks": 1,
+        "services": 1,
+        "untried_parameter_values": 0,
+    }
+    assert report["acknowledged"][0]["reason"] == "until spring"
+    assert report["version"]
+
+
+def test_programs_get_the_subject_where_nobody_knows_the_resource() -> None:
+    (finding,) = json.loads(json_report.text(replace(REVIEW, findings=(NOWHERE,))))["findings"]
+    assert (finding["resource"], finding["file"], finding["line"]) == ("Hosts", None, None)
+
+
+def test_scanners_get_every_rule_with_its_help() -> None:
+    driver = sarif(NOTHING)["tool"]["driver"]
+    assert driver["name"] == "gpu-constructs"
+    assert [each["id"] for each in driver["rules"]] == [each.id for each in RULES]
+    described = driver["rules"][0]
+    assert described["shortDescription"]["text"] == RULES[0].question
+    assert RULES[0].because in described["help"]["text"]
+    assert described["helpUri"] == RULES[0].source
+
+
+def test_only_an_address_is_a_help_uri() -> None:
+    (described,) = (each for each in sarif(NOTHING)["tool"]["driver"]["rules"] if each["id"] == "GPU004")
+    assert find_rule("GPU004").source.startswith("UNCONFIRMED")
+    assert "helpUri" not in described
+
+
+def test_scanners_get_the_levels_of_their_own_words() -> None:
+    results = sarif(REVIEW)["results"]
+    assert [(each["ruleId"], each["level"]) for each in results[:3]] == [
+        ("GPU013", "note"),
+        ("GPU009", "error"),
+        ("GPU002", "warning"),
+    ]
+
+
+def test_a_result_points_at_its_rule_file_line_and_resource() -> None:
+    run = sarif(REVIEW)
+    result = run["results"][1]
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "GPU009"
+    assert result["locations"] == [
+        {
+            "logicalLocations": [{"name": "Hosts", "kind": "resource", "fullyQualifiedName": "Demo/Hosts"}],
+            "physicalLocation": {
+                "artifactLocation": {"uri": "infra/app%20one.json"},
+                "region": {"startLine": 17},
+            },
+        }
+    ]
+
+
+def test_a_result_without_a_line_has_no_region_and_without_an_origin_no_location() -> None:
+    review = replace(REVIEW, findings=(NOWHERE, replace(FOUND, origin=replace(HERE, line=None))))
+    nowhere, unlined, _ = sarif(review)["results"]
+    assert "locations" not in nowhere
+    assert "region" not in unlined["locations"][0]["physicalLocation"]
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("/srv/app/t.json", "file:///srv/app/t.json"),
+        ("c:d.json", "c%3Ad.json"),
+        ("größe.yaml", "gr%C3%B6%C3%9Fe.yaml"),
+        ("odd\udcff.json", "odd%FF.json"),
+    ],
+)
+def test_a_file_is_a_valid_uri_whatever_it_is_called(file: str, uri: str) -> None:
+    result = sarif(replace(REVIEW, findings=(replace(FOUND, origin=replace(HERE, file=file)),)))["results"][0]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
+
+
+def test_what_was_acknowledged_is_suppressed_with_the_reason() -> None:
+    *open_, suppressed = sarif(REVIEW)["results"]
+    assert suppressed["suppressions"] == [{"kind": "inSource", "justification": "until spring"}]
+    assert not any("suppressions" in each for each in open_)
+
+
+# For each object of a log: keys that must be there, and keys that may; the schema allows no others.
+# https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json
+STRUCTURE: dict[str, tuple[set[str], set[str]]] = {
+    "": ({"version", "runs"}, {"$schema"}),
+    "runs": ({"tool"}, {"invocations", "columnKind", "results"}),
+    "tool": ({"driver"}, set()),
+    "driver": ({"name"}, {"version", "rules"}),
+    "rules": ({"id"}, {"shortDescription", "fullDescription", "defaultConfiguration", "help", "helpUri"}),
+    "shortDescription": ({"text"}, {"markdown"}),
+    "fullDescription": ({"text"}, {"markdown"}),
+    "help": ({"text"}, {"markdown"}),
+    "defaultConfiguration": (set(), {"level"}),
+    "invocations": ({"executionSuccessful"}, {"toolExecutionNotifications"}),
+    "toolExecutionNotifications": ({"message"}, {"level"}),
+    "results": ({"message"}, {"ruleId", "ruleIndex", "level", "locations", "suppressions"}),
+    "message": ({"text"}, {"markdown"}),
+    "suppressions": ({"kind"}, {"justification"}),
+    "locations": (set(), {"logicalLocations", "physicalLocation"}),
+    "logicalLocations": (set(), {"name", "kind", "fullyQualifiedName"}),
+    "physicalLocation": ({"artifactLocation"}, {"region"}),
+    "artifactLocation": (set(), {"uri"}),
+    "region": (set(), {"startLine"}),
+}
+VALUES = {
+    "version": {"2.1.0"},
+    "level": {"none", "note", "warning", "error"},
+    "kind": {"inSource", "external", "resource"},
+    "columnKind": {"utf16CodeUnits", "unicodeCodePoints"},
+}
+
+
+def objects(value: Any, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(value, list):
+        for each in value:
+            yield from objects(each, name)
+    elif isinstance(value, dict):
+        yield name, value
+        for key, child in value.items():
+            yield from objects(child, key)
+
+
+@pytest.mark.parametrize("log", [sarif_report.text(REVIEW), sarif_report.text(NOTHING), FAILURES["sarif"]("why")])
+def test_a_log_is_built_as_the_schema_of_sarif_2_1_0_says(log: str) -> None:
+    for name, found in objects(json.loads(log)):
+        required, optional = STRUCTURE[name]
+        assert required <= set(found) <= required | optional, name
+        for key, allowed in VALUES.items():
+            assert key not in found or name == "driver" or found[key] in allowed
+    assert json.loads(log)["version"] == "2.1.0"
+
+
+def test_a_scanner_is_told_that_nothing_could_be_checked() -> None:
+    (run,) = json.loads(FAILURES["sarif"]("no such file"))["runs"]
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "no such file"
+    assert run["results"] == []

@@ -1,0 +1,43 @@
+"""What is asked of every fleet, and what each question rests on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gpu_constructs.cli import main
+from gpu_constructs.rules import RULES, find_rule
+
+
+def test_every_rule_has_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+    output = capsys.readouterr().out
+    for each in RULES:
+        assert sum(line.startswith(each.id) for line in output.splitlines()) == 1
+
+
+def test_one_rule_comes_with_its_reason_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "gpu002"]) == 0
+    output = capsys.readouterr().out
+    told = " ".join(output.split())
+    assert all(text in told for text in (find_rule("GPU002").because, find_rule("GPU002").source))
+
+
+def test_programs_get_every_field(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--format", "json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [each["id"] for each in listed] == [each.id for each in RULES]
+    assert set(listed[0]) == {"id", "severity", "question", "because", "source"}
+
+
+def test_programs_get_one_rule_as_an_object(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "GPU002", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["question"] == find_rule("GPU002").question
+
+
+def test_a_rule_that_does_not_exist_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "GPU02"]) == 2
+    message = capsys.readouterr().err
+    assert "no rule 'GPU02'" in message
+    assert any(each.id in message for each in RULES)

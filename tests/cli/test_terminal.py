@@ -1,0 +1,107 @@
+"""Colours only where somebody looks; nothing that a template says moves the cursor."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Mapping
+
+import pytest
+
+from gpu_constructs.cli.terminal import clean, plain, show, width_of, wrapped
+from tests.cli.screens import Screen
+
+LINE = [("error", "error"), (" GPU001", "")]
+
+
+@pytest.fixture(autouse=True)
+def _ordinary_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+def test_a_terminal_gets_colours() -> None:
+    screen = Screen()
+    show([LINE], screen)
+    assert screen.getvalue() == "\x1b[1;31merror\x1b[0m GPU001\n"
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_terminal_that_wants_none_gets_none(environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    screen = Screen()
+    show([LINE], screen)
+    assert screen.getvalue() == "error GPU001\n"
+
+
+def test_an_empty_no_color_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "")
+    screen = Screen()
+    show([LINE], screen)
+    assert "\x1b[" in screen.getvalue()
+
+
+def test_a_pipe_gets_no_colours_and_does_not_load_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [each for each in sys.modules if each.partition(".")[0] == "rich"]:
+        monkeypatch.delitem(sys.modules, name)
+    stream = io.StringIO()
+    show([LINE], stream)
+    assert stream.getvalue() == "error GPU001\n"
+    assert "rich" not in sys.modules
+
+
+def test_a_terminal_without_rich_gets_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    screen = Screen()
+    show([LINE], screen)
+    assert screen.getvalue() == "error GPU001\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("g6.xlarge, 24 GB größer", "g6.xlarge, 24 GB größer"),
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("a\n::error::b", "a\\n::error::b"),
+        ("\x9b31m", "\\x9b31m"),
+        ("right\u202eleft", "right\\u202eleft"),
+        ("\udc80", "\\udc80"),
+    ],
+)
+def test_control_characters_are_written_out(text: str, shown: str) -> None:
+    assert clean(text) == shown
+    assert plain([(text, "error")]) == shown
+
+
+def test_markup_of_rich_in_a_name_is_only_text() -> None:
+    screen = Screen()
+    show([[("[red]:smile:[/red]", "")]], screen)
+    assert screen.getvalue() == "[red]:smile:[/red]\n"
+
+
+@pytest.mark.parametrize(("columns", "width"), [("72", 72), ("10", 40), ("many", 100)])
+def test_text_is_as_wide_as_columns_says(columns: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert width_of(io.StringIO()) == width
+
+
+def test_text_for_a_file_is_100_wide() -> None:
+    assert width_of(io.StringIO()) == 100
+
+
+def test_lines_leave_room_for_their_indent() -> None:
+    lines = list(wrapped("g6.xlarge has one GPU and two are asked", width=30, indent=8))
+    assert " ".join(lines) == "g6.xlarge has one GPU and two are asked"
+    assert max(map(len, lines)) <= 22
+
+
+def test_names_are_not_broken() -> None:
+    assert "al2023-ami-ecs-gpu-hvm-2023.0.20260929" in list(
+        wrapped("pin al2023-ami-ecs-gpu-hvm-2023.0.20260929 now", width=20, indent=10)
+    )
+
+
+def test_nothing_to_say_is_one_empty_line() -> None:
+    assert list(wrapped("", width=80, indent=0)) == [""]

@@ -1,0 +1,147 @@
+"""Copies on hosts: what was packed fits, what no packing can beat is no more than what was packed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_constructs.placement.bounds import least_hosts
+from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host, pack, room_beside
+
+HOST = Room(units=(4, 0, 48 * 1024, 180_000, 7), gpu_memory_mib=20_000, gpus=4)
+HTTP = frozenset({(8080, "tcp")})
+
+
+def need(
+    *, gpus: int = 0, vcpus: int = 0, memory: int = 0, interfaces: int = 0, shared: int = 0, port: bool = False
+) -> Need:
+    ports = HTTP if port else frozenset[tuple[int, str]]()
+    return Need(units=(gpus, 0, vcpus * 1024, memory, interfaces), shared_mib=shared, ports=ports)
+
+
+@pytest.mark.parametrize(
+    ("one", "copies"),
+    [
+        (need(gpus=1), 4),
+        (need(gpus=3), 1),
+        (need(gpus=1, vcpus=20), 2),
+        (need(gpus=1, memory=100_000), 1),
+        (need(interfaces=1), 7),
+        (need(shared=9_000), 8),
+        (need(shared=11_000), 4),
+        (need(port=True), 1),
+        (need(gpus=5), 0),
+    ],
+)
+def test_one_host_takes_as_many_as_its_scarcest_resource(one: Need, copies: int) -> None:
+    assert copies_per_host(one, HOST) == copies
+
+
+@pytest.mark.parametrize(
+    ("loads", "hosts"),
+    [
+        ([Load(need=need(gpus=1), copies=1_000_000)], 250_000),
+        ([Load(need=need(gpus=3), copies=2), Load(need=need(gpus=1), copies=2)], 2),
+        ([Load(need=need(gpus=2, vcpus=30), copies=2), Load(need=need(gpus=2, vcpus=18), copies=2)], 2),
+        ([Load(need=need(gpus=1), copies=3, distinct=True)], 3),
+        ([Load(need=need(gpus=1), copies=3, distinct=True), Load(need=need(gpus=1), copies=9)], 3),
+        ([Load(need=need(port=True), copies=2), Load(need=need(gpus=1, port=True), copies=1)], 3),
+        pytest.param([Load(need=need(shared=9_000), copies=3), Load(need=need(gpus=2), copies=1)], 1, id="shared"),
+        pytest.param(
+            [Load(need=need(shared=9_000), copies=5), Load(need=need(gpus=2), copies=1)], 2, id="3 GPUs shared"
+        ),
+        ([Load(need=need(gpus=1), copies=0)], 0),
+        ([], 0),
+    ],
+)
+def test_hosts_that_are_needed(loads: list[Load], hosts: int) -> None:
+    packing = pack(loads, HOST)
+    assert packing.hosts == hosts
+    assert packing.placed == [load.copies for load in loads]
+
+
+def test_what_finds_no_host_is_not_placed() -> None:
+    packing = pack([Load(need=need(gpus=5), copies=2), Load(need=need(gpus=1), copies=9)], HOST, most_hosts=2)
+    assert packing.placed == [0, 8]
+    assert packing.hosts == 2
+
+
+def test_another_order_is_tried_where_the_first_does_not_place_everything() -> None:
+    # By the largest share alone, the copy of 48 vCPU comes before those of 3 GPUs and nothing goes with it.
+    room = Room(units=(10, 0, 10, 10, 0))
+    asked = [(6, 1, 1), (5, 4, 1), (5, 6, 1), (4, 1, 9), (1, 1, 1)]
+    loads = [Load(need=Need(units=(gpus, 0, cpu, memory, 0)), copies=1) for gpus, cpu, memory in asked]
+    assert sum(pack(loads, room, most_hosts=3).placed) == 5
+
+
+@pytest.mark.parametrize(
+    ("loads", "hosts", "of"),
+    [
+        ([Load(need=need(gpus=1), copies=9)], 3, "GPUs"),
+        ([Load(need=need(gpus=3), copies=2), Load(need=need(gpus=2), copies=1)], 3, "GPUs"),
+        (
+            [Load(need=need(gpus=3), copies=2), Load(need=need(gpus=2), copies=3), Load(need=need(gpus=1), copies=3)],
+            4,
+            "GPUs",
+        ),
+        ([Load(need=need(gpus=1, vcpus=25), copies=3)], 3, "CPU"),
+        ([Load(need=need(memory=60_000), copies=7)], 3, "memory"),
+        ([Load(need=need(port=True), copies=1), Load(need=need(port=True), copies=1)], 2, "host port 8080/tcp"),
+        ([Load(need=need(gpus=1), copies=5, distinct=True)], 5, "a host for each copy"),
+        ([Load(need=need(shared=9_000), copies=1), Load(need=need(gpus=4), copies=1)], 2, "GPU memory"),
+    ],
+)
+def test_no_packing_needs_fewer_hosts_and_why_is_said(loads: list[Load], hosts: int, of: str) -> None:
+    bound = least_hosts(loads, HOST)
+    assert bound is not None
+    assert (bound.hosts, bound.of) == (hosts, of)
+
+
+def test_what_fits_on_no_host_has_no_number_of_hosts() -> None:
+    assert least_hosts([Load(need=need(gpus=5), copies=1)], HOST) is None
+    assert least_hosts([Load(need=need(gpus=5), copies=0)], HOST) is not None
+
+
+def test_a_daemon_leaves_the_rest_of_its_host() -> None:
+    beside = room_beside(HOST, need(gpus=1, vcpus=2, port=True))
+    assert beside is not None
+    assert beside.units == (3, 0, 46 * 1024, 180_000, 7)
+    assert (beside.ports, beside.gpus) == (HTTP, 4)
+    assert room_beside(beside, need(port=True)) is None
+    shared = room_beside(HOST, need(shared=1_000))
+    assert shared is not None
+    assert shared.units[0] == 3
+
+
+needs = st.builds(
+    need,
+    gpus=st.integers(0, 4),
+    vcpus=st.integers(0, 48),
+    memory=st.integers(0, 180_000),
+    interfaces=st.integers(0, 2),
+    port=st.booleans(),
+)
+loads_of_all_kinds = st.lists(
+    st.builds(Load, need=needs, copies=st.integers(0, 30), distinct=st.booleans()), max_size=6
+)
+
+
+@given(loads_of_all_kinds)
+def test_nothing_is_lost_and_no_host_is_overfull(loads: list[Load]) -> None:
+    packing = pack(loads, HOST)
+    assert packing.placed == [load.copies for load in loads]
+    assert packing.hosts == sum(group.hosts for group in packing.groups)
+    assert all(left >= 0 for group in packing.groups for left in group.free)
+    for index, available in enumerate(HOST.units):
+        asked = sum(load.copies * load.need.units[index] for load in loads)
+        used = sum(group.hosts * (available - group.free[index]) for group in packing.groups)
+        assert used == asked
+
+
+@given(loads_of_all_kinds, st.integers(0, 8))
+def test_the_bound_is_never_above_a_packing_and_a_limit_is_kept(loads: list[Load], most: int) -> None:
+    bound = least_hosts(loads, HOST)
+    assert bound is not None
+    assert bound.hosts <= pack(loads, HOST).hosts
+    assert pack(loads, HOST, most_hosts=most).hosts <= most

@@ -1,0 +1,285 @@
+"""A whole fleet at once: where copies go, which have room, which have none, what stands idle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Container,
+    Fleet,
+    PlacementConstraint,
+    Pool,
+    PoolKind,
+    Purchase,
+    ResourceRequirement,
+    StrategyItem,
+    Task,
+    Unknown,
+    Workload,
+)
+from gpu_constructs.hardware import instance_type
+from gpu_constructs.placement import Counts, Proof, cost_of, prove
+from gpu_constructs.placement.strategy import split
+
+
+def pool(
+    *types: str, most: int | Unknown = 4, name: str = "L4", least: int = 0, kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
+) -> Pool:
+    return Pool(
+        name=name,
+        instance_types=tuple(map(instance_type, types or ("g6.12xlarge",))),  # 4 GPUs, 48 vCPU, 192 GiB
+        image=UNKNOWN,
+        min_instances=least,
+        max_instances=most,
+        cluster="gpu",
+        kind=kind,
+    )
+
+
+def task(
+    gpus: int | Unknown = 1, *, name: str = "chat", vcpus: float = 1, gib: float = 4, mode: str = "bridge"
+) -> Task:
+    requirements = (ResourceRequirement.gpus(gpus),) if gpus else ()
+    main = Container(name="c", requirements=requirements, cpu=int(vcpus * 1024), memory_limit_mib=int(gib * 1024))
+    return Task(name=name, containers=(main,), network_mode=mode)
+
+
+def service(
+    of: Task | None, *pools: Pool, copies: int | Unknown = 1, name: str = "chat", most: int | None = None
+) -> Workload:
+    return Workload(
+        name=name,
+        task=of,
+        cluster="gpu",
+        strategy=tuple(StrategyItem(provider=each.name, pool=each, weight=1) for each in pools),
+        desired_count=copies,
+        max_count=most,
+    )
+
+
+def proof_of(*workloads: Workload, counts: Counts = Counts.DESIRED) -> Proof:
+    pools = {item.pool.name: item.pool for each in workloads for item in each.strategy if item.pool is not None}
+    return prove(Fleet(pools=tuple(pools.values()), workloads=workloads), counts=counts)
+
+
+def test_two_services_share_the_hosts_of_a_pool() -> None:
+    hosts = pool(most=2)
+    proof = proof_of(
+        service(task(3), hosts, copies=2, name="large"), service(task(1, name="small"), hosts, copies=2, name="small")
+    )
+    assert proof.answer is True
+    (of_pool,) = proof.pools
+    assert (of_pool.hosts_needed, of_pool.workloads) == (2, ("large", "small"))
+    assert of_pool.idle is not None
+    assert (of_pool.idle.gpus, of_pool.idle.cpu) == (0, (96 - 4) * 1024)
+    assert [(each.copies, each.placed, each.unplaced, each.slots) for each in proof.workloads] == [
+        (2, 2, 0, 2),
+        (2, 2, 0, 8),
+    ]
+
+
+def test_what_has_room_alone_may_have_none_together() -> None:
+    hosts = pool(most=2)
+    proof = proof_of(service(task(3), hosts, copies=2, name="a"), service(task(2), hosts, copies=1, name="b"))
+    assert proof.answer is False
+    (of_pool,) = proof.pools
+    assert (of_pool.answer, of_pool.hosts_at_least, of_pool.hosts_needed, of_pool.decided_by) == (False, 3, 3, "GPUs")
+    assert [each.unplaced for each in proof.workloads] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("workload", "unplaced"),
+    [
+        (service(task(4), pool(most=2), copies=5), 3),
+        (service(task(5), pool(), copies=2), 2),
+        pytest.param(service(task(1), pool(most=1), pool(most=4, name="B"), copies=12), 2, id="ECS moves none"),
+        pytest.param(service(task(1, mode="awsvpc"), pool("g5.48xlarge", most=1), copies=8), 2, id="interfaces"),
+        (
+            replace(
+                service(task(), pool(most=2), copies=3), constraints=(PlacementConstraint(type="distinctInstance"),)
+            ),
+            1,
+        ),
+    ],
+)
+def test_copies_without_room_are_counted(workload: Workload, unplaced: int) -> None:
+    (found,) = proof_of(workload).workloads
+    assert (found.answer, found.unplaced) == (False, unplaced)
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        pytest.param(service(task(), pool(), copies=UNKNOWN), id="copies"),
+        pytest.param(service(task(UNKNOWN), pool()), id="gpus"),
+        pytest.param(service(task(), pool(most=UNKNOWN)), id="hosts"),
+        pytest.param(service(task(gib=185), pool()), id="memory near the nominal size"),
+        pytest.param(service(None, pool()), id="the task"),
+        pytest.param(service(task(), replace(pool(), has_unknown_types=True)), id="types"),
+        pytest.param(service(task(), replace(pool(), managed_scaling=False)), id="no managed scaling"),
+        pytest.param(replace(service(task(), pool()), daemon=UNKNOWN), id="daemon"),
+        pytest.param(
+            replace(service(task()), strategy=(StrategyItem(provider=UNKNOWN, weight=1),)), id="a provider of elsewhere"
+        ),
+    ],
+)
+def test_unknown_is_never_a_yes_and_never_a_no(workload: Workload) -> None:
+    proof = proof_of(workload)
+    assert proof.answer is UNKNOWN
+    assert [each.placed for each in proof.workloads] == [0]
+
+
+def test_what_nobody_can_size_leaves_nothing_certain_for_its_neighbours() -> None:
+    hosts = pool()
+    proof = proof_of(service(task(), hosts, name="a"), service(task(UNKNOWN, name="x"), hosts, name="b"))
+    assert [each.answer for each in proof.workloads] == [UNKNOWN, UNKNOWN]
+    assert proof.pools[0].hosts_needed is UNKNOWN
+
+
+def test_a_count_that_is_scaled_is_proved_at_its_maximum() -> None:
+    hosts = pool(most=1)
+    scaled = service(task(), hosts, copies=UNKNOWN, most=9)
+    assert proof_of(scaled).answer is UNKNOWN
+    assert proof_of(scaled, counts=Counts.MAXIMUM).answer is False
+    assert proof_of(service(task(), hosts, copies=1, most=4), counts=Counts.MAXIMUM).answer is True
+    assert proof_of(service(task(), hosts, copies=UNKNOWN, most=4)).answer is True
+
+
+@pytest.mark.parametrize(
+    ("items", "copies", "shares"),
+    [
+        ([(0, 0)], 3, [(3, 3)]),
+        ([(1, 0), (1, 0)], 4, [(2, 2), (2, 2)]),
+        ([(1, 0), (1, 0)], 5, [(2, 3), (2, 3)]),
+        ([(1, 0), (4, 0)], 10, [(2, 2), (8, 8)]),
+        ([(1, 3), (1, 0)], 2, [(2, 2), (0, 0)]),
+        ([(1, 3), (1, 0)], 7, [(5, 5), (2, 2)]),
+        ([(1, 0), (0, 0)], 5, [(5, 5), (0, 0)]),
+        pytest.param([(0, 2), (1, 0)], 5, [(0, 2), (3, 5)], id="the page says both"),
+        ([(0, 0), (0, 0)], 5, [(0, 5), (0, 5)]),
+        ([(UNKNOWN, 0), (1, 0)], 5, [(0, 5), (0, 5)]),
+        pytest.param([(-1, 0), (2, 0)], 5, [(0, 5), (0, 5)], id="the API refuses it"),
+    ],
+)
+def test_a_strategy_gives_the_base_first_and_the_rest_by_weight(
+    items: list[tuple[int | Unknown, int]], copies: int, shares: list[tuple[int, int]]
+) -> None:
+    strategy = [
+        StrategyItem(provider=str(index), weight=weight, base=base) for index, (weight, base) in enumerate(items)
+    ]
+    assert [(each.least, each.most) for each in split(strategy, copies, copies)] == shares
+
+
+def test_daemons_come_first_on_every_host() -> None:
+    hosts = pool(most=1)
+    daemon = Workload(name="dcgm", task=task(0, name="dcgm", vcpus=4), cluster="gpu", daemon=True)
+    full = service(task(4, vcpus=46), hosts)
+    assert proof_of(full).answer is True
+    proof = proof_of(full, daemon)
+    assert proof.answer is False
+    assert proof.of_workload(daemon) is not None
+    assert [each.answer for each in proof.workloads] == [False, True]
+
+
+def test_tasks_of_a_launch_type_get_the_hosts_that_are_there_anyway() -> None:
+    chat = Workload(name="chat", task=task(), cluster="gpu", launch_type="EC2", desired_count=4)
+    for least, answer in ((1, True), (0, UNKNOWN)):
+        assert prove(Fleet(pools=(pool(least=least, most=1),), workloads=(chat,))).answer is answer
+    many = replace(chat, desired_count=5)
+    assert prove(Fleet(pools=(pool(least=1, most=1),), workloads=(many,))).answer is False
+    two = (pool(least=1, most=1), pool(least=1, most=1, name="B"))
+    assert prove(Fleet(pools=two, workloads=(many,))).answer is True
+
+
+def test_managed_instances_are_launched_for_what_waits() -> None:
+    proof = proof_of(service(task(), pool(most=UNKNOWN, kind=PoolKind.MANAGED_INSTANCES), copies=90))
+    assert proof.answer is True
+    assert proof.pools[0].hosts_needed is UNKNOWN
+
+
+@pytest.mark.parametrize("launch_type", ["FARGATE", "EXTERNAL"])
+def test_what_needs_no_hosts_is_no_part_of_the_proof(launch_type: str) -> None:
+    elsewhere = replace(service(task(0)), launch_type=launch_type)
+    on_fargate = replace(service(task(0), name="f"), strategy=(StrategyItem(provider="FARGATE_SPOT", weight=1),))
+    proof = proof_of(elsewhere, on_fargate)
+    assert (proof.workloads, proof.answer) == ((), True)
+    assert proof.of_workload(elsewhere) is None
+
+
+def test_a_larger_type_in_a_group_is_not_counted_on() -> None:
+    mixed = pool("g6.xlarge", "g6.2xlarge", most=1)
+    assert proof_of(service(task(vcpus=2), mixed)).answer is True
+    assert proof_of(service(task(vcpus=0.5), mixed, copies=2)).answer is False
+
+
+@pytest.mark.parametrize(
+    ("asked", "copies", "stranded"),
+    [
+        pytest.param({"vcpus": 40}, 2, [(2, 3, 4, ("CPU",))], id="CPU"),
+        pytest.param({"vcpus": 16}, 5, [(1, 1, 4, ("CPU",))], id="one more fits on the other host"),
+        pytest.param({"gib": 150}, 1, [(1, 3, 4, ("memory",))], id="memory"),
+        pytest.param({"gpus": 2, "vcpus": 30, "gib": 120}, 1, [(1, 2, 4, ("CPU", "memory"))], id="both"),
+        pytest.param({"vcpus": 12}, 5, [], id="room for more"),
+        pytest.param({"gpus": 3}, 2, [], id="too few for another"),
+        pytest.param({"gib": 46}, 4, [], id="only if hosts register as little as they may"),
+    ],
+)
+def test_gpus_that_nothing_can_use_are_stranded(
+    asked: dict[str, float], copies: int, stranded: list[tuple[int, int, int, tuple[str, ...]]]
+) -> None:
+    gpus = int(asked.pop("gpus", 1))
+    of = task(gpus, vcpus=asked.get("vcpus", 1), gib=asked.get("gib", 4))
+    (found,) = proof_of(service(of, pool(), copies=copies)).pools
+    assert [(each.hosts, each.gpus, each.gpus_per_host, each.exhausted) for each in found.stranded] == stranded
+    assert all(each.total == each.hosts * each.gpus for each in found.stranded)
+
+
+def test_gpus_that_another_workload_uses_are_not_stranded() -> None:
+    hosts = pool(most=1)
+    heavy, light = (
+        service(task(vcpus=40), hosts),
+        service(task(1, name="light", vcpus=1), hosts, copies=2, name="light"),
+    )
+    (found,) = proof_of(heavy, light).pools
+    assert found.stranded == ()
+
+
+def test_hosts_have_a_price_with_its_date_and_region() -> None:
+    (found,) = proof_of(service(task(4), pool("g6.12xlarge"), copies=2)).pools
+    assert found.cost is not None
+    assert found.cost.usd_per_hour == pytest.approx(2 * 4.6016)
+    assert str(found.cost) == "$9.20 an hour (2 g6.12xlarge, on-demand price, us-east-1, 2026-07-20)"
+
+
+def test_a_price_says_what_it_is_not() -> None:
+    spot = replace(pool("g6.2xlarge", "g6.xlarge"), purchase=Purchase.SPOT)
+    text = str(cost_of(spot, 1))
+    assert text.startswith("from $0.80 an hour (1 g6.xlarge, on-demand price, which these hosts are not bought at")
+    assert cost_of(pool("p5e.48xlarge"), 1) is None
+    assert cost_of(replace(pool(), has_unknown_types=True), 1) is None
+    assert proof_of(service(task(UNKNOWN), pool())).pools[0].cost is None
+
+
+def test_a_pool_is_found_by_name() -> None:
+    hosts = pool()
+    assert proof_of(service(task(), hosts)).of_pool(hosts).pool is hosts
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        service(task(), pool(), copies=-3),
+        service(task(), pool(most=-2)),
+        service(task(vcpus=-2, gib=-1), pool()),
+        service(task(), pool(least=-1, most=0), copies=10**9),
+        service(task(10**6, vcpus=10**6, gib=10**6), pool(most=10**6), copies=10**6),
+    ],
+)
+def test_numbers_that_the_api_refuses_do_no_harm(workload: Workload) -> None:
+    (found,) = proof_of(workload).workloads
+    assert found.placed >= 0
+    assert found.unplaced >= 0
+    assert proof_of(workload, counts=Counts.MAXIMUM).counts is Counts.MAXIMUM

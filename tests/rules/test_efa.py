@@ -1,0 +1,111 @@
+"""EFA interfaces on types, cards and hosts that cannot have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Purchase
+from gpu_constructs.hardware import accelerated
+from gpu_constructs.rules.efa import RULES
+from tests.rules.given import a_pool, asked
+
+
+def _nic(type_: Any = "efa", card: Any = 0, device: Any = 0, *, public: Any = False) -> NetworkInterface:
+    return NetworkInterface(type=type_, card=card, device=device, public_address=public)
+
+
+def _full(cards: tuple[int, ...]) -> tuple[NetworkInterface, ...]:
+    """AWS's own pattern: an ENA first, then an EFA-only interface on every card that takes one."""
+    return (_nic("interface"), *(_nic("efa-only", card, int(card == 0)) for card in cards))
+
+
+NEAR = {"placement_group": True, "zones": 1}
+
+
+def test_a_misspelt_interface_type_is_refused_at_launch() -> None:
+    found = asked(RULES, a_pool("p5.48xlarge", interfaces=(_nic("efaa"),), **NEAR))
+    assert list(found) == ["GPU090"]
+    assert "'efaa' is no interface type; EC2 has interface, efa and efa-only" in found["GPU090"].message
+
+
+@pytest.mark.parametrize("name", ["g5.xlarge", "g6.4xlarge", "inf2.48xlarge"])
+def test_a_type_without_efa_takes_no_efa_interface(name: str) -> None:
+    found = asked(RULES, a_pool(name, "g6.8xlarge", interfaces=(_nic(),), **NEAR))
+    assert list(found) == ["GPU091"]
+    assert f"{name} supports none" in found["GPU091"].message
+
+
+@pytest.mark.parametrize(
+    ("name", "interfaces", "words"),
+    [
+        ("g6.8xlarge", (_nic(), _nic("efa-only", 0, 1)), "g6.8xlarge takes 1 EFA interface, and 2 are there"),
+        ("p4d.24xlarge", (_nic(), _nic(card=4)), "has network cards 0 to 3, and an interface is on card 4"),
+        ("g6.8xlarge", (_nic(), _nic("interface", 1)), "has card 0 only, and an interface is on card 1"),
+        ("p6-b300.48xlarge", (_nic(),), "network card 0 of p6-b300.48xlarge takes no EFA interface"),
+        ("p5.48xlarge", (_nic(), _nic()), "2 interfaces are at network card 0, device 0"),
+    ],
+)
+def test_interfaces_that_the_cards_do_not_take_are_refused(
+    name: str, interfaces: tuple[NetworkInterface, ...], words: str
+) -> None:
+    found = asked(RULES, a_pool(name, interfaces=interfaces, **NEAR))
+    assert list(found) == ["GPU092"]
+    assert words in found["GPU092"].message
+
+
+@pytest.mark.parametrize(
+    "name", [each.name for each in accelerated() if each.network.efa_supported and each.network.efa_cards]
+)
+def test_every_type_takes_an_interface_on_each_of_its_cards(name: str) -> None:
+    (described,) = (each for each in accelerated() if each.name == name)
+    assert asked(RULES, a_pool(name, interfaces=_full(described.network.efa_cards), **NEAR)) == {}
+
+
+def test_an_efa_only_interface_cannot_be_the_primary_one() -> None:
+    found = asked(RULES, a_pool("p5.48xlarge", interfaces=(_nic("efa-only"), _nic("efa-only", 1)), **NEAR))
+    assert list(found) == ["GPU093"]
+    assert "device 1" in found["GPU093"].fix
+
+
+def test_a_public_address_cannot_go_with_several_interfaces() -> None:
+    several = (_nic(public=True), _nic("efa-only", 1))
+    found = asked(RULES, a_pool("p5.48xlarge", interfaces=several, **NEAR))
+    assert list(found) == ["GPU094"]
+    assert "AssociatePublicIpAddress cannot go with 2 interfaces" in found["GPU094"].message
+    assert asked(RULES, a_pool("p5.48xlarge", interfaces=several[:1], **NEAR)) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"zones": 3, "placement_group": True}, "spread over 3 Availability Zones"),
+        ({"zones": 1, "placement_group": False}, "in no cluster placement group"),
+        ({"placement_group": False}, "in no cluster placement group"),
+    ],
+)
+def test_hosts_with_efa_that_may_be_far_apart_are_a_warning(changes: dict[str, Any], words: str) -> None:
+    found = asked(RULES, a_pool("p5.48xlarge", interfaces=(_nic(),), **changes))
+    assert list(found) == ["GPU095"]
+    assert words in found["GPU095"].message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"placement_group": UNKNOWN},
+        {"max_instances": 1},
+        {"purchase": Purchase.CAPACITY_BLOCK, "zones": 1},
+        {"interfaces": (_nic("interface"),), "zones": 3},
+    ],
+    ids=str,
+)
+def test_distance_does_not_matter_here(changes: dict[str, Any]) -> None:
+    assert asked(RULES, a_pool("p5.48xlarge", **{"interfaces": (_nic(),), **changes})) == {}
+
+
+def test_what_is_not_known_is_no_error() -> None:
+    unknown = _nic(UNKNOWN, UNKNOWN, UNKNOWN, public=UNKNOWN)
+    assert asked(RULES, a_pool("g5.xlarge", interfaces=(unknown, unknown), **NEAR)) == {}
+    assert asked(RULES, a_pool("p3.16xlarge", "p6e-gb200.36xlarge", interfaces=(_nic(),), **NEAR)) == {}

@@ -1,0 +1,242 @@
+"""Tasks on the hosts that they may be placed on: what certainly does not fit, and what may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Fleet,
+    PlacementConstraint,
+    Pool,
+    PoolKind,
+    Task,
+    Unknown,
+    UserData,
+    Workload,
+)
+from gpu_constructs.hardware import Architecture, InstanceType, accelerated, instance_type
+from gpu_constructs.placement import fair_share
+from gpu_constructs.rules import Severity, check
+from tests.rules.fitting import RULES, a_service, a_task, found, on_launch_type, only
+from tests.rules.given import a_pool, running_on
+
+KEPT = UserData(agent=(("ECS_RESERVED_MEMORY", "256"),))
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        running_on(a_pool()),
+        running_on(a_pool(), task=a_task("1", cpu_limit=4096, memory_limit_mib=14899)),
+        running_on(a_pool(), task=a_task(cpu_limit=1024, memory_limit_mib=1024)),
+        running_on(a_pool("g5.xlarge", "g5.2xlarge", "g5.4xlarge"), task=a_task("1")),
+        running_on(a_pool("g6f.large"), task=a_task("0.125")),
+        running_on(a_pool("p5.48xlarge"), task=a_task("ALL")),
+        running_on(a_pool("g5.xlarge", "g5.12xlarge", kind=PoolKind.MANAGED_INSTANCES), task=a_task("4")),
+        running_on(a_pool("g5.xlarge", "g5.12xlarge", managed_scaling=False), task=a_task("4")),
+        running_on(a_pool(has_unknown_types=True), task=a_task("8")),
+        running_on(a_pool(unknown_type_names=("g9.xlarge",)), task=a_task("8")),
+        running_on(task=a_task("8")),  # a provider of another stack
+        running_on(a_pool("g5g.xlarge"), task=a_task("1")),  # nobody says what the image is built for
+        Fleet(pools=(a_pool(), a_pool("c7i.large", name="Cpu"))),
+        Fleet(tasks=(a_task("8"),)),  # a file of its own: its hosts are elsewhere
+    ],
+)
+def test_what_fits_or_is_not_known_to_be_too_large_has_no_finding(fleet: Fleet) -> None:
+    assert found(fleet) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "pool", "message", "fix"),
+    [
+        (
+            a_task("4"),
+            a_pool("g5.xlarge"),
+            "train does not fit on Hosts: GPUs: 4 asked, g5.xlarge has 1",
+            "hosts of a type such as g5.12xlarge, or GPUs no higher than 1",
+        ),
+        (
+            a_task("1", memory_limit_mib=65536),
+            a_pool("g6.xlarge", user_data=KEPT),
+            "memory: 65536 MiB asked, g6.xlarge has 16128 MiB",
+            "hosts of a type such as g6.8xlarge, or memory no higher than 14899 MiB",
+        ),
+        (
+            a_task("1", cpu_limit=8192),
+            a_pool("g4dn.xlarge"),
+            "CPU units: 8192 asked, g4dn.xlarge has 4096",
+            "hosts of a type such as g4dn.2xlarge, or CPU units no higher than 4096",
+        ),
+        (a_task("1"), a_pool("c7i.large"), "GPUs: 1 asked, c7i.large has 0", "hosts of a type such as g4dn.xlarge"),
+        (
+            a_task("0.25"),
+            a_pool("g6.xlarge"),
+            "a host (g6.xlarge) has whole GPUs, and 0.25 of one is placed on fractional hosts only (G6f, Gr6f)",
+            "hosts of a type such as g6f.2xlarge",
+        ),
+        (a_task("1"), a_pool("g6f.large"), "has 0.125 of a GPU, and whole GPUs are asked", "such as g4dn.xlarge"),
+        (a_task("12"), a_pool("p5.48xlarge"), "GPUs: 12 asked, p5.48xlarge has 8", "ask for less"),
+        (a_task(memory_limit_mib=8192), a_pool("c7i.large"), "memory: 8192 MiB asked, c7i.large has 4096 MiB", "c7i."),
+    ],
+)
+def test_a_task_that_is_too_large_is_an_error_with_both_numbers_and_a_way_out(
+    task: Task, pool: Pool, message: str, fix: str
+) -> None:
+    finding = only(running_on(pool, task=task))
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU060", Severity.ERROR, "chat-service")
+    assert message in finding.message
+    assert fix in finding.fix
+
+
+def test_everything_that_is_short_is_told_at_once() -> None:
+    finding = only(running_on(a_pool("g5.xlarge"), task=a_task("4", cpu_limit=8192, memory_limit_mib=99_999)))
+    assert finding.rule == "GPU060"
+    for words in ("GPUs: 4 asked", "CPU units: 8192 asked", "memory: 99999 MiB asked"):
+        assert words in finding.message
+
+
+def test_each_pool_of_a_strategy_that_never_runs_it_is_told_by_itself() -> None:
+    pools = a_pool("g5.xlarge", name="A"), a_pool("g5.12xlarge", name="B"), a_pool("g6.xlarge", name="C")
+    findings = check(running_on(*pools, task=a_task("4")), rules=RULES)
+    assert [each.rule for each in findings] == ["GPU060", "GPU060"]
+    assert ["on A" in findings[0].message, "on C" in findings[1].message] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("weight", "base", "rules"),
+    [(0, 0, []), (1, 0, ["GPU060"]), (0, 1, ["GPU060"]), (UNKNOWN, 0, ["GPU060"])],
+)
+def test_a_pool_that_gets_no_tasks_may_be_too_small(weight: Any, base: int, rules: list[str]) -> None:
+    fleet = a_service(a_task("4"), (a_pool("g5.12xlarge"), 1, 0), (a_pool("g5.xlarge", name="Small"), weight, base))
+    assert [rule for rule, _, _ in found(fleet)] == rules
+
+
+def test_a_sole_provider_gets_all_tasks_whatever_its_weight() -> None:
+    assert [rule for rule, _, _ in found(a_service(a_task("4"), (a_pool("g5.xlarge"), 0, 0)))] == ["GPU060"]
+
+
+class TestLargerTypesBehindASmallOne:
+    def test_are_never_launched_from_nothing(self) -> None:
+        finding = only(running_on(a_pool("g5.xlarge", "g5.12xlarge"), task=a_task("4")))
+        assert finding.rule == "GPU060"
+        assert "only g5.12xlarge can run it, and managed scaling looks at the smallest type" in finding.message
+        assert finding.fix == "a capacity provider of its own for g5.12xlarge"
+
+    @pytest.mark.parametrize(
+        "changes", [{"min_instances": 2}, {"min_instances": UNKNOWN}, {"managed_scaling": UNKNOWN}]
+    )
+    def test_are_a_warning_where_hosts_may_run_already(self, changes: dict[str, Any]) -> None:
+        finding = only(running_on(a_pool("g5.xlarge", "g5.12xlarge", **changes), task=a_task("4")))
+        assert (finding.rule, finding.severity) == ("GPU069", Severity.WARNING)
+        assert "g5.12xlarge" in finding.message
+        assert finding.fix == "a capacity provider of its own for g5.12xlarge"
+
+
+class TestLaunchTypes:
+    def test_one_pool_of_the_cluster_that_fits_is_enough(self) -> None:
+        pools = a_pool("c7i.large", name="Cpu", managed_scaling=False), a_pool("g6.12xlarge", managed_scaling=False)
+        assert found(on_launch_type(*pools, task=a_task("4"))) == []
+
+    def test_none_that_fits_is_one_error_with_all_of_them(self) -> None:
+        pools = a_pool("c7i.large", name="Cpu"), a_pool("g6.xlarge")
+        finding = only(on_launch_type(*pools, task=a_task("4")))
+        assert finding.rule == "GPU060"
+        assert "on any host of its cluster here" in finding.message
+        assert "Cpu: GPUs: 4 asked, c7i.large has 0" in finding.message
+        assert "Hosts: GPUs: 4 asked, g6.xlarge has 1" in finding.message
+
+    def test_a_daemon_runs_where_it_can(self) -> None:
+        pools = a_pool("c7i.large", name="Cpu"), a_pool("g6.xlarge")
+        assert found(on_launch_type(*pools, task=a_task("1"), daemon=True)) == []
+
+    def test_hosts_of_another_cluster_do_not_count(self) -> None:
+        assert found(on_launch_type(a_pool("c7i.large", cluster="other"), task=a_task("4"))) == []
+
+
+class TestWhatMayNotFit:
+    def test_memory_near_the_nominal_size_is_a_warning_with_the_number_that_is_safe(self) -> None:
+        finding = only(running_on(a_pool(user_data=KEPT), task=a_task("1", memory_limit_mib=16000)))
+        assert (finding.rule, finding.severity, finding.subject) == ("GPU006", Severity.WARNING, "train")
+        assert "train may not fit on Hosts" in finding.message
+        assert "ask for no more than 14899" in finding.message
+
+    def test_a_part_smaller_than_the_hosts_is_a_warning(self) -> None:
+        finding = only(running_on(a_pool("g6f.4xlarge"), task=a_task("0.25")))
+        assert finding.rule == "GPU006"
+        assert "g6f.4xlarge has 0.5 of a GPU" in finding.message
+
+    def test_a_reservation_of_the_deploy_is_a_warning(self) -> None:
+        hosts = a_pool(user_data=UserData(agent=(("ECS_RESERVED_MEMORY", UNKNOWN),)))
+        finding = only(running_on(hosts, task=a_task("1", memory_limit_mib=1024)))
+        assert (finding.rule, "ECS_RESERVED_MEMORY" in finding.message) == ("GPU006", True)
+
+
+class TestNumbersOfTheDeploy:
+    @pytest.mark.parametrize(
+        ("task", "labels"),
+        [
+            (a_task(UNKNOWN), ["gpus"]),
+            (a_task("1", cpu_limit=UNKNOWN, memory_limit_mib=UNKNOWN), ["cpu", "memory_mib"]),
+            (a_task("1", architecture=UNKNOWN), ["the architecture"]),
+        ],
+    )
+    def test_each_is_one_warning_however_many_pools_there_are(self, task: Task, labels: list[str]) -> None:
+        findings = check(running_on(a_pool(), a_pool(name="Other"), task=task), rules=RULES)
+        assert [each.rule for each in findings] == ["GPU014"] * len(labels)
+        assert [each.subject for each in findings] == ["train"] * len(labels)
+        assert all(
+            f"{label} is only known at deploy time" in each.message
+            for label, each in zip(labels, findings, strict=True)
+        )
+
+    def test_a_gpu_task_is_warned_of_without_a_service(self) -> None:
+        assert [rule for rule, _, _ in found(Fleet(tasks=(a_task(UNKNOWN),)))] == ["GPU014"]
+
+    def test_a_task_of_fargate_is_not(self) -> None:
+        vague = a_task(cpu_limit=UNKNOWN)
+        fleet = Fleet(tasks=(vague,), workloads=(Workload(name="web", task=vague, launch_type="FARGATE"),))
+        assert found(fleet) == []
+
+
+def test_other_rules_tell_of_devices_that_ecs_does_not_hand_out() -> None:
+    assert found(running_on(a_pool("inf2.xlarge"), task=a_task("1"))) == []
+    assert [rule for rule, _, _ in found(running_on(a_pool("inf2.xlarge"), task=a_task("1", cpu_limit=8192)))] == [
+        "GPU060"
+    ]
+
+
+def test_the_processor_and_the_rest_are_told_by_a_rule_each() -> None:
+    findings = found(running_on(a_pool(), task=a_task("4", architecture=Architecture.ARM64)))
+    assert [rule for rule, _, _ in findings] == ["GPU060", "GPU067"]
+
+
+@pytest.mark.parametrize("host", [each for each in accelerated() if each.gpus], ids=str)
+def test_a_fair_share_of_any_host_has_no_finding(host: InstanceType) -> None:
+    for gpus in {1, host.gpus}:
+        share = fair_share([host], gpus=gpus)
+        task = a_task(str(gpus), cpu_limit=share.cpu, memory_limit_mib=share.memory_mib, network_mode="awsvpc")
+        assert found(running_on(a_pool(host.name, user_data=KEPT), task=task)) == []
+
+
+@given(
+    st.lists(st.sampled_from(["1", "8", "ALL", "0.25", "0.5", "-1", "many", "", "1e9", UNKNOWN]), max_size=3),
+    st.lists(st.sampled_from(["g6.xlarge", "g6f.large", "inf2.xlarge", "c7i.large", "p5.48xlarge"]), max_size=3),
+    st.sampled_from(list(PoolKind)),
+    st.sampled_from([0, 1, UNKNOWN]),
+    st.sampled_from(["attribute:ecs.instance-type == g6.xlarge", "(((", "x" * 3000, UNKNOWN]),
+)
+def test_whatever_is_asked_the_rules_answer(
+    values: list[str | Unknown], types: list[str], kind: PoolKind, least: int | Unknown, expression: str | Unknown
+) -> None:
+    constraint = PlacementConstraint(type="memberOf", expression=expression)
+    task = a_task(*values, constraints=(constraint,))
+    pool = a_pool(instance_types=tuple(map(instance_type, types)), kind=kind, min_instances=least)
+    for finding in check(running_on(pool, task=task), rules=RULES):
+        assert finding.message
+        assert not finding.message.endswith(".")
+        assert "None" not in finding.message + finding.fix

@@ -1,0 +1,92 @@
+"""Needs that ECS does not see: memory, capability, number format, NVLink."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_constructs.fleet import Container, GpuNeeds, PlacementConstraint, Pool, ResourceRequirement, Task
+from gpu_constructs.rules import Severity
+from tests.rules.fitting import found, only
+from tests.rules.given import a_pool, running_on
+
+
+def needing(gpus: str = "1", **needs: object) -> Task:
+    container = Container(
+        name="vllm",
+        requirements=(ResourceRequirement(value=gpus),),
+        needs=GpuNeeds(**needs),  # type: ignore[arg-type]
+    )
+    return Task(name="chat", containers=(Container(name="log"), container))
+
+
+@pytest.mark.parametrize(
+    ("task", "pool"),
+    [
+        (needing(memory_mib=22888), a_pool()),
+        (needing(precision="fp8", compute_capability=(8, 9)), a_pool()),
+        (needing(nvlink=True), a_pool("g6.12xlarge")),  # one GPU has nothing to be joined with
+        (needing("8", nvlink=True), a_pool("p5.48xlarge")),
+        (needing(memory_mib=99_999), a_pool(has_unknown_types=True, instance_types=())),
+    ],
+)
+def test_needs_that_are_served_have_no_finding(task: Task, pool: Pool) -> None:
+    assert found(running_on(pool, task=task)) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "pool", "rule", "message", "fix"),
+    [
+        (
+            needing(memory_mib=40_960),
+            a_pool(),
+            "GPU064",
+            "container vllm of chat needs 40960 MiB of memory on each GPU, and g6.xlarge of Hosts has 22888 MiB (L4)",
+            "a type such as g6e.xlarge",
+        ),
+        (
+            needing("4", nvlink=True),
+            a_pool("g6.12xlarge"),
+            "GPU065",
+            "needs NVLink between its GPUs, and g6.12xlarge of Hosts has PCIe",
+            "a type such as p3dn.24xlarge",
+        ),
+        (
+            needing(precision="bf16"),
+            a_pool("g4dn.xlarge"),
+            "GPU066",
+            "needs bf16, which takes compute capability 8.0, of its GPUs, and g4dn.xlarge of Hosts has 7.5 (T4)",
+            "a type such as g5.xlarge",
+        ),
+        (
+            needing(compute_capability=(9, 0)),
+            a_pool(),
+            "GPU066",
+            "needs 9.0 or higher of compute capability, and g6.xlarge of Hosts has 8.9 (L4)",
+            "a type such as",
+        ),
+        (needing(precision="fp3"), a_pool(), "GPU066", "'fp3', which is no number format that is known here,", ""),
+    ],
+)
+def test_a_need_that_is_not_served_is_a_warning_with_both_values(
+    task: Task, pool: Pool, rule: str, message: str, fix: str
+) -> None:
+    finding = only(running_on(pool, task=task))
+    assert (finding.rule, finding.severity, finding.subject) == (rule, Severity.WARNING, "chat")
+    assert message in finding.message
+    assert fix in finding.fix
+
+
+def test_one_type_of_several_is_enough_to_be_warned_of_because_ecs_does_not_look() -> None:
+    mixed = a_pool("g6.xlarge", "g6e.xlarge")
+    finding = only(running_on(mixed, task=needing(memory_mib=40_960)))
+    assert "g6.xlarge of Hosts, on which it may land, has 22888 MiB" in finding.message
+
+
+def test_a_constraint_that_keeps_it_off_that_type_is_heard() -> None:
+    mixed = a_pool("g6.xlarge", "g6e.xlarge", managed_scaling=False)
+    kept_off = PlacementConstraint(type="memberOf", expression="attribute:ecs.instance-type == g6e.xlarge")
+    assert found(running_on(mixed, task=needing(memory_mib=40_960), constraints=(kept_off,))) == []
+
+
+def test_a_task_that_does_not_fit_at_all_is_not_told_of_its_needs_too() -> None:
+    assert [rule for rule, _, _ in found(running_on(a_pool(), task=needing("4", memory_mib=40_960)))] == ["GPU060"]

@@ -1,0 +1,95 @@
+"""Processors, shared GPU memory and Neuron devices of hosts against what tasks are made for."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_constructs.fleet import NEURON_DEVICE, Container, NvidiaMps, Pool, PoolKind, ResourceRequirement, Task
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.rules import Severity
+from tests.rules.fitting import a_task, found, only
+from tests.rules.given import a_pool, running_on
+
+
+def sharing(*memory_mib: int) -> Task:
+    return Task(
+        name="train",
+        containers=tuple(
+            Container(name=f"c{place}", requirements=(ResourceRequirement(nvidia_mps=NvidiaMps(memory_mib=each)),))
+            for place, each in enumerate(memory_mib)
+        ),
+    )
+
+
+def given_devices(*paths: str) -> Task:
+    return Task(name="train", containers=(Container(name="c", devices=paths),))
+
+
+NEURON_RESOURCE = Task(
+    name="train",
+    containers=(Container(name="c", requirements=(ResourceRequirement(type=NEURON_DEVICE, value="ALL"),)),),
+)
+
+
+@pytest.mark.parametrize(
+    ("task", "pool"),
+    [
+        (a_task("1", architecture=Architecture.X86_64), a_pool()),
+        (a_task("1", architecture=Architecture.ARM64), a_pool("g5g.xlarge")),
+        (a_task("1", architecture=Architecture.ARM64), a_pool(has_unknown_types=True)),
+        (sharing(8000, 8000), a_pool()),
+        (given_devices("/dev/neuron0"), a_pool("inf2.xlarge")),
+        (given_devices("/dev/infiniband/uverbs0"), a_pool()),
+        (NEURON_RESOURCE, a_pool("inf2.xlarge", kind=PoolKind.MANAGED_INSTANCES)),
+        (NEURON_RESOURCE, a_pool("inf2.xlarge")),  # GPU027 tells
+        (sharing(8000), a_pool("g6f.large")),  # GPU032 tells
+    ],
+)
+def test_hosts_that_are_what_a_task_is_made_for_have_no_finding(task: Task, pool: Pool) -> None:
+    assert found(running_on(pool, task=task)) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "pool", "rule", "message", "fix"),
+    [
+        (
+            a_task("1", architecture=Architecture.ARM64),
+            a_pool("g6.xlarge", "g6.2xlarge"),
+            "GPU067",
+            "train runs nowhere on Hosts: a host (g6.xlarge or g6.2xlarge) is x86_64, and the task is built for arm64",
+            "hosts with arm64, such as g5g.xlarge",
+        ),
+        (
+            sharing(12_000, 12_000),
+            a_pool(),
+            "GPU068",
+            "memory of one GPU, shared through MPS: 24000 MiB asked, g6.xlarge has 22888 MiB",
+            "GPUs with more memory, such as g6e.xlarge, or nvidiaMps memory of 22888 MiB at most, all containers",
+        ),
+        (
+            given_devices("/dev/neuron0", "/dev/neuron1"),
+            a_pool("inf2.xlarge"),
+            "GPU073",
+            "Neuron devices: 2 asked, inf2.xlarge has 1",
+            "hosts with as many Neuron devices, such as inf2.24xlarge",
+        ),
+        (given_devices("/dev/neuron0"), a_pool(), "GPU073", "a host (g6.xlarge) has no Neuron device", "such as inf"),
+        (
+            NEURON_RESOURCE,
+            a_pool(kind=PoolKind.MANAGED_INSTANCES),
+            "GPU073",
+            "a host (g6.xlarge) has no Neuron device",
+            "hosts with as many Neuron devices, such as inf",
+        ),
+    ],
+)
+def test_hosts_that_are_something_else_are_an_error(task: Task, pool: Pool, rule: str, message: str, fix: str) -> None:
+    finding = only(running_on(pool, task=task))
+    assert (finding.rule, finding.severity) == (rule, Severity.ERROR)
+    assert message in finding.message
+    assert fix in finding.fix
+
+
+def test_a_pool_of_two_architectures_is_left_to_the_rule_about_shapes() -> None:
+    mixed = a_pool("g6.xlarge", "g5g.xlarge", managed_scaling=False)
+    assert found(running_on(mixed, task=a_task("1", architecture=Architecture.ARM64))) == []

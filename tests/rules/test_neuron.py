@@ -1,0 +1,73 @@
+"""NeuronDevice: ALL of them, for one container, on ECS Managed Instances."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, ResourceRequirement, Scheduler, StrategyItem, Task, Workload
+from gpu_constructs.rules.neuron import neuron
+from tests.rules.fleets import container, fleet_of, managed_pool, only, pool_of, said, service, task_of
+
+ALL = ResourceRequirement(type="NeuronDevice", value="ALL")
+TASK = replace(task_of(container(ALL)), compatibilities=("MANAGED_INSTANCES",))
+
+
+@pytest.mark.parametrize(("value", "words"), [("1", "'1'"), ("all", "'all'"), (None, "no value")])
+def test_another_value_than_all_is_an_error(value: str | None, words: str) -> None:
+    finding = only(neuron, fleet_of(task_of(container(ResourceRequirement(type="NeuronDevice", value=value)))))
+    assert finding.rule == "GPU027"
+    assert words in finding.message
+    assert "must be ALL" in finding.message
+
+
+def test_two_containers_cannot_both_have_them() -> None:
+    finding = only(neuron, fleet_of(task_of(container(ALL, name="a"), container(ALL, name="b"))))
+    assert "a and b ask for NeuronDevice; one container" in finding.message
+
+
+def test_a_task_for_ec2_cannot_have_them() -> None:
+    finding = only(neuron, fleet_of(replace(TASK, compatibilities=("EC2",))))
+    assert "is for EC2" in finding.message
+    assert "/dev/neuron0" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        (service(TASK, pool_of("inf2.xlarge", name="Inf", image_name="al2023-neuron")), "Inf (Auto Scaling group)"),
+        (Workload(name="s", task=TASK, launch_type="EC2"), "launch type EC2"),
+        (Workload(name="s", task=TASK, strategy=(StrategyItem(provider="FARGATE"),)), "capacity provider FARGATE"),
+    ],
+)
+def test_hosts_that_are_not_managed_instances_cannot_give_them(workload: Workload, words: str) -> None:
+    finding = only(neuron, fleet_of(TASK, workloads=(workload,)))
+    assert finding.subject == workload.name
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        service(TASK, managed_pool("inf2.xlarge")),
+        Workload(name="s", task=TASK, strategy=(StrategyItem(provider=UNKNOWN),)),
+        Workload(name="s", task=TASK, launch_type="MANAGED_INSTANCES"),
+        Workload(name="s", task=TASK, launch_type=UNKNOWN),
+    ],
+)
+def test_managed_instances_and_what_is_not_known_are_silent(workload: Workload) -> None:
+    assert said(neuron, fleet_of(TASK, workloads=(workload,))) == []
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        task_of(container(ALL), container(name="logs")),
+        task_of(container(ResourceRequirement(type="NeuronDevice", value=UNKNOWN))),
+        replace(task_of(container(ResourceRequirement(type="NeuronDevice", value="1"))), scheduler=Scheduler.BATCH),
+        task_of(replace(container(), devices=("/dev/neuron0",))),
+    ],
+)
+def test_what_ecs_takes_is_silent(task: Task) -> None:
+    assert said(neuron, fleet_of(task)) == []

@@ -1,0 +1,98 @@
+"""Placement constraints and launch types against the pools of a service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint
+from gpu_constructs.rules import Severity
+from tests.rules.fitting import a_task, found, on_launch_type, only
+from tests.rules.given import a_pool, running_on
+
+
+def where(expression: str) -> tuple[PlacementConstraint, ...]:
+    return (PlacementConstraint(type="memberOf", expression=expression),)
+
+
+IN = "attribute:ecs.instance-type in [{}]"
+CONTRADICTION = "attribute:ecs.cpu-architecture == x86_64 and attribute:ecs.cpu-architecture == arm64"
+L4 = a_pool("g6.xlarge", "g6.2xlarge")
+UNSCALED = a_pool("g6.xlarge", "g6.2xlarge", managed_scaling=False)
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        running_on(L4, task=a_task("1"), constraints=where(IN.format("g6.xlarge, g6.2xlarge"))),
+        running_on(L4, task=a_task("1"), constraints=where("attribute:ecs.availability-zone == us-east-1a")),
+        running_on(L4, task=a_task("1"), constraints=where("attribute:stack == prod")),
+        running_on(L4, task=a_task("1"), constraints=(PlacementConstraint(type="distinctInstance"),)),
+        running_on(L4, task=a_task("1"), constraints=where("attribute:ecs.instance-type = g5.xlarge")),  # GPU040
+        running_on(L4, task=a_task("1"), constraints=where(CONTRADICTION)),  # GPU041
+        running_on(a_pool(has_unknown_types=True), task=a_task("1"), constraints=where(IN.format("g5.xlarge"))),
+        running_on(UNSCALED, task=a_task("1"), constraints=where(IN.format("g6.2xlarge"))),
+    ],
+)
+def test_constraints_that_hold_or_may_hold_everywhere_have_no_finding(fleet: Fleet) -> None:
+    assert found(fleet) == []
+
+
+@pytest.mark.parametrize("of_task", [False, True])
+def test_constraints_that_no_type_satisfies_are_an_error_with_the_expression_and_the_types(of_task: bool) -> None:
+    constraints = where(IN.format("g5.xlarge"))
+    task = a_task("1", constraints=constraints if of_task else ())
+    finding = only(running_on(L4, task=task, constraints=() if of_task else constraints))
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU070", Severity.ERROR, "chat-service")
+    assert "no host of Hosts satisfies the placement constraints of chat-service" in finding.message
+    assert (
+        "a host (g6.xlarge or g6.2xlarge) does not satisfy 'attribute:ecs.instance-type in [g5.xlarge]'"
+        in finding.message
+    )
+    assert finding.fix == "an expression that is true for g6.xlarge and g6.2xlarge, or none"
+
+
+def test_two_constraints_that_leave_no_type_between_them_are_an_error() -> None:
+    constraints = where(IN.format("g6.xlarge, g5.xlarge")) + where(IN.format("g6.2xlarge, g5.xlarge"))
+    assert only(running_on(L4, task=a_task("1"), constraints=constraints)).rule == "GPU070"
+
+
+def test_a_pool_of_a_strategy_that_a_list_of_types_leaves_out_never_runs_its_share() -> None:
+    other = a_pool("g5.xlarge", name="A10G")
+    finding = only(running_on(L4, other, task=a_task("1"), constraints=where(IN.format("g6.xlarge, g6.2xlarge"))))
+    assert finding.rule == "GPU070"
+    assert "no host of A10G satisfies" in finding.message
+
+
+def test_with_a_launch_type_constraints_choose_among_the_hosts_of_the_cluster() -> None:
+    pools = a_pool("g6.xlarge", name="L4", managed_scaling=False), a_pool("g5.xlarge", managed_scaling=False)
+    assert found(on_launch_type(*pools, task=a_task("1"), constraints=where(IN.format("g6.xlarge")))) == []
+    assert only(on_launch_type(*pools, task=a_task("1"), constraints=where(IN.format("p5.4xlarge")))).rule == "GPU070"
+
+
+def test_constraints_that_leave_out_some_types_may_stop_scale_out() -> None:
+    finding = only(running_on(L4, task=a_task("1"), constraints=where(IN.format("g6.2xlarge"))))
+    assert (finding.rule, finding.severity) == ("GPU071", Severity.WARNING)
+    assert "a host (g6.xlarge) does not satisfy" in finding.message
+    assert "never launch g6.2xlarge" in finding.message
+    assert finding.fix == "a capacity provider of its own for g6.2xlarge"
+
+
+class TestServicesWithoutAStrategy:
+    def test_never_make_managed_scaling_move(self) -> None:
+        finding = only(on_launch_type(a_pool(provider="l4"), task=a_task("1")))
+        assert (finding.rule, finding.severity, finding.subject) == ("GPU072", Severity.WARNING, "service")
+        assert "has no capacity provider strategy but launch type EC2" in finding.message
+        assert "never make Hosts scale out" in finding.message
+        assert finding.fix == "a capacity provider strategy with l4, and no launch type"
+
+    @pytest.mark.parametrize(
+        "changes",
+        [{"managed_scaling": False}, {"managed_scaling": UNKNOWN}, {"has_provider": False}, {"min_instances": 4}],
+    )
+    def test_are_fine_on_hosts_that_nothing_scales(self, changes: dict[str, Any]) -> None:
+        assert found(on_launch_type(a_pool(**changes), task=a_task("1"))) == []
+
+    def test_are_fine_as_daemons(self) -> None:
+        assert found(on_launch_type(a_pool(), task=a_task("1"), daemon=True)) == []

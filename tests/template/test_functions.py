@@ -1,0 +1,181 @@
+"""Every function of a template gives what CloudFormation would, or says that only the deploy knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.template.model import Reference, Text
+from tests.template.written import in_service, not_read, read, worked_out
+
+OTHER = Reference("stack", "Other")
+OTHER_ARN = Reference("stack", "Other", "Arn")
+PARAMETERS = {
+    "Given": {"Type": "String", "Default": "given"},
+    "Asked": {"Type": "String"},
+    "Numbers": {"Type": "List<Number>", "Default": "1, 2"},
+    "Zone": {"Type": "List<AWS::EC2::AvailabilityZone::Name>"},
+}
+MAPPINGS = {"Images": {"eu-west-1": {"Gpu": "ami-1", "Sizes": [1, 2]}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"Ref": "Given"}, "given"),
+        ({"Ref": "Asked"}, UNKNOWN),
+        ({"Ref": "Other"}, OTHER),
+        ({"Ref": "AWS::Region"}, "eu-west-1"),
+        ({"Ref": "AWS::AccountId"}, UNKNOWN),
+        ({"Ref": "AWS::NoValue"}, "left out"),
+        ([1, {"Ref": "AWS::NoValue"}, 2], [1, 2]),
+        ({"a": {"Ref": "AWS::NoValue"}, "b": 1}, {"b": 1}),
+        ({"Fn::GetAtt": ["Other", "Arn"]}, OTHER_ARN),
+        ({"Fn::GetAtt": "Other.Arn"}, OTHER_ARN),
+        ({"Fn::GetAtt": ["Other", "A.B"]}, Reference("stack", "Other", "A.B")),
+        ({"Fn::GetAtt": ["Other", {"Ref": "Given"}]}, Reference("stack", "Other", "given")),
+        ({"Fn::GetAtt": ["Other", {"Ref": "Asked"}]}, UNKNOWN),
+    ],
+)
+def test_a_name_becomes_what_stands_behind_it(value: Any, expected: Any) -> None:
+    assert worked_out(value, Parameters=PARAMETERS, region="eu-west-1") == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("no variable", "no variable"),
+        ("${Given}-${AWS::Region}", "given-eu-west-1"),
+        ("${Other}", OTHER),
+        ("${Other.Arn}/x", Text((OTHER_ARN, "/x"))),
+        ("${Asked}", UNKNOWN),
+        ("a ${Asked} ${Other}", Text(("a ", UNKNOWN, " ", OTHER))),
+        ("echo ${!HOME} ${Given}", "echo ${HOME} given"),
+        (["${Size}-${Given}", {"Size": 3}], "3-given"),
+        (["${Given}", {"Given": "hidden"}], "hidden"),
+        (["${Size}", {"Size": {"Ref": "Other"}}], OTHER),
+        ("${Numbers}", UNKNOWN),
+    ],
+)
+def test_a_text_has_its_variables_filled_in(value: Any, expected: Any) -> None:
+    assert worked_out({"Fn::Sub": value}, Parameters=PARAMETERS, region="eu-west-1") == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (["-", ["a", 1, True, 2.5]], "a-1-true-2.5"),
+        (["", []], ""),
+        (["", [{"Ref": "Other"}]], OTHER),
+        (["/", ["service", {"Ref": "Other"}, "x"]], Text(("service/", OTHER, "/x"))),
+        (["", ["a", {"Fn::Join": ["", ["b", {"Ref": "Asked"}, "c"]]}, "d"]], Text(("ab", UNKNOWN, "cd"))),
+        (["-", ["a", {"Ref": "AWS::NoValue"}, "b"]], "a-b"),
+        ([",", {"Ref": "Zone"}], UNKNOWN),
+        ([",", {"Ref": "Numbers"}], "1,2"),
+        ([{"Ref": "Asked"}, ["a", "b"]], Text(("a", UNKNOWN, "b"))),
+        (["-", ["a", ["b"]]], Text(("a-", UNKNOWN))),
+    ],
+)
+def test_a_join_keeps_what_is_known_of_a_text(value: Any, expected: Any) -> None:
+    assert worked_out({"Fn::Join": value}, Parameters=PARAMETERS) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"Fn::Select": [1, ["a", "b"]]}, "b"),
+        ({"Fn::Select": ["0", ["a", "b"]]}, "a"),
+        ({"Fn::Select": [0, {"Fn::GetAZs": ""}]}, UNKNOWN),
+        ({"Fn::Select": [{"Ref": "Asked"}, ["a"]]}, UNKNOWN),
+        ({"Fn::Select": [1, {"Ref": "Numbers"}]}, 2),
+        ({"Fn::Split": [",", "a,b"]}, ["a", "b"]),
+        ({"Fn::Split": [",", {"Fn::Join": [",", [{"Ref": "Other"}, "b"]]}]}, [OTHER, "b"]),
+        ({"Fn::Split": [",", {"Fn::Sub": "a,${Asked}"}]}, UNKNOWN),
+        ({"Fn::Split": [":", {"Fn::GetAtt": ["Other", "Arn"]}]}, UNKNOWN),
+        ({"Fn::Length": [1, 2, 3]}, 3),
+        ({"Fn::Length": {"Ref": "Numbers"}}, 2),
+        ({"Fn::Length": {"Ref": "Zone"}}, UNKNOWN),
+        ({"Fn::Length": [{"Ref": "Asked"}]}, UNKNOWN),
+        ({"Fn::Cidr": ["10.0.0.0/16", 3, 8]}, [UNKNOWN] * 3),
+        ({"Fn::Cidr": ["10.0.0.0/16", {"Ref": "Asked"}, 8]}, UNKNOWN),
+        ({"Fn::GetAZs": {"Ref": "AWS::Region"}}, UNKNOWN),
+        ({"Fn::ToJsonString": {"a": [1, True, None]}}, '{"a":[1,true,null]}'),
+        ({"Fn::ToJsonString": {"a": {"Ref": "Other"}}}, UNKNOWN),
+        ({"Fn::Base64": {"Fn::Sub": "echo ${Given}"}}, "echo given"),
+        ({"Fn::Transform": {"Name": "Macro"}}, UNKNOWN),
+    ],
+)
+def test_lists_and_texts_are_taken_apart_as_far_as_they_are_known(value: Any, expected: Any) -> None:
+    assert worked_out(value, Parameters=PARAMETERS) == expected
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["Images", {"Ref": "AWS::Region"}, "Gpu"], "ami-1"),
+        (["Images", "eu-west-1", "Sizes"], [1, 2]),
+        (["Images", "eu-west-1", {"Ref": "Asked"}], UNKNOWN),
+        (["Images", "nowhere", "Gpu", {"DefaultValue": {"Ref": "Given"}}], "given"),
+        ([{"Ref": "Asked"}, "a", "b"], UNKNOWN),
+    ],
+)
+def test_a_mapping_is_looked_up(keys: list[Any], expected: Any) -> None:
+    found = worked_out({"Fn::FindInMap": keys}, Parameters=PARAMETERS, Mappings=MAPPINGS, region="eu-west-1")
+    assert found == expected
+
+
+def test_a_mapping_by_region_is_unknown_where_the_region_is() -> None:
+    value = {"Fn::FindInMap": ["Images", {"Ref": "AWS::Region"}, "Gpu"]}
+    assert worked_out(value, Mappings=MAPPINGS) is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"Ref": "Misspelled"}, "Ref to 'Misspelled', which is neither a parameter nor a resource of this template"),
+        ({"Ref": ["Other"]}, "Ref takes a name"),
+        ({"Fn::GetAtt": ["Misspelled", "Arn"]}, "Fn::GetAtt of 'Misspelled', which is no resource of this template"),
+        ({"Fn::GetAtt": "Other"}, "Fn::GetAtt takes a resource and an attribute"),
+        ({"Fn::Sub": 5}, "Fn::Sub takes a text, or a text and an object of its variables"),
+        ({"Fn::Join": "a"}, "Fn::Join takes a delimiter and a list"),
+        ({"Fn::Select": [2, ["a", "b"]]}, "Fn::Select takes an index of one of its 2 items"),
+        ({"Fn::Select": [-1, ["a", "b"]]}, "Fn::Select takes an index of one of its 2 items"),
+        ({"Fn::Select": 1}, "Fn::Select takes an index and a list"),
+        ({"Fn::Split": "a"}, "Fn::Split takes a delimiter and a text"),
+        ({"Fn::If": ["Condition"]}, "Fn::If takes a condition and two values"),
+        ({"Fn::If": ["Misspelled", 1, 2]}, "no condition 'Misspelled'"),
+        ({"Fn::FindInMap": ["Misspelled", "a", "b"]}, "no mapping 'Misspelled'"),
+        ({"Fn::FindInMap": ["Images", "a"]}, "Fn::FindInMap takes a mapping and two keys"),
+        ({"Fn::FindInMap": ["Images", "us-east-1", "Gpu"]}, "mapping 'Images' has nothing for 'us-east-1' and 'Gpu'"),
+        ({"Fn::GetStackOutput": "a"}, "Fn::GetStackOutput takes an object with StackName and OutputName"),
+        ({"Fn::Nonsense": 1}, "a function that is not known: Fn::Nonsense"),
+        ({"Ref": "Other", "Beside": 1}, "Ref beside other keys"),
+    ],
+)
+def test_what_makes_no_sense_is_unknown_and_said(value: Any, words: str) -> None:
+    stacks = read(value, Mappings=MAPPINGS)
+    assert (in_service(stacks), not_read(stacks)) == (UNKNOWN, [words])
+
+
+def test_a_text_with_a_misspelled_variable_keeps_the_rest() -> None:
+    stacks = read({"Fn::Sub": "a${Misspelled}b"})
+    assert in_service(stacks) == Text(("a", UNKNOWN, "b"))
+    assert len(stacks.remarks) == 1
+
+
+def test_what_a_macro_adds_is_unknown_and_what_is_beside_it_is_not() -> None:
+    stacks = read({"Fn::Transform": {"Name": "AWS::Include"}, "Beside": 1})
+    assert in_service(stacks) == {"Beside": 1}
+    assert not_read(stacks) == ["a macro adds to this, which only the deploy knows"]
+
+
+def test_a_remark_points_at_the_place_that_is_odd() -> None:
+    (remark,) = read({"a": [0, {"b": {"Ref": "Misspelled"}}]}).remarks
+    assert remark.origin.resource == "Service"
+    assert remark.origin.path == ("Resources", "Service", "Properties", "Value", "a", 1, "b")
+
+
+def test_a_dynamic_reference_stays_as_it_is_written() -> None:
+    assert worked_out("{{resolve:ssm:/aws/service/ami}}") == "{{resolve:ssm:/aws/service/ami}}"

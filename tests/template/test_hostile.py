@@ -1,0 +1,202 @@
+"""Whatever a file holds, reading it gives stacks or an `UnreadableError`, and neither takes long."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.template import Stacks, UnreadableError, from_mapping, read_text
+from gpu_constructs.template.functions import FUNCTIONS
+from gpu_constructs.template.model import Reference, Text
+from tests.template.large import large_template
+
+yaml = pytest.importorskip("yaml")
+
+QUICKLY = settings(deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["A", "B", "${A}", "${A.B}", "${!A}", "AWS::NoValue", "AWS::Region", "a,b", "Outputs.X", "0"])
+)
+NAMES = st.sampled_from([*FUNCTIONS, "Condition", "Fn::ForEach::X", "Fn::X", "A", "B", "Type", "Properties"]) | st.text(
+    max_size=4
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=25,
+)
+TYPES = st.sampled_from(
+    ["AWS::ECS::Service", "AWS::CloudFormation::Stack", "AWS::SQS::Queue", "AWS::ECS::TaskDefinition"]
+)
+RESOURCES = st.fixed_dictionaries(
+    {"Type": TYPES | VALUES}, optional={"Properties": VALUES, "Condition": SCALARS, "Metadata": VALUES}
+)
+SECTION = st.dictionaries(NAMES, VALUES, max_size=3)
+PARAMETERS = st.dictionaries(
+    st.sampled_from("AB"),
+    st.fixed_dictionaries(
+        {"Type": st.sampled_from(["String", "Number", "List<Number>", "CommaDelimitedList"])},
+        optional={"Default": VALUES, "AllowedValues": VALUES},
+    ),
+)
+TEMPLATES = st.fixed_dictionaries(
+    {"Resources": st.dictionaries(NAMES, RESOURCES | VALUES, max_size=4) | VALUES},
+    optional={
+        "Parameters": PARAMETERS | SECTION | VALUES,
+        "Mappings": SECTION | VALUES,
+        "Conditions": SECTION | VALUES,
+        "Outputs": st.dictionaries(
+            NAMES, st.fixed_dictionaries({"Value": VALUES}, optional={"Export": SECTION}) | VALUES
+        )
+        | VALUES,
+        "Transform": VALUES,
+    },
+)
+
+
+def is_value(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and all(map(is_value, value.values()))
+    if isinstance(value, list):
+        return all(map(is_value, value))
+    if isinstance(value, Text):
+        texts = [isinstance(piece, str) for piece in value.pieces]
+        return len(texts) > 1 and not any(one and other for one, other in pairwise(texts))
+    return value is None or isinstance(value, (bool, int, float, str, Unknown, Reference))
+
+
+def look_at_everything(stacks: Stacks) -> None:
+    for stack in stacks.stacks:
+        for resource in stack.resources.values():
+            assert is_value(dict(resource.properties))
+            assert resource.exists is True or resource.exists is UNKNOWN
+            stacks.locate(resource.origin.at("Properties", 0, "x"))
+    for remark in stacks.remarks:
+        stacks.locate(remark.origin)
+        remark.text.encode()
+
+
+@QUICKLY
+@given(TEMPLATES)
+def test_any_template_becomes_values(template: Any) -> None:
+    look_at_everything(from_mapping(template, name="stack"))
+
+
+@QUICKLY
+@given(TEMPLATES, st.booleans())
+def test_any_template_in_a_file_is_read_or_refused(template: Any, as_yaml: bool) -> None:
+    text = yaml.safe_dump(template, allow_unicode=False) if as_yaml else json.dumps(template)
+    try:
+        stacks = read_text(text, name="stack")
+    except UnreadableError:
+        return
+    look_at_everything(stacks)
+
+
+@QUICKLY
+@given(st.text() | st.text("{}[]:,-&*!<>|'\"\n aA0#%@`?").map(lambda text: f"Resources: {text}") | st.binary())
+def test_any_text_is_read_or_refused(text: str | bytes) -> None:
+    try:
+        stacks = read_text(text, name="stack")
+    except UnreadableError:
+        return
+    look_at_everything(stacks)
+
+
+SMALL = large_template(4)
+SMALL_JSON = json.dumps(SMALL, indent=1)
+SMALL_YAML = yaml.safe_dump(SMALL)
+
+
+@QUICKLY
+@given(st.data())
+def test_a_real_template_with_a_few_changes_is_read_or_refused(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from([SMALL_JSON, SMALL_YAML]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text) - 1))
+        end = start + data.draw(st.integers(0, 30))
+        text = (
+            text[:start] + data.draw(st.text("{}[]:,-&*! \n\"'aR1\0\\", max_size=4) | st.text(max_size=3)) + text[end:]
+        )
+    try:
+        stacks = read_text(text, name="stack")
+    except UnreadableError:
+        return
+    look_at_everything(stacks)
+
+
+@QUICKLY
+@given(st.integers(0, len(SMALL_JSON) - 1))
+def test_a_template_that_ends_too_early_is_refused(length: int) -> None:
+    try:
+        stacks = read_text(SMALL_JSON[:length], name="stack.json")
+    except UnreadableError:
+        return
+    raise AssertionError(stacks)
+
+
+def test_the_same_template_gives_the_same_stacks_in_both_forms() -> None:
+    template = large_template(40)
+    read = [read_text(text, name="stack").stacks for text in (json.dumps(template), yaml.safe_dump(template))]
+    assert read[0] == read[1] == from_mapping(template, name="stack").stacks
+
+
+def nested(function: str, times: int) -> Any:
+    forms: dict[str, Any] = {
+        "Fn::Sub": lambda inner: ["${x}", {"x": inner}],
+        "Fn::Join": lambda inner: ["", [inner, "a"]],
+        "Fn::Select": lambda inner: [0, [inner]],
+        "Fn::Split": lambda inner: [",", inner],
+        "Fn::If": lambda inner: ["Yes", inner, "no"],
+        "Fn::FindInMap": lambda inner: ["Map", inner, "b", {"DefaultValue": "a"}],
+        "Fn::Base64": lambda inner: inner,
+        "Fn::ToJsonString": lambda inner: {"x": inner},
+        "Fn::Not": lambda inner: [inner],
+        "Fn::Equals": lambda inner: [inner, "a"],
+        "Fn::And": lambda inner: [inner, inner],
+    }
+    value: Any = "a"
+    for _ in range(times):
+        value = {function: forms[function](value)}
+    return value
+
+
+@pytest.mark.parametrize(
+    "function", ["Fn::Sub", "Fn::Join", "Fn::Select", "Fn::If", "Fn::Base64", "Fn::ToJsonString", "Fn::Not"]
+)
+def test_functions_in_functions_need_no_more_stack_than_there_is(function: str) -> None:
+    times = {"Fn::Sub": 30, "Fn::Join": 30, "Fn::Select": 30, "Fn::If": 45, "Fn::Not": 45}.get(function, 45)
+    conditions = {f"C{index}": {"Fn::Not": [{"Condition": f"C{index + 1}"}]} for index in range(50)}
+    template = {
+        "Conditions": {"Yes": nested("Fn::Not", 30), **conditions},
+        "Resources": {
+            "A": {"Type": "AWS::ECS::Service", "Properties": {"Value": nested(function, times)}, "Condition": "C0"},
+            "B": {"Type": "AWS::SQS::Queue", "Properties": {"Value": nested(function, times)}},
+        },
+    }
+    look_at_everything(from_mapping(template, name="stack"))
+
+
+def test_looking_from_deep_inside_of_a_program_gives_values() -> None:
+    queue = {"Type": "AWS::SQS::Queue", "Properties": {"Value": nested("Fn::Sub", 30)}}
+    (stack,) = from_mapping({"Resources": {"A": queue}}, name="stack").stacks
+
+    def descend() -> Any:
+        try:
+            return descend()
+        except RecursionError:
+            return dict(stack.resources["A"].properties)
+
+    assert descend() in ({}, {"Value": "a"})

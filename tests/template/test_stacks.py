@@ -1,0 +1,279 @@
+"""The front door: files, texts and parsed templates in, stacks out, and one kind of error."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.fleet import UNKNOWN, Origin, RemarkKind
+from gpu_constructs.template import UnreadableError, from_mapping, read_stacks, read_text
+from gpu_constructs.template.document import line_of
+from gpu_constructs.template.model import Reference
+from tests.template.written import in_service, not_read, only_stack, read, save, template
+
+YAML = "Resources:\n  Task:\n    Type: AWS::ECS::TaskDefinition\n    Properties:\n      Family: a\n      Family: b\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("web.json", "web"),
+        ("web.template.json", "web"),
+        ("folder.d/Web.YAML", "Web"),
+        ("web.template", "web"),
+        ("web", "web"),
+        (".json", ".json"),
+    ],
+)
+def test_a_stack_is_called_after_its_file(tmp_path: Path, file: str, name: str) -> None:
+    path = save(tmp_path / file, template(1))
+    found = only_stack(read_stacks([path]))
+    assert (found.name == name) or (name == ".json" and found.name == str(path))
+    assert found.resources["Service"].origin.file == str(path)
+
+
+def test_one_path_needs_no_list(tmp_path: Path) -> None:
+    assert in_service(read_stacks(save(tmp_path / "web.json", template(1)))) == 1  # type: ignore[arg-type]
+
+
+def test_the_standard_input_is_a_file_too() -> None:
+    stacks = read_stacks(["-"], stdin=YAML.encode())
+    assert [each.name for each in stacks.stacks] == ["stdin"]
+    assert only_stack(stacks).resources["Task"].origin.file == "-"
+
+
+def test_nothing_on_the_standard_input_is_told() -> None:
+    with pytest.raises(UnreadableError, match="-: nothing came from the standard input"):
+        read_stacks(["-"])
+
+
+def test_a_pipe_that_the_user_names_is_read() -> None:
+    read_end, write_end = os.pipe()
+    os.write(write_end, json.dumps(template(1)).encode())
+    os.close(write_end)
+    assert in_service(read_stacks([f"/dev/fd/{read_end}"])) == 1
+    os.close(read_end)
+
+
+def test_no_files_are_no_stacks() -> None:
+    assert read_stacks([]).stacks == ()
+
+
+def test_a_file_without_an_end_is_too_large() -> None:
+    with pytest.raises(UnreadableError, match="/dev/zero: larger than 20 MiB"):
+        read_stacks(["/dev/zero"])
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="web.json: cannot be read: no such file or directory") as failure:
+        read_stacks([tmp_path / "web.json"])
+    assert isinstance(failure.value, GpuConstructsError)
+    assert failure.value.file == str(tmp_path / "web.json")
+
+
+@pytest.mark.parametrize("path", ["a\0b", "", "x" * 5000])
+def test_a_path_that_is_none_is_told(path: str) -> None:
+    with pytest.raises(UnreadableError, match="cannot be read"):
+        read_stacks([path])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "nothing is in it"),
+        (b" \n\t", "nothing is in it"),
+        (codecs.BOM_UTF8, "nothing is in it"),
+        (codecs.BOM_UTF16_LE + "a: 1".encode("utf-16-le"), "UTF-16 or UTF-32; allowed: UTF-8"),
+        ("a: 1".encode("utf-16-be"), "a binary file"),
+        (b"a: \xff\xfe", "not a text in UTF-8"),
+        (b"\x7fELF\x02\x01\x01\x00", "a binary file"),
+        (b"\x89PNG\r\n\x1a\n\x00", "not a text in UTF-8"),
+        (b"[1, 2]", "no object at its top"),
+        (b"just a text", "no object at its top"),
+        (b"5", "no object at its top"),
+        (b"null", "no object at its top"),
+        (b'{"Resources": {', "no JSON"),
+        (b"\n\n{", "no JSON"),
+        (b"a" * (20 * 1024**2 + 1), "larger than 20 MiB"),
+    ],
+)
+def test_what_is_no_template_is_told(content: bytes, words: str) -> None:
+    with pytest.raises(UnreadableError, match=words):
+        read_text(content, name="file")
+
+
+def test_half_a_character_in_a_text_is_told() -> None:
+    with pytest.raises(UnreadableError, match="half a character"):
+        read_text("a: \ud800", name="file")
+
+
+def test_a_mark_of_utf_8_at_the_start_is_skipped() -> None:
+    for content in (
+        codecs.BOM_UTF8 + YAML.encode(),
+        "\ufeff" + YAML,
+        codecs.BOM_UTF8 + json.dumps(template(1)).encode(),
+    ):
+        assert only_stack(read_text(content, name="web")).name == "web"
+
+
+def test_yaml_in_flow_style_is_read_where_the_file_says_so() -> None:
+    text = "{Resources: {Service: {Type: 'AWS::ECS::Service', Properties: {Value: !Ref Service}}}}"
+    assert in_service(read_text(text, name="a.yaml")) == Reference("a.yaml", "Service")
+    with pytest.raises(UnreadableError, match="no JSON"):
+        read_text(text, name="a.json")
+
+
+def test_a_large_text_in_a_template_is_read() -> None:
+    large = "x" * 10_000_000
+    assert in_service(read_text(json.dumps(template(large)), name="a")) == large
+
+
+@pytest.mark.parametrize("text", [YAML, json.dumps({"Resources": {"A": 0}})[:-2] + ', "A": {"Type": "T"}}}'])
+def test_a_key_that_is_written_twice_is_remarked_with_its_place(text: str) -> None:
+    stacks = read_text(text, name="file")
+    (remark,) = [each for each in stacks.remarks if each.kind is RemarkKind.DUPLICATE_KEY]
+    assert remark.text in {
+        "'Family' is written twice, and the last one counts",
+        "'A' is written twice, and the last one counts",
+    }
+    assert remark.origin.resource in {"Task", "A"}
+    assert stacks.locate(remark.origin).line == (6 if text is YAML else 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"Resources": []}, "Resources is no object"),
+        ({"Resources": "text"}, "Resources is no object"),
+        ({"Resources": {"A": "text"}}, "resource 'A' has no type"),
+        ({"Resources": {"A": None}}, "resource 'A' has no type"),
+        ({"Resources": {"A": {}}}, "resource 'A' has no type"),
+        ({"Resources": {"A": {"Type": 5}}}, "resource 'A' has no type"),
+        ({"Resources": {"A": {"Type": "AWS::ECS::Service", "Properties": []}}}, "the properties of 'A' are no object"),
+        ({"Resources": {"A": {"Type": "AWS::ECS::Service", "Properties": "x"}}}, "the properties of 'A' are no object"),
+        ({"Resources": {}, "Parameters": 5}, "Parameters is no object"),
+        ({"Resources": {}, "Mappings": "x"}, "Mappings is no object"),
+        ({"Resources": {}, "Conditions": [1]}, "Conditions is no object"),
+        ({"Resources": {}, "Outputs": [1]}, "Outputs is no object"),
+    ],
+)
+def test_a_part_of_the_wrong_type_is_remarked_and_the_rest_is_read(content: Any, words: str) -> None:
+    content["Resources"] = (
+        content["Resources"]
+        if not isinstance(content["Resources"], dict)
+        else {**content["Resources"], "Good": {"Type": "AWS::ECS::Cluster"}}
+    )
+    stacks = from_mapping(content, name="stack")
+    assert not_read(stacks) == [words]
+    assert ("Good" in only_stack(stacks).resources) == isinstance(content["Resources"], dict)
+
+
+@pytest.mark.parametrize("odd", [5, [], "x", {"A": 5}, {"A": {"Export": 5}}, {"A": {"Export": {}, "Value": []}}])
+def test_odd_outputs_hurt_nobody(odd: Any) -> None:
+    assert in_service(read({"Fn::ImportValue": "x"}, Outputs=odd)) is UNKNOWN
+
+
+def test_a_resource_that_does_not_matter_is_worked_out_when_somebody_looks() -> None:
+    queue = {
+        "Type": "AWS::SQS::Queue",
+        "Properties": {"Name": {"Fn::Sub": "q-${AWS::Region}"}, "Odd": {"Ref": "Nothing"}},
+    }
+    stacks = read(1, Resources={"Queue": queue}, region="eu-west-1")
+    found = only_stack(stacks).resources["Queue"].properties
+    assert found == {"Name": "q-eu-west-1", "Odd": UNKNOWN}
+    assert (len(found), list(found), found.get("Nothing")) == (2, ["Name", "Odd"], None)
+    assert stacks.remarks == ()
+
+
+def test_metadata_is_as_written_and_names_the_construct() -> None:
+    resources = {
+        "A": {"Type": "T", "Metadata": {"aws:cdk:path": "Stack/A", "More": {"Ref": "B"}}},
+        "B": {"Type": "T", "Metadata": 5},
+    }
+    found = only_stack(read(1, Resources=resources)).resources
+    assert found["A"].metadata == {"aws:cdk:path": "Stack/A", "More": {"Ref": "B"}}
+    assert found["A"].origin.construct_path == "Stack/A"
+    assert found["B"].metadata == {}
+
+
+def test_a_place_has_its_line_once_somebody_asks(tmp_path: Path) -> None:
+    path = save(tmp_path / "web.yaml", YAML)
+    stacks = read_stacks([path])
+    origin = only_stack(stacks).resources["Task"].origin
+    assert origin.line is None
+    assert stacks.locate(origin).line == 2
+    assert stacks.locate(origin.at("Properties", "Family")).line == 6
+    assert stacks.locate(origin.at("Properties", line=77)).line == 77
+
+
+def test_a_place_elsewhere_has_no_line() -> None:
+    stacks = from_mapping(template(1), name="stack")
+    for origin in (
+        only_stack(stacks).resources["Service"].origin,
+        Origin(resource="A", file="other"),
+        Origin(resource="A"),
+    ):
+        assert stacks.locate(origin) == origin
+        assert stacks.locate(origin).line is None
+
+
+def test_a_line_can_be_asked_of_a_text() -> None:
+    assert line_of(YAML, ("Resources", "Task", "Type")) == 3
+    assert line_of('{"a": 1,\n"b": [2,\n3]}', ("b", 1)) == 3
+    assert line_of(YAML, ("Nothing",)) is None
+
+
+class _Text(str):
+    __slots__ = ()
+
+
+class _Object(dict[Any, Any]):
+    pass
+
+
+def test_a_parsed_template_may_be_of_other_types() -> None:
+    value = _Object({_Text("Ref"): _Text("Other")})
+    assert in_service(from_mapping(_Object(template((value, 5, 10**50, float("inf"), {1: b"x"}))), name="s")) == [
+        Reference("s", "Other"),
+        5,
+        str(10**50),
+        "inf",
+        {"1": "b'x'"},
+    ]
+
+
+def test_a_parsed_template_that_holds_itself_is_refused() -> None:
+    circle: dict[str, Any] = template(1)
+    circle["Resources"]["Circle"] = circle
+    wide: list[Any] = []
+    for _ in range(40):
+        wide = [wide, wide]
+    for content in (circle, template(wide)):
+        with pytest.raises(UnreadableError, match="nested too deeply, or too large"):
+            from_mapping(content, name="stack")
+
+
+def test_a_text_that_multiplies_is_unknown_before_it_is_made() -> None:
+    parameters = {"Long": {"Type": "String", "Default": "x" * 100_000}}
+    assert in_service(read({"Fn::Sub": "${Long}" * 100_000}, Parameters=parameters)) is UNKNOWN
+
+
+def test_texts_that_are_made_too_often_are_unknown() -> None:
+    parameters = {"Long": {"Type": "String", "Default": "x" * 1_000_000}}
+    found = in_service(read([{"Fn::Sub": "${Long}y"}] * 100, Parameters=parameters))
+    assert isinstance(found, list)
+    assert found[0] == "x" * 1_000_000 + "y"
+    assert found[-1] is UNKNOWN
+
+
+def test_lists_that_are_split_too_often_are_unknown() -> None:
+    parameters = {"Long": {"Type": "String", "Default": "," * 1_000_000}}
+    found = in_service(read([{"Fn::Split": [",", {"Ref": "Long"}]}] * 100, Parameters=parameters))
+    assert isinstance(found, list)
+    assert found[-1] is UNKNOWN

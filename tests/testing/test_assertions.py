@@ -1,0 +1,316 @@
+"""Assertions that a consumer's test makes: what passes, what fails, and what the failure tells."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.errors import InvalidValueError, UnknownNameError
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, PoolKind, Purchase, ResourceRequirement, Task
+from gpu_constructs.hardware import instance_type
+from gpu_constructs.testing import GpuAssertions, gpus
+from tests.testing.templates import GOOD, L4, RELEASE, capacity, task, template
+
+
+@pytest.fixture
+def good() -> GpuAssertions:
+    return gpus(GOOD)
+
+
+def failure(assertion: Callable[[], object]) -> str:
+    with pytest.raises(AssertionError) as caught:
+        assertion()
+    return str(caught.value)
+
+
+def test_a_good_template_stands_every_assertion_in_one_string(good: GpuAssertions) -> None:
+    strung = (
+        good.has_gpu_task("Train", gpus=4, on="g6.12xlarge")
+        .has_pool("L4", instance_types="g6", purchase="on-demand", min_instances=0, max_instances=4)
+        .uses_image("al2023-gpu", release=RELEASE)
+        .every_gpu_task_is_placeable()
+        .has_no_findings()
+        .scales_to_zero()
+        .launches_at_most(4)
+    )
+    assert strung is good
+
+
+@pytest.mark.parametrize("name", ["Train", "train"], ids=["logical id", "family"])
+@pytest.mark.parametrize("on", [None, "g6.12xlarge", "g6", ["g6.12xlarge", "g5"]], ids=str)
+def test_a_task_is_found_by_its_names_and_by_types_or_families(good: GpuAssertions, name: str, on: Any) -> None:
+    assert good.has_gpu_task(name, gpus=4, on=on) is good
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"gpus": 8}, ["no GPU task 'Train' with gpus=8\n", "nearest: 'Train' asks for 4 GPUs\n"]),
+        ({"on": "g5"}, ["no GPU task 'Train' on g5\n", "nearest: 'Train' may run on g6.12xlarge\n"]),
+        (
+            {"gpus": 1, "on": ["g5.xlarge", "g6.xlarge"]},
+            [
+                "with gpus=1 on g5.xlarge, g6.xlarge\n",
+                "nearest: 'Train' asks for 4 GPUs and may run on g6.12xlarge\n",
+                "tasks with GPUs:\n  name   GPUs  may run on\n  Train  4     g6.12xlarge\n",
+                "pools with accelerators:\n  name  instance types  hosts   image ",
+                f"\n  L4    g6.12xlarge     0 to 4  al2023-gpu ({RELEASE})  on-demand",
+            ],
+        ),
+    ],
+    ids=["other count", "other type", "both"],
+)
+def test_a_missed_task_names_the_nearest_and_shows_all(
+    good: GpuAssertions, asked: dict[str, Any], expected: list[str]
+) -> None:
+    text = failure(lambda: good.has_gpu_task("Train", **asked))
+    assert [each for each in expected if each not in text] == []
+
+
+def test_the_nearest_miss_is_the_one_with_least_wrong() -> None:
+    found = gpus(template(L4, {"TrainA": task("TrainA", count="8")["TrainA"], "TrainB": task("TrainA")["TrainA"]}))
+    assert "nearest: 'TrainB' may run on g6.12xlarge\n" in failure(
+        lambda: found.has_gpu_task("traina", gpus=4, on="g5")
+    )
+
+
+def test_a_name_that_is_not_there_brings_the_one_most_like_it(good: GpuAssertions) -> None:
+    assert "no GPU task 'Trian'\nnearest: 'Train'\n" in failure(lambda: good.has_gpu_task("Trian"))
+    assert "no pool 'L40'\nnearest: 'L4'\n" in failure(lambda: good.has_pool("L40"))
+    assert "no pool 'L40'\nnearest: 'L4'\n" in failure(lambda: good.uses_image("al2023-gpu", pool="L40"))
+
+
+def test_a_template_without_gpus_says_so() -> None:
+    nothing = gpus(template())
+    assert failure(lambda: nothing.has_gpu_task("Train")) == (
+        "no GPU task 'Train'\ntasks with GPUs: none\npools with accelerators: none"
+    )
+    assert failure(nothing.every_gpu_task_is_placeable).startswith("no GPU task\n")
+    assert failure(nothing.scales_to_zero).startswith("not every pool scales to zero\n")
+    assert nothing.has_no_findings() is nothing
+
+
+def test_a_task_that_no_service_runs_may_run_on_every_pool_that_it_fits() -> None:
+    found = gpus(template(L4, capacity("Small", "g6.xlarge"), capacity("A10G", "g5.12xlarge"), task("Train")))
+    found.has_gpu_task("Train", on=["g6.12xlarge", "g5.12xlarge"]).every_gpu_task_is_placeable()
+    assert "may run on g6.12xlarge, g5.12xlarge" in failure(lambda: found.has_gpu_task("Train", on="g6"))
+
+
+def test_a_type_that_is_only_known_at_deploy_time_is_on_none() -> None:
+    unknown = template(capacity("L4", "g6.12xlarge"), task("Train", service_on="L4"))
+    overrides = unknown["Resources"]["L4Group"]["Properties"]["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"]
+    overrides.append({"InstanceType": {"Fn::ImportValue": "type"}})
+    found = gpus(unknown)
+    assert "may run on L4, whose instance types are not known" in failure(lambda: found.has_gpu_task("Train", on="g6"))
+    assert "launches g6.12xlarge and types unknown at synth" in failure(
+        lambda: found.has_pool("L4", instance_types="g6")
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [("ALL", "ALL of its host"), ("0.25", "0.25"), ("8", "8")],
+)
+def test_the_table_says_how_gpus_are_asked_for(count: str, words: str) -> None:
+    text = failure(lambda: gpus(template(L4, task("Train", count=count))).has_gpu_task("Other"))
+    assert f"\n  Train  {words}  " in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "miss"),
+    [
+        ({"instance_types": "g5"}, "launches g6.12xlarge"),
+        ({"purchase": Purchase.SPOT}, "is bought on-demand"),
+        ({"min_instances": 1}, "has 0 to 4 hosts"),
+        ({"max_instances": 8}, "has 0 to 4 hosts"),
+        ({"instance_types": "g6.xlarge", "max_instances": 8}, "launches g6.12xlarge and has 0 to 4 hosts"),
+    ],
+    ids=str,
+)
+def test_a_missed_pool_says_what_it_is_instead(good: GpuAssertions, asked: dict[str, Any], miss: str) -> None:
+    text = failure(lambda: good.has_pool("L4", **asked))
+    assert text.startswith("no pool 'L4' with ")
+    assert f"\nnearest: 'L4' {miss}\n" in text
+
+
+def test_spot_is_bought_spot() -> None:
+    spot = capacity("L4", "g6.12xlarge", distribution={"OnDemandPercentageAboveBaseCapacity": 0})
+    gpus(template(spot)).has_pool("L4", purchase="spot")
+
+
+@pytest.mark.parametrize(
+    ("image", "release", "miss"),
+    [
+        ("recommended/image_id", RELEASE, "pool 'L4' runs al2023-gpu (the newest)"),
+        (f"{RELEASE}/image_id", "other", f"pool 'L4' runs al2023-gpu ({RELEASE})"),
+    ],
+)
+def test_another_release_of_an_image_is_another(image: str, release: str, miss: str) -> None:
+    found = gpus(template(capacity("L4", "g6.12xlarge", image=image)))
+    found.uses_image("al2023-gpu")
+    text = failure(lambda: found.uses_image("al2023-gpu", release=release))
+    assert text.startswith(f"not every pool runs image al2023-gpu, release {release}\n{miss}\n")
+
+
+def test_one_pool_may_be_asked_about_alone() -> None:
+    found = gpus(template(L4, capacity("Warm", "g5.xlarge", least="1", most="9")))
+    found.scales_to_zero(pool="L4").launches_at_most(4, pool="L4").launches_at_most(13)
+    assert "pool 'Warm' keeps 1 hosts" in failure(found.scales_to_zero)
+    assert "more than 12 hosts with accelerators: up to 13\n" in failure(lambda: found.launches_at_most(12))
+
+
+def test_cpu_pools_are_not_counted() -> None:
+    found = gpus(template(L4, capacity("Cpu", "c7i.2xlarge", least="2", most="50")))
+    found.scales_to_zero().launches_at_most(4)
+    assert "c7i" not in failure(lambda: found.has_pool("Other"))
+
+
+def test_hosts_that_nothing_stops_do_not_scale_to_zero() -> None:
+    found = gpus(template(capacity("L4", "g6.12xlarge", ManagedScaling={"Status": "DISABLED"})))
+    assert "pool 'L4' has no managed scaling" in failure(found.scales_to_zero)
+    instance = Pool(
+        name="Box",
+        instance_types=(instance_type("g6.xlarge"),),
+        image=UNKNOWN,
+        min_instances=0,
+        max_instances=UNKNOWN,
+        kind=PoolKind.INSTANCE,
+    )
+    alone = gpus(Fleet(pools=(instance,)))
+    assert "pool 'Box' is an instance, which nothing stops" in failure(alone.scales_to_zero)
+    assert "only known at deploy time on Box" in failure(lambda: alone.launches_at_most(1000))
+    assert "pool 'Box' runs unknown at synth" in failure(lambda: alone.uses_image("al2023-gpu"))
+
+
+def test_a_task_that_does_not_fit_says_why_and_where() -> None:
+    found = gpus(template(L4, task("Train", count="8", service_on="L4")))
+    text = failure(found.every_gpu_task_is_placeable)
+    assert text.startswith(
+        "1 of 1 GPU tasks cannot be placed for certain\n"
+        "task 'Train' does not fit on L4: GPUs: 8 asked, g6.12xlarge has 4\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fleet", "expected"),
+    [
+        (template(task("Train")), "task 'Train' has no pool to run on"),
+        (
+            template(task("Train", service_on="Gone")),
+            "task 'Train' is sent to a capacity provider that is not here",
+        ),
+        (template(L4, task("Train", count="9", service_on="L4")), "task 'Train' does not fit on L4: GPUs: 9 asked"),
+    ],
+    ids=["no pool", "pool elsewhere", "too many"],
+)
+def test_what_is_not_known_to_fit_is_not_placeable(fleet: dict[str, Any], expected: str) -> None:
+    assert expected in failure(gpus(fleet).every_gpu_task_is_placeable)
+
+
+def two_pools(**service: Any) -> GpuAssertions:
+    """A service of a task of 4 GPUs beside a pool with 4 and one with 1."""
+    written = template(L4, capacity("Small", "g6.xlarge"), task("Train", service_on="L4"))
+    written["Resources"]["TrainService"]["Properties"].pop("CapacityProviderStrategy")
+    written["Resources"]["TrainService"]["Properties"] |= service
+    return gpus(written)
+
+
+def strategy(**weights: int) -> dict[str, Any]:
+    return {
+        "CapacityProviderStrategy": [
+            {"CapacityProvider": name if name == "FARGATE" else {"Ref": name}, "Weight": weight}
+            for name, weight in weights.items()
+        ]
+    }
+
+
+def test_every_pool_that_a_strategy_gives_tasks_to_has_to_fit() -> None:
+    both = two_pools(**strategy(L4=1, Small=1))
+    assert "task 'Train' does not fit on Small: GPUs: 4 asked" in failure(both.every_gpu_task_is_placeable)
+    two_pools(**strategy(L4=1, Small=0)).every_gpu_task_is_placeable()
+
+
+def test_with_a_launch_type_one_pool_of_the_cluster_is_enough() -> None:
+    two_pools(LaunchType="EC2").every_gpu_task_is_placeable().has_gpu_task("Train", on="g6.12xlarge")
+
+
+def test_fargate_is_no_pool() -> None:
+    found = two_pools(**strategy(L4=1, FARGATE=1))
+    words = "capacity provider FARGATE that is not here"
+    assert f"task 'Train' is sent to {words}" in failure(found.every_gpu_task_is_placeable)
+    assert f"nearest: 'Train' may run on {words}" in failure(lambda: found.has_gpu_task("Train", on="g6.12xlarge"))
+
+
+def test_a_count_that_only_the_deploy_knows_is_no_fit() -> None:
+    asks = Container(name="main", requirements=(ResourceRequirement(value=UNKNOWN),), memory_limit_mib=1024)
+    pool = Pool(
+        name="L4", instance_types=(instance_type("g6.48xlarge"),), image=UNKNOWN, min_instances=0, max_instances=1
+    )
+    found = gpus(Fleet(pools=(pool,), tasks=(Task(name="Train", containers=(asks,)),)))
+    assert "task 'Train' may not fit on L4: " in failure(found.every_gpu_task_is_placeable)
+    assert "nearest: 'Train' asks for unknown at synth GPUs" in failure(lambda: found.has_gpu_task("Train", gpus=1))
+
+
+def test_findings_are_listed_with_place_and_fix(tmp_path: Path) -> None:
+    file = tmp_path / "template.json"
+    file.write_text(json.dumps(template(L4, task("Train", count="8", service_on="L4")), indent=1))
+    text = failure(lambda: gpus(file).has_no_findings(at_least="error"))
+    assert text.startswith("1 findings of error or worse\n")
+    assert f"  {file}:" in text
+    assert " TrainService: error GPU060: Train does not fit on L4: GPUs: 8 asked, g6.12xlarge has 4\n    fix: " in text
+
+
+def test_a_finding_counts_from_its_severity_on_and_may_be_ignored() -> None:
+    found = gpus(template(capacity("L4", "g6.12xlarge", image="recommended/image_id"), task("Train", service_on="L4")))
+    found.has_no_findings(at_least="error")
+    found.has_no_findings(ignore=["gpu002"])
+    assert "L4: warning GPU002: image al2023-gpu follows the newest release" in failure(found.has_no_findings)
+
+
+@pytest.mark.parametrize(
+    ("assertion", "error", "words"),
+    [
+        (lambda found: found.has_gpu_task("Train", on="g6.12xlrge"), UnknownNameError, "did you mean g6.12xlarge"),
+        (lambda found: found.has_gpu_task("Train", on="g66"), UnknownNameError, "g6"),
+        (lambda found: found.has_pool("L4", purchase="cheap"), InvalidValueError, "allowed: on-demand, spot"),
+        (lambda found: found.uses_image("al2023-gpus"), UnknownNameError, "did you mean al2023-gpu"),
+        (lambda found: found.has_no_findings(at_least="worst"), InvalidValueError, "allowed: error, warning, info"),
+        (lambda found: found.has_no_findings(ignore=["GPU9999"]), UnknownNameError, "no rule 'GPU9999'"),
+    ],
+    ids=["type", "family", "purchase", "image", "severity", "rule"],
+)
+def test_a_mistake_in_the_test_itself_is_no_failed_assertion(
+    good: GpuAssertions, assertion: Callable[[GpuAssertions], object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        assertion(good)
+
+
+def test_values_of_parameters_take_the_place_of_defaults() -> None:
+    asked = template(L4, task("Train", service_on="L4"))
+    asked["Parameters"] = {"Most": {"Type": "Number", "Default": 4}}
+    asked["Resources"]["L4Group"]["Properties"]["MaxSize"] = {"Ref": "Most"}
+    gpus(asked).launches_at_most(4)
+    assert "up to 9" in failure(lambda: gpus(asked, parameters={"Most": "9"}).launches_at_most(4))
+
+
+def test_long_tables_are_cut() -> None:
+    found = gpus(template(*(capacity(f"L{number}", "g6.xlarge") for number in range(30))))
+    assert failure(lambda: found.has_pool("Other")).endswith("\n  and 10 more")
+
+
+def test_a_failure_points_at_the_line_of_the_test(tmp_path: Path) -> None:
+    test = tmp_path / "test_it.py"
+    test.write_text(
+        "from gpu_constructs.testing import gpus\ndef test_it():\n    gpus({'Resources': {}}).has_gpu_task('Train')\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(test)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "test_it.py:3: AssertionError" in done.stdout
+    assert "assertions.py" not in done.stdout

@@ -1,0 +1,80 @@
+"""What assertions can be made about: whatever a test has at hand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import assertions
+
+from gpu_constructs import GpuService
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.testing import gpus
+from tests.synthesis import Site
+
+
+@pytest.mark.parametrize("nothing", [None, 3, [], object()], ids=lambda each: type(each).__name__)
+def test_what_is_no_template_is_refused(nothing: Any) -> None:
+    with pytest.raises(InvalidValueError, match="source: nothing to read in"):
+        gpus(nothing)
+
+
+def test_what_cannot_be_read_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError):
+        gpus(tmp_path / "gone.yaml")
+    with pytest.raises(UnreadableError):
+        gpus({"Nothing": 1})
+
+
+def service_on_l4(site: Site) -> cdk.Stack:
+    chat = site.task(name="Chat")
+    chat.add_gpu_container("vllm", image=site.image, gpus=1)
+    GpuService(site.stack, "ChatService", cluster=site.cluster, task_definition=chat, desired_count=2)
+    return site.stack
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        assertions.Template.from_stack,
+        lambda stack: assertions.Template.from_stack(stack).to_json(),
+        lambda stack: stack,
+        lambda stack: stack.node.root,
+        lambda stack: stack.node.root.synth().directory,
+    ],
+    ids=["Template", "dictionary", "stack", "app", "assembly"],
+)
+def test_whatever_a_cdk_test_has_at_hand_is_read(site: Site, given: Callable[[cdk.Stack], Any]) -> None:
+    found = gpus(given(service_on_l4(site)))
+    found.has_gpu_task("Chat", gpus=1, on=["g6.xlarge", "g6.2xlarge"]).has_pool("L4", max_instances=8)
+    found.every_gpu_task_is_placeable().scales_to_zero().has_no_findings(at_least="error")
+
+
+def test_a_stack_may_be_read_twice_and_after_its_template_was(site: Site) -> None:
+    stack = service_on_l4(site)
+    assertions.Template.from_stack(stack)
+    assert gpus(stack).fleet == gpus(stack).fleet
+
+
+def test_an_app_is_read_with_what_its_stacks_import_from_each_other(site: Site) -> None:
+    other = cdk.Stack(site.app, "Other")
+    chat = site.task(name="Chat")
+    chat.add_gpu_container("vllm", image=site.image, gpus=1)
+    GpuService(other, "Service", cluster=site.cluster, task_definition=chat)
+    assert gpus(site.app).every_gpu_task_is_placeable().fleet.workloads[0].task is not None
+
+
+def test_importing_it_starts_no_node_and_needs_no_pytest() -> None:
+    code = (
+        "import sys, gpu_constructs.testing\n"
+        "print([name for name in ('jsii', 'aws_cdk', 'constructs', 'pytest', '_pytest', 'boto3', 'cfnlint')"
+        " if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
