@@ -7,7 +7,7 @@ READY := .venv/ready
 # The virtual environment comes first, so that `python`, `node` and `cdk` mean the locked ones in every recipe.
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup demo test unit lint bench lock clean
+.PHONY: help setup demo test unit lint bench fuzz lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -28,8 +28,14 @@ lint: $(READY)
 	@lint-imports
 	@mypy
 
-bench: $(READY) ## measure against the same stacks in plain aws-cdk-lib
+bench: $(READY) ## measure synth against plain aws-cdk-lib, the proof against an exact solver, and the command line
 	@python -m bench.synth
+	@python -m bench.proof
+	@python -m bench.cli
+
+fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts at both parsers
+	@python -m bench.oracle --examples 30000
+	@python -m bench.fuzz --runs 5000
 
 LOCK = uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 

@@ -33,6 +33,7 @@ BUDGET = 1.05
 """Synth time of the library over the same template by hand, at most."""
 
 _VALIDATED = ("tensorflow-benchmark", "40 capacities")
+_UNCHECKED = ("tensorflow-benchmark", "1 capacity", "10 capacities", "40 capacities")
 _EXPLAINED = ("tensorflow-benchmark", "10 capacities")
 _PROCESSES = 3
 _TAIL = 0.025  # on either side of a 95 % interval
@@ -92,6 +93,8 @@ def main() -> None:
             calls[name] = {variant: _worker(workload, "calls", variant) for variant in _VARIANTS}
             status.update(f"{name}: synthesizing")
             times[name] = _times(workload, arguments.seconds)
+            if name in _UNCHECKED:
+                times[f"{name}, unchecked"] = _times(workload, arguments.seconds, "--unchecked")
             if name in _VALIDATED:
                 times[f"{name}, validated"] = _times(workload, arguments.seconds, "--validation")
             status.update(f"{name}: measuring first synths")

@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("variant", nargs="?", choices=["library", "plain"])
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--validation", action="store_true")
+    parser.add_argument("--unchecked", action="store_true")
     arguments = parser.parse_args()
     workload: Workload | None = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by bench.synth
     with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +53,13 @@ def _times(workload: Workload, arguments: argparse.Namespace, folder: Path) -> d
         gc.collect()
         gc.disable()
         start = time.perf_counter()
-        synthesize(variant, workload, folder / variant, validation=arguments.validation)
+        synthesize(
+            variant,
+            workload,
+            folder / variant,
+            validation=arguments.validation,
+            checked=not arguments.unchecked,
+        )
         elapsed = time.perf_counter() - start
         gc.enable()
         return elapsed * 1000

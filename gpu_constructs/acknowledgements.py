@@ -5,6 +5,9 @@ A reason counts for one rule on one resource; in an app, on everything below the
     Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "we want the newest driver"}}}
 
     Validations.of(capacity).acknowledge(Acknowledgment(id="gpu-constructs::GPU002", reason="…"))
+
+CDK writes what is acknowledged for a stack, or anything in it, into the cloud assembly; for a whole stage or app it
+keeps it to itself, so that only its own report at synth knows.
 """
 
 from __future__ import annotations
@@ -49,9 +52,10 @@ class Acknowledgements:
             for rule, reason in _written(resource.metadata)
             if isinstance(reason, str) and reason.strip()
         }
-        self._in_apps: dict[str, Mapping[str, str]] = {}
-        for stack in stacks.stacks:
-            self._in_apps.update(stack.acknowledged)
+        # By file: apps that are read together may have constructs of the same path. Looked up for a finding only.
+        self._in_apps = {
+            resource.origin.file: stack.acknowledged for stack in stacks.stacks for resource in stack.resources.values()
+        }
 
     def of(self, finding: Finding) -> Acknowledged | None:
         """The finding with the reason why it is accepted; None if nobody accepts it.
@@ -65,8 +69,9 @@ class Acknowledgements:
         written = self._in_templates.get((origin.file, origin.resource, finding.rule))
         if written is not None:
             return Acknowledged(finding=finding, reason=written)
+        in_app = self._in_apps.get(origin.file, dict)()
         for path in _upwards(origin.construct_path or ""):
-            given = self._in_apps.get(path, {}).get(f"{METADATA_KEY}::{finding.rule}")
+            given = in_app.get(path, {}).get(f"{METADATA_KEY}::{finding.rule}")
             if given is not None:
                 return Acknowledged(finding=finding, reason=given, in_app=True)
         return None

@@ -86,7 +86,7 @@ def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
         InvalidValueError: It is no list, or something in it is not text.
     """
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
-        split = f"{value.split()!r}, or " if isinstance(value, str) else ""
+        split = f"{shown(value.split())}, or " if isinstance(value, str) else ""
         raise InvalidValueError(
             f"expects a list of text, got {shown(value)}", argument=argument, value=value, fix=f"{split}{example}"
         )

@@ -203,7 +203,7 @@ def _warmup(seconds: int | None, pool: Pool) -> int:
 
 def _require_provider_name(value: str | None) -> None:
     # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html
-    if value is None or (is_token(value) and not _RESERVED_NAME.match(value)):
+    if value is None or (isinstance(value, str) and is_token(value) and not _RESERVED_NAME.match(value)):
         return
     if not isinstance(value, str) or not _PROVIDER_NAME.fullmatch(value) or _RESERVED_NAME.match(value):
         raise InvalidValueError(

@@ -13,6 +13,7 @@ begin with a dash (https://github.com/aws-cloudformation/cfn-lint/blob/main/src/
 Rule ``GPU060`` is ``E9560`` here, and ``W9560`` or ``I9560`` by its severity: cfn-lint leaves 9000 to 9999 to others,
 and gives line 1 of a file of custom rules the id 9001
 (https://github.com/aws-cloudformation/cfn-lint/blob/main/docs/custom_rules.md), so the first 500 are left to that file.
+``E9500`` says that nothing was checked, because the template could not be read as CloudFormation reads it.
 An error has its warning as well, for what goes wrong with another allowed value of a parameter only. cfn-lint shows
 informational rules with ``--include-checks I``, and leaves out what ``--ignore-checks W9502`` or a resource's metadata
 names; what is acknowledged under ``gpu-constructs`` is not reported either.
@@ -37,6 +38,9 @@ __all__ = ["GpuRule", "lint_id"]
 
 _FIRST = 9500
 _LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "I"}
+
+_UNREAD = "GPU000"
+_LONGEST = 300  # of what is said about a template that cannot be read
 
 # What cfn-lint assumes where nobody named a region, so it says nothing about where the template goes.
 _DEFAULT_REGION = "us-east-1"
@@ -81,24 +85,30 @@ def _findings(cfn: Template) -> Mapping[str, Sequence[Finding]]:
 
 def _by_id(cfn: Template) -> Mapping[str, Sequence[Finding]]:
     found: dict[str, list[Finding]] = {}
-    for finding in dict.fromkeys(_reviewed(cfn)):
+    for finding in dict.fromkeys(_reviewed_or_not(cfn)):
         found.setdefault(lint_id(finding.rule, finding.severity), []).append(finding)
     return found
 
 
-def _reviewed(cfn: Template) -> Iterator[Finding]:
-    """Findings with the values of every parameter file that cfn-lint was given, and with the defaults if there is none.
-
-    cfn-lint has its own words for a template that nobody can read.
-    """
-    region = cfn.regions[0] if len(cfn.regions) == 1 and cfn.regions[0] != _DEFAULT_REGION else None
+def _reviewed_or_not(cfn: Template) -> list[Finding]:
+    """The findings, or the one that says why there are none: no template may look checked that was not."""
     try:
-        # The nodes of cfn-lint are subclasses of str, dict and list; a date is what YAML makes of a version.
-        text = json.dumps(cfn.template, default=str).encode()
-        for parameters in [each.parameters for each in cfn.context.parameter_sets or ()] or [None]:
-            yield from review(["-"], stdin=text, parameters=_texts(parameters), region=region).findings
-    except (GpuConstructsError, ValueError, RecursionError):
-        return
+        return list(_reviewed(cfn))
+    except GpuConstructsError as error:
+        why = str(error).removeprefix("-: ")
+    except Exception as error:  # noqa: BLE001 - cfn-lint would say it once for each rule
+        why = f"{type(error).__name__} {error}".strip()
+    message = f"no GPU was checked, the template cannot be read: {why[:_LONGEST]}"
+    return [Finding(rule=_UNREAD, severity=Severity.ERROR, subject="template", message=message)]
+
+
+def _reviewed(cfn: Template) -> Iterator[Finding]:
+    """Findings with the values of every parameter file that cfn-lint was given; with the defaults if there is none."""
+    region = cfn.regions[0] if len(cfn.regions) == 1 and cfn.regions[0] != _DEFAULT_REGION else None
+    # The nodes of cfn-lint are subclasses of str, dict and list; a date is what YAML makes of a version.
+    text = json.dumps(cfn.template, default=str).encode()
+    for parameters in [each.parameters for each in cfn.context.parameter_sets or ()] or [None]:
+        yield from review(["-"], stdin=text, parameters=_texts(parameters), region=region).findings
 
 
 def _texts(parameters: Mapping[str, object] | None) -> dict[str, str] | None:
@@ -134,17 +144,30 @@ def _text(finding: Finding) -> str:
     return f"{text}; fix: {finding.fix}" if finding.fix else text
 
 
-def _class(rule: Rule, severity: Severity) -> type[GpuRule]:
-    name = lint_id(rule.id, severity)
+def _class(rule: str, severity: Severity, question: str, because: str, source: str) -> type[GpuRule]:
+    name = lint_id(rule, severity)
     described = {
         "id": name,
-        "shortdesc": f"{rule.id}: {rule.question}",
-        "description": f"{rule.because[:1].upper()}{rule.because[1:]}",
-        "source_url": rule.source if rule.source.startswith("https://") else "",
-        "__doc__": f"``{rule.id}`` as {severity}.",
+        "shortdesc": f"{rule}: {question}",
+        "description": f"{because[:1].upper()}{because[1:]}",
+        "source_url": source if source.startswith("https://") else "",
+        "__doc__": f"``{rule}`` as {severity}.",
         "__module__": __name__,
     }
     return type(name, (GpuRule,), described)
+
+
+def _classes() -> Iterator[type[GpuRule]]:
+    yield _class(
+        _UNREAD,
+        Severity.ERROR,
+        "can the template be read",
+        "what is not read is not checked, and silence would look like a good template",
+        "",
+    )
+    for each in RULES:
+        for severity in _severities(each):
+            yield _class(each.id, severity, each.question, each.because, each.source)
 
 
 def _severities(rule: Rule) -> Iterator[Severity]:
@@ -154,6 +177,4 @@ def _severities(rule: Rule) -> Iterator[Severity]:
 
 
 # cfn-lint looks for classes among the names of the module.
-globals().update(
-    {each.id: each for rule in RULES for each in (_class(rule, severity) for severity in _severities(rule))}
-)
+globals().update({each.id: each for each in _classes()})

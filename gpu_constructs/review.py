@@ -10,24 +10,30 @@ Pure: it reads the files that it is given and nothing else, knows no cloud libra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from gpu_constructs.acknowledgements import Acknowledged, Acknowledgements
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
+from gpu_constructs.hardware import regions
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.wording import either
-from gpu_constructs.template.fleet import fleet_of
-from gpu_constructs.template.stacks import Stacks, read_stacks
+from gpu_constructs.template import Stacks, fleet_of, read_stacks
 
-__all__ = ["MAX_READINGS", "Acknowledged", "Review", "review"]
+__all__ = ["MAX_READINGS", "Acknowledged", "Review", "is_region", "review"]
 
 MAX_READINGS = 32
 """Other values of parameters that are tried at most, all parameters together: each is a reading of everything."""
 
 _MAX_RESOURCES = 50_000
 """Resources that are read at most to try other values, so that a large app is not read 32 times."""
+
+# us-gov-west-1, us-isob-east-1 and eusc-de-east-1 among them.
+_REGION = re.compile(r"[a-z]{2,4}(?:-[a-z]+)+-[0-9]{1,2}")
 
 _Place = tuple[str, str, str | None, str | None]
 
@@ -42,6 +48,7 @@ class Review:
         acknowledged: What was found and accepted: ``Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "why"}}}``
             of the resource.
         files: Every file that defines something, in order; what was named where none does.
+        read: Every file that was opened, those that define nothing among them.
         untried: Allowed values of parameters with which nothing was checked: beyond `MAX_READINGS`, beyond what is
             read of a large app, or because a pipe can be read only once.
     """
@@ -50,6 +57,7 @@ class Review:
     findings: tuple[Finding, ...]
     acknowledged: tuple[Acknowledged, ...] = ()
     files: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
     untried: int = 0
 
 
@@ -74,8 +82,10 @@ def review(
         rules: Which rules to ask.
 
     Raises:
+        InvalidValueError: `region` is no region.
         UnreadableError: A file cannot be read, or is neither of them.
     """
+    _require_region(region)
     given = dict(parameters or {})
     asked = tuple(rules)
     stacks = read_stacks(paths, stdin=stdin, parameters=given, region=region)
@@ -107,7 +117,31 @@ def review(
         findings=tuple(kept),
         acknowledged=tuple(acknowledged),
         files=_files(stacks) or tuple(map(str, paths)),
+        read=tuple(stacks.documents),
         untried=untried,
+    )
+
+
+def is_region(name: str) -> bool:
+    """Whether a name is that of a region, or could be that of a new one.
+
+    Args:
+        name: Any text.
+    """
+    return _REGION.fullmatch(name[:100]) is not None
+
+
+def _require_region(region: object) -> None:
+    """Refuses what is no region: with a name that is misspelt, nothing would be said about where types are offered."""
+    if region is None or (isinstance(region, str) and is_region(region)):
+        return
+    nearest = get_close_matches(region.strip().lower()[:100], regions(), n=3) if isinstance(region, str) else []
+    raise InvalidValueError(
+        f"{shown(region)} is no region",
+        argument="region",
+        value=region,
+        allowed="a name such as eu-west-1",
+        fix=f"did you mean {' or '.join(nearest)}?" if nearest else None,
     )
 
 
@@ -139,8 +173,7 @@ def _other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[_Other
 
 
 def _fleet(stacks: Stacks) -> Fleet:
-    tasks = [each.resource for each in stacks.tasks]
-    return replace(fleet_of(stacks.stacks, tasks=tasks, remarks=stacks.remarks), is_whole=stacks.whole)
+    return replace(fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks), is_whole=stacks.whole)
 
 
 def _located(finding: Finding, stacks: Stacks) -> Finding:
@@ -159,8 +192,7 @@ def _warnings(found: Iterable[tuple[str, str, Finding]]) -> Iterator[Finding]:
 
 
 def _files(stacks: Stacks) -> tuple[str, ...]:
-    resources = [each for stack in stacks.stacks for each in stack.resources.values()]
-    resources += [each.resource for each in stacks.tasks]
+    resources = [each for stack in stacks.stacks for each in stack.resources.values()] + list(stacks.tasks)
     return tuple(dict.fromkeys(each.origin.file for each in resources if each.origin.file is not None))
 
 

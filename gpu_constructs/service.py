@@ -13,6 +13,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.arguments import name as require_name
 from gpu_constructs.capacity import MAX_WEIGHT
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.construction import creating
@@ -78,6 +79,15 @@ class GpuService(ecs.Ec2Service):
             if desired_count is None
             else whole_number("desired_count", desired_count, smallest=0, unit="tasks", fix="desired_count=1")
         )
+        if service_name is not None:
+            require_name("service_name", service_name, fix="leave it out, and CloudFormation makes one")
+        if security_groups is not None and not isinstance(security_groups, (list, tuple)):
+            raise InvalidValueError(
+                f"expects a list of security groups, got {shown(security_groups)}",
+                argument="security_groups",
+                value=security_groups,
+                fix="security_groups=[…]",
+            )
         _require_task(cluster, task_definition)
         task, pools = task_definition.task, [each.pool for each in task_definition.capacity]
         slots = [task_slots(task, pool) for pool in pools]

@@ -286,6 +286,52 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         self.task = task
         return container
 
+    def add_firelens_log_router(
+        self,
+        id: str,  # noqa: A002 - CDK's own name for it
+        *,
+        cpu: float | None = None,
+        memory_limit_mib: float | None = None,
+        memory_reservation_mib: float | None = None,
+        **options: Any,  # noqa: ANN401 - the other arguments are CDK's and stay as they are
+    ) -> ecs.FirelensLogRouter:
+        """Adds a container that routes the logs of the others, and counts what it takes of the host.
+
+        Added before `add_gpu_container`, it is taken off the share that the GPU container gets by default; CDK adds one
+        by itself, which is not, where a container logs with FireLens and there is none.
+
+        Args:
+            id: The container's name.
+            cpu: CPU units, 1024 to a vCPU.
+            memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
+            memory_reservation_mib: Memory in MiB that is kept for it; it may take more.
+            **options: Every other argument of `ecs.TaskDefinition.add_firelens_log_router`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        task = plan_sidecar(
+            id,
+            task=self.task,
+            pools=self._pools,
+            cpu=cpu,
+            memory_limit_mib=memory_limit_mib,
+            memory_reservation_mib=memory_reservation_mib,
+            essential=options.get("essential"),
+            environment=options.get("environment"),
+        )
+        with creating(self, id, stays=True):
+            router = super().add_firelens_log_router(
+                id,
+                cpu=cpu,
+                memory_limit_mib=memory_limit_mib,
+                memory_reservation_mib=memory_reservation_mib,
+                **options,
+            )
+        self.task = task
+        return router
+
     @property
     def _pools(self) -> list[Pool]:
         return [each.pool for each in self.capacity]

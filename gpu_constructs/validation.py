@@ -18,14 +18,16 @@ import aws_cdk as cdk
 import jsii
 from constructs import IConstruct
 
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
-from gpu_constructs.fleet import METADATA_KEY
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.review import review
 from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.template import UnreadableError
 
 __all__ = ["GpuChecks", "announce"]
 
 _VERSION = "0.1.0"
+NOT_UNDERSTOOD = "GPU116"
 _CHECKED: WeakSet[IConstruct] = WeakSet()
 
 
@@ -81,14 +83,17 @@ class GpuChecks:
         Args:
             context: Where the templates are.
         """
-        stacks = context.stack_templates
+        # Each property of `context.stack_templates` would be a question to Node; the paths are one.
+        paths = context.template_paths
         try:
-            findings = _findings(stacks)
-        except GpuConstructsError as error:
-            return cdk.PolicyValidationPluginReport(success=True, violations=[_unread(error)])
+            found = [_findings(paths)]
+        except UnreadableError:
+            # One template that cannot be read keeps none of the others from being checked.
+            found = [_findings_of_one(each) for each in context.stack_templates]
+        findings = [each for some in found for each in some]
         return cdk.PolicyValidationPluginReport(
             success=not any(each.severity is Severity.ERROR for each in findings),
-            violations=[_violation(each) for each in findings if each.severity is not Severity.INFO],
+            violations=[_violation(each) for each in findings if _is_told(each)],
         )
 
 
@@ -104,9 +109,9 @@ def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
         cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
 
 
-def _findings(templates: Iterable[cdk.PolicyValidationStack]) -> tuple[Finding, ...]:
+def _findings(templates: Iterable[str]) -> tuple[Finding, ...]:
     # A whole assembly says more than its templates: regions, stack names, what was acknowledged where.
-    folders = {Path(each.template_path).parent for each in templates}
+    folders = {Path(each).parent for each in templates}
     outermost = [each for each in sorted(folders) if not any(other in each.parents for other in folders)]
     found = review(outermost)
     # What the app accepts is CDK's to report.
@@ -124,7 +129,8 @@ def _violation(finding: Finding) -> cdk.PolicyViolation:
         if origin is None
         else [
             cdk.PolicyViolatingResource(
-                resource_logical_id=origin.resource,
+                resource_logical_id=origin.resource or None,
+                construct_path=None if origin.resource else origin.construct_path,
                 template_path=origin.file,
                 locations=["/".join(map(str, origin.path[2:]))],
             )
@@ -132,10 +138,17 @@ def _violation(finding: Finding) -> cdk.PolicyViolation:
     )
 
 
-def _unread(error: GpuConstructsError) -> cdk.PolicyViolation:
-    return cdk.PolicyViolation(
-        rule_name="GPU116",
-        description=f"the templates were not checked: {error}",
-        severity=Severity.WARNING.value,
-        violating_resources=[],
-    )
+def _is_told(finding: Finding) -> bool:
+    """At synth only what needs an answer is shown; that a part was not understood does."""
+    return finding.severity is not Severity.INFO or finding.rule == NOT_UNDERSTOOD
+
+
+def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
+    try:
+        return review([stack.template_path]).findings
+    except UnreadableError as error:
+        origin = Origin(resource="", file=stack.template_path, construct_path=stack.stack_construct_path)
+        text = f"the template was not checked: {error}"
+        return (
+            Finding(rule=NOT_UNDERSTOOD, severity=Severity.WARNING, subject="template", message=text, origin=origin),
+        )

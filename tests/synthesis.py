@@ -13,6 +13,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition
+from gpu_constructs.review import review
 
 ROOT = Path(__file__).parents[1]
 
@@ -93,6 +94,11 @@ class Site:
             "*", assertions.Match.string_like_regexp("gpu-constructs::GPU")
         )
         return [*found, *(str(entry.entry.data) for entry in at_construct)]
+
+    def findings(self, rule: str) -> list[str]:
+        """What a rule says of the app that was synthesized, whatever its severity."""
+        found = review([self.app.synth(force=True).directory]).findings
+        return [each.message for each in found if each.rule == rule]
 
     def children(self) -> list[str]:
         """Paths of all constructs, for what must not be left behind."""

@@ -94,9 +94,9 @@ def test_termination_protection_by_choice_says_what_it_costs(site: Site) -> None
     provider = site.only("AWS::ECS::CapacityProvider")["AutoScalingGroupProvider"]
     assert provider["ManagedTerminationProtection"] == "ENABLED"
     assert site.only("AWS::AutoScaling::AutoScalingGroup")["NewInstancesProtectedFromScaleIn"] is True
-    (warning,) = site.warnings()
-    assert "GPU007" in warning
-    assert "waits until somebody terminates them" in warning
+    assert site.warnings() == []
+    (told,) = site.findings("GPU007")
+    assert "waits until somebody terminates them" in told
 
 
 def test_the_agent_is_told_what_to_keep_and_what_to_block(site: Site) -> None:
@@ -188,8 +188,9 @@ def test_a_floating_image_says_so(site: Site) -> None:
     site.capacity("g6.xlarge", image=GpuMachineImage.newest("al2023-gpu"))
     (parameter,) = [value["Default"] for value in site.template()["Parameters"].values() if "gpu" in value["Default"]]
     assert parameter == "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id"
-    (warning,) = site.warnings()
-    assert "GPU002" in warning
+    assert site.warnings() == []
+    (told,) = site.findings("GPU002")
+    assert "any deploy may change the AMI" in told
 
 
 def test_al2_is_taken_by_name_only_and_its_end_is_said(site: Site) -> None:

@@ -191,3 +191,17 @@ def test_a_share_of_an_unknown_number_of_gpus_must_be_given(site: Site) -> None:
     count = site.number("Gpus")
     with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
         site.task().add_gpu_container("train", image=site.image, gpus=count)
+
+
+def test_a_log_router_is_taken_off_the_share(site: Site) -> None:
+    task = site.task()
+    task.add_firelens_log_router(
+        "router",
+        image=site.image,
+        memory_reservation_mib=399,
+        firelens_config=ecs.FirelensConfig(type=ecs.FirelensLogRouterType.FLUENTBIT),
+    )
+    task.add_gpu_container("train", image=site.image)
+    _, train = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+    assert train["Memory"] == 14500
+    assert site.warnings() == []

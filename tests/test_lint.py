@@ -23,6 +23,7 @@ from gpu_constructs.fleet import Origin
 from gpu_constructs.lint import GpuRule, lint_id
 from gpu_constructs.review import review
 from gpu_constructs.rules import RULES, Severity
+from gpu_constructs.template import UnreadableError
 from tests.synthesis import ROOT
 
 PACK = "gpu_constructs.lint"
@@ -245,6 +246,27 @@ def test_a_place_that_the_template_does_not_have_is_the_nearest_above(
     assert len(found_path) == expected
     assert tuple(found_path) == (path or ("Resources", "Train"))[:expected]
     assert Template("t", template).get_location_yaml(template, found_path) is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (RecursionError("maximum recursion depth exceeded"), "RecursionError maximum recursion"),
+        (UnreadableError("more than 20,000 resources", file="-"), "read: more than 20,000 resources"),
+        (MemoryError(), "read: MemoryError"),
+    ],
+)
+def test_a_template_that_the_pack_cannot_read_is_an_error_and_never_silence(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def unable(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(gpu_constructs.lint, "review", unable)
+    (match,) = found(BAD)
+    assert match.rule.id == "E9500"
+    assert "no GPU was checked" in match.message
+    assert words in match.message
 
 
 def test_a_template_without_gpus_is_no_business_of_the_pack() -> None:

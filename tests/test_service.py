@@ -173,7 +173,7 @@ def test_awsvpc_tasks_count_the_interfaces_of_the_host_and_run_in_its_subnets(si
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=8)
     (warning,) = site.warnings()
     assert "8 tasks are wanted, and " in warning
-    assert "hold 6" in warning
+    assert "holds 6" in warning
     network = site.only("AWS::ECS::Service")["NetworkConfiguration"]["AwsvpcConfiguration"]
     assert all("PrivateSubnet" in each["Ref"] for each in network["Subnets"])
 
@@ -206,7 +206,7 @@ def test_more_tasks_than_the_hosts_ever_hold_are_a_warning_with_the_numbers(site
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=4)
     (warning,) = site.warnings()
     assert "4 tasks are wanted, and " in warning
-    assert "hold 1 at max_instances" in warning
+    assert "holds 1 at max_instances" in warning
 
 
 def test_a_deployment_that_could_never_begin_is_a_warning_with_the_numbers(site: Site) -> None:
@@ -232,3 +232,17 @@ def test_a_larger_pool_gets_more_of_the_tasks(site: Site) -> None:
     task.add_gpu_container("chat", image=site.image)
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=8)
     assert [each["Weight"] for each in site.only("AWS::ECS::Service")["CapacityProviderStrategy"]] == [1, 10]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"security_groups": "sg-1"}, "expects a list of security groups"),
+        ({"security_groups": True}, "expects a list of security groups"),
+        ({"service_name": "a b!"}, "no name that ECS takes"),
+        ({"service_name": ""}, "no name that ECS takes"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_in_our_words(site: Site, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidValueError, match=message):
+        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site), **arguments)

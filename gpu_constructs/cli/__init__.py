@@ -1,8 +1,9 @@
 """The command line: ``gpu-constructs check cdk.out`` says why a GPU task would never start, before it is deployed.
 
-One file per command (`check`, `explain`, `instances`, `rules`), loaded when it is called; writers for people
-(`text_report`), programs (`json_report`) and code scanners (`sarif_report`). It knows no cloud library, needs no
-account and starts no Node process.
+The `program` finds the command and turns what goes wrong into words and exit codes. One file per command (`check`,
+`explain` with its `places`, `instances`, `rules`) is loaded when it is called; what it reads is in `inputs`. Reports
+are written for people (`text_report`), programs (`json_report`) and code scanners (`sarif_report`), and get to them
+through a `terminal` or as `output`. It knows no cloud library, needs no account and starts no Node process.
 """
 
 from gpu_constructs.cli.program import main

@@ -6,10 +6,10 @@ import argparse
 import sys
 
 from gpu_constructs.cli import json_report, sarif_report, text_report
-from gpu_constructs.cli.inputs import add_inputs, parameter_values, standard_input
-from gpu_constructs.cli.output import deliver, require_writable
+from gpu_constructs.cli.inputs import add_inputs, reviewed
+from gpu_constructs.cli.output import add_format, deliver, require_writable, say
 from gpu_constructs.cli.terminal import plain, show, width_of
-from gpu_constructs.review import Review, review
+from gpu_constructs.review import Review
 from gpu_constructs.rules import RULES, Severity, find_rule
 
 __all__ = ["define", "run"]
@@ -37,7 +37,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = _EXAMPLES
     add_inputs(parser)
-    parser.add_argument("--format", choices=["text", "json", "sarif"], default="text", help="default: text")
+    add_format(parser, "sarif")
     parser.add_argument(
         "--fail-on",
         choices=[*map(str, Severity), _NEVER],
@@ -45,7 +45,11 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if anything as grave as this is found; default: error",
     )
     parser.add_argument(
-        "--ignore", action="append", default=[], metavar="RULE", help="leave a rule out, such as GPU002; repeatable"
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="leave a rule out, such as GPU002; can be repeated",
     )
     parser.add_argument("--output", metavar="FILE", help="write the report to a file")
 
@@ -61,13 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
     """
     ignored = {find_rule(each).id for each in arguments.ignore}
     require_writable(arguments.output, arguments.paths)
-    result = review(
-        arguments.paths,
-        stdin=standard_input(arguments.paths),
-        parameters=parameter_values(arguments.parameter),
-        region=arguments.region,
-        rules=tuple(each for each in RULES if each.id not in ignored),
-    )
+    result = reviewed(arguments, rules=tuple(each for each in RULES if each.id not in ignored))
+    # A template names more files: nested ones, those of an assembly. What says so must not replace them either.
+    arguments.paths = [*arguments.paths, *result.read]
+    require_writable(arguments.output, arguments.paths)
     if arguments.format in _MACHINES:
         deliver(_MACHINES[arguments.format](result), arguments.output)
     elif arguments.output is None:
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         deliver("".join(f"{plain(each)}\n" for each in text_report.lines(result)), arguments.output)
     if arguments.output is not None:
-        sys.stderr.write(f"{text_report.summary(result)}\n")
+        say(text_report.summary(result))
     return int(_is_too_grave(result, arguments.fail_on))
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 
-from gpu_constructs.cli.inputs import add_inputs, parameter_values, standard_input
+from gpu_constructs.cli.inputs import add_inputs, reviewed
+from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.places import Answer, Place, answer_of, find_task, places_of
-from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.cli.terminal import Line, cut, show, width_of, wrapped
 from gpu_constructs.fleet import Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import alternatives
-from gpu_constructs.review import review
 from gpu_constructs.rules.wording import both, either
 
 __all__ = ["define", "run"]
 
 _MOST_NAMES = 3
+_LONGEST = 2000  # characters of one reason
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
@@ -42,7 +42,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     parser.add_argument("task", metavar="TASK", help="name, logical id, family or construct path of a task definition")
     add_inputs(parser)
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: text")
+    add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,24 +54,18 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0 if it certainly fits somewhere that it may come to, else 1.
     """
-    fleet = review(
-        arguments.paths,
-        stdin=standard_input(arguments.paths),
-        parameters=parameter_values(arguments.parameter),
-        region=arguments.region,
-        rules=(),
-    ).fleet
+    fleet = reviewed(arguments, rules=()).fleet
     task = find_task(fleet, arguments.task)
     places = places_of(task, fleet)
     if arguments.format == "json":
-        sys.stdout.write(json.dumps(_facts(task, places), indent=2) + "\n")
+        sys.stdout.write(json_text(_facts(task, places)))
     else:
         show(_lines(task, places, width_of(sys.stdout)), sys.stdout)
     return 0 if answer_of(places) is True else 1
 
 
 def _lines(task: Task, places: Sequence[Place], width: int) -> Iterator[Line]:
-    yield [(task.name, "title"), (f" asks for {_asked(task)}", "")]
+    yield [(cut(task.name), "title"), (f" asks for {_asked(task)}", "")]
     for place in places:
         yield []
         yield from _of_place(place, width)
@@ -89,20 +83,20 @@ def _lines(task: Task, places: Sequence[Place], width: int) -> Iterator[Line]:
 
 def _of_place(place: Place, width: int) -> Iterator[Line]:
     word = _word(place.answer)
-    where = f", where {both(place.services)} places it" if place.services else ""
+    where = f", where {both(map(cut, place.services))} places it" if place.services else ""
     aside = "" if place.counts else ", where no service places it"
-    yield [(place.pool.name, "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
+    yield [(cut(place.pool.name), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
     column = max((len(each.instance_type.name) for each in place.hosts), default=0)
     for host in place.hosts:
         answer = _word(host.answer)
         start = f"  {host.instance_type.name:<{column}}  "
         indent = len(start) + max(map(len, _STYLES)) + 2
-        first, *rest = wrapped("; ".join(host.reasons), width=width, indent=indent)
+        first, *rest = wrapped(cut("; ".join(host.reasons), _LONGEST), width=width, indent=indent)
         gap = " " * (indent - len(start) - len(answer)) if first else ""
         yield [(start, ""), (answer, _STYLES[answer]), (f"{gap}{first}", "")]
         yield from ([(" " * indent + part, "")] for part in rest)
     for reason in place.reasons:
-        yield from ([(f"  {part}", "")] for part in wrapped(reason, width=width, indent=2))
+        yield from ([(f"  {part}", "")] for part in wrapped(cut(reason, _LONGEST), width=width, indent=2))
     for number, part in enumerate(wrapped(_fix(place), width=width, indent=7)):
         if part:
             yield [("  fix: " if not number else " " * 7, "good"), (part, "")]

@@ -1,15 +1,20 @@
-"""The arguments of commands that read files."""
+"""The arguments of commands that read files, and what they say."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.cli.output import say
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.hardware import regions
+from gpu_constructs.review import Review, review
+from gpu_constructs.rules import Rule
+from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.limits import BYTES
 
-__all__ = ["add_inputs", "parameter_values", "standard_input"]
+__all__ = ["add_inputs", "reviewed"]
 
 _STDIN = "-"
 
@@ -36,33 +41,51 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def parameter_values(written: Sequence[str]) -> dict[str, str]:
-    """The values of parameters.
+def reviewed(arguments: argparse.Namespace, *, rules: Iterable[Rule]) -> Review:
+    """Reads what the arguments name, and asks the rules.
 
     Args:
-        written: ``NAME=VALUE`` each.
+        arguments: Those of `add_inputs`, parsed.
+        rules: Which rules to ask.
 
     Raises:
-        InvalidValueError: One of them has no name or no value, or a name has two values.
+        InvalidValueError: A parameter has no name, no value or two of them, or the region is none.
+        UnreadableError: A file cannot be read.
     """
+    parameters = _parameters(arguments.parameter)
+    stdin = _standard_input() if _STDIN in arguments.paths else None
+    try:
+        result = review(arguments.paths, stdin=stdin, parameters=parameters, region=arguments.region, rules=rules)
+    except InvalidValueError as error:
+        error.argument = "--region" if error.argument == "region" else error.argument
+        raise
+    if arguments.region is not None and arguments.region not in regions():
+        say(f"nothing is recorded about region {arguments.region}: what is offered there was not checked")
+    return result
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise UnreadableError("standard input is closed", file=_STDIN, fix="name a file, or pipe one in")
+    try:
+        return sys.stdin.buffer.read(BYTES + 1)  # no more of it than is ever read
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise UnreadableError(f"standard input cannot be read: {why}", file=_STDIN) from None
+
+
+def _parameters(written: Sequence[str]) -> dict[str, str]:
     values: dict[str, str] = {}
     for each in written:
         name, equals, value = each.partition("=")
         if not name or not equals:
             raise InvalidValueError(
-                f"{each!r} is no value of a parameter", argument="--parameter", allowed="NAME=VALUE"
+                f"{shown(each)} is no value of a parameter", argument="--parameter", allowed="NAME=VALUE"
             )
         if values.setdefault(name, value) != value:
             raise InvalidValueError(
-                f"{name} has two values, {values[name]!r} and {value!r}", argument="--parameter", allowed="one value"
+                f"{name} has two values, {shown(values[name])} and {shown(value)}",
+                argument="--parameter",
+                allowed="one value",
             )
     return values
-
-
-def standard_input(paths: Sequence[str]) -> bytes | None:
-    """What stdin holds, where it is asked for, and no more of it than is ever read.
-
-    Args:
-        paths: The files of the command line.
-    """
-    return sys.stdin.buffer.read(BYTES + 1) if _STDIN in paths else None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from collections.abc import Sequence
 
-from gpu_constructs.cli.table import table
-from gpu_constructs.cli.terminal import show, width_of
+from gpu_constructs.cli.output import add_format, json_text
+from gpu_constructs.cli.terminal import show, table, width_of
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
 from gpu_constructs.hardware import (
     RECORDED,
@@ -56,7 +55,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--region", help="a region that offered it on the day of the data")
     parser.add_argument("--purchase", choices=list(map(str, PurchaseClass)), help="how it can be bought")
     parser.add_argument("--arch", choices=list(map(str, Architecture)), help="processor architecture")
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: text")
+    add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -75,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
             error.argument = f"--{error.argument.replace('_', '-')}"
         raise
     if arguments.format == "json":
-        sys.stdout.write(json.dumps([_facts(each) for each in found], indent=2) + "\n")
+        sys.stdout.write(json_text([_facts(each) for each in found]))
     elif found:
         show(table(_COLUMNS, list(map(_row, found)), width=width_of(sys.stdout), right=_NUMBERS), sys.stdout)
     else:

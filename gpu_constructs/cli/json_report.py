@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
-from gpu_constructs.cli.output import version
+from gpu_constructs.cli.output import json_text, version
 from gpu_constructs.review import Review
 from gpu_constructs.rules import Finding, Severity
 
-__all__ = ["text"]
+__all__ = ["failure", "text"]
 
 
 def text(review: Review) -> str:
@@ -32,7 +30,16 @@ def text(review: Review) -> str:
             "untried_parameter_values": review.untried,
         },
     }
-    return json.dumps(report, indent=2) + "\n"
+    return json_text(report)
+
+
+def failure(problem: str) -> str:
+    """What stands in its place where nothing could be checked, so that no program trips over an empty file.
+
+    Args:
+        problem: What went wrong.
+    """
+    return json_text({"version": version(), "error": problem, "files": [], "findings": []})
 
 
 def _finding(finding: Finding) -> dict[str, object]:

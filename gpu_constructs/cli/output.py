@@ -1,16 +1,41 @@
-"""Where a report goes, and the version that it is signed with."""
+"""In which form a report is asked for, where it goes, and the version that it is signed with."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.cli.terminal import clean, cut
+from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["deliver", "deliver_failure", "require_writable", "version"]
+__all__ = ["add_format", "deliver", "deliver_failure", "json_text", "require_writable", "say", "version"]
+
+_LONGEST = 2000  # characters that are said at once
+
+
+def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
+    """Adds the argument that chooses between text, JSON and whatever else a command writes.
+
+    Args:
+        parser: The command's parser.
+        *more: Further formats.
+    """
+    parser.add_argument("--format", choices=["text", "json", *more], default="text", help="default: text")
+
+
+def json_text(facts: object) -> str:
+    """Facts as JSON, for people to look at as well.
+
+    Args:
+        facts: Lists, dictionaries and plain values.
+    """
+    return f"{json.dumps(facts, indent=2)}\n"
 
 
 def deliver(report: str, path: str | None) -> None:
@@ -30,7 +55,7 @@ def deliver(report: str, path: str | None) -> None:
         Path(path).write_text(report, encoding="utf-8", errors="backslashreplace")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidValueError(f"cannot write {path!r}: {why}", argument="--output") from None
+        raise InvalidValueError(f"cannot write {shown(path)}: {why}", argument="--output") from None
 
 
 def deliver_failure(report: str, path: str | None, inputs: Sequence[str]) -> None:
@@ -48,6 +73,16 @@ def deliver_failure(report: str, path: str | None, inputs: Sequence[str]) -> Non
         sys.stdout.write(report)
 
 
+def say(text: str) -> None:
+    """Tells whoever called, beside the report; where nobody can be told, the exit code has to do.
+
+    Args:
+        text: One line.
+    """
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"gpu-constructs: {clean(cut(text, _LONGEST))}\n")
+
+
 def require_writable(path: str | None, inputs: Sequence[str]) -> None:
     """Refuses to write a report over what it is about.
 
@@ -63,7 +98,7 @@ def require_writable(path: str | None, inputs: Sequence[str]) -> None:
     for each in inputs:
         if each != "-" and os.path.exists(each) and os.path.samefile(path, each):  # noqa: PTH110, PTH121 - as above
             raise InvalidValueError(
-                f"{path!r} is what is checked", argument="--output", allowed="a file that is not read"
+                f"{shown(path)} is what is checked", argument="--output", allowed="a file that is not read"
             )
 
 

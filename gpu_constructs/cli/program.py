@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import pairwise
-from typing import Protocol, cast
+from typing import Any, NoReturn, Protocol, TextIO, cast
 
-from gpu_constructs.cli.arguments import Parser, UsageError
-from gpu_constructs.cli.failure import FAILURES
-from gpu_constructs.cli.output import deliver_failure, version
-from gpu_constructs.cli.terminal import clean
+from gpu_constructs.cli.output import deliver_failure, say, version
 from gpu_constructs.errors import GpuConstructsError
 
 __all__ = ["main"]
@@ -24,6 +24,9 @@ _COMMANDS = {
     "instances": "lists instance types with GPUs and other accelerators",
     "rules": "lists the rules, or tells everything about one",
 }
+
+# What programs read, and who writes it where nothing could be checked.
+_REPORTS = {"json": "gpu_constructs.cli.json_report", "sarif": "gpu_constructs.cli.sarif_report"}
 
 _LONGEST = 300  # of what a crash says
 
@@ -42,6 +45,29 @@ examples:
 exit codes:
   0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read
 """
+
+
+class _UsageError(Exception):
+    """The command line itself is wrong, in argparse's words."""
+
+    def __init__(self, problem: str, usage: str) -> None:
+        super().__init__(problem)
+        self.usage = usage
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises what is wrong instead of leaving the process."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(message, self.format_usage())
+
+    def print_help(self, file: Any = None) -> None:  # noqa: ANN401 - argparse is as free
+        """Prints the help; argparse itself says nothing where it cannot.
+
+        Args:
+            file: Where to, by default stdout.
+        """
+        (file or sys.stdout).write(self.format_help())
 
 
 class _Command(Protocol):
@@ -64,6 +90,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 if nothing was found, 1 if something was, 2 for wrong usage and for what cannot be read.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
+    # Python has no stream where the process was started without it.
+    sys.stdout = sys.stdout or cast("TextIO", _ClosedStream())
+    sys.stderr = sys.stderr or cast("TextIO", _ClosedStream())
     for stream in (sys.stdout, sys.stderr):
         # A name that a terminal's encoding does not have is no reason to fail.
         if hasattr(stream, "reconfigure"):
@@ -72,38 +101,67 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _dispatched(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the output has gone; Python must not complain about that when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_unwritten(sys.stdout)
         return _PIPE_CLOSED
+    except OSError as error:
+        _leave_unwritten(sys.stdout)
+        say(f"cannot write the output: {error.strerror}")
+        return _UNREADABLE
     except KeyboardInterrupt:
         return _INTERRUPTED
+    finally:
+        _require_nothing_left(sys.stderr)
     return code
+
+
+class _ClosedStream(io.TextIOBase):
+    """A stream that is closed, as the operating system says it."""
+
+    def write(self, _: str, /) -> int:
+        raise OSError(errno.EBADF, "it is closed")
+
+
+def _require_nothing_left(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        _leave_unwritten(stream)
+
+
+def _leave_unwritten(stream: TextIO) -> None:
+    """Keeps Python from complaining, when it flushes at exit, about what nobody can be told."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _dispatched(arguments: list[str]) -> int:
     parsed = argparse.Namespace()
+    read: Sequence[str] = ()
     try:
         parsed = _parser(arguments).parse_args(arguments)
         return cast("int", parsed.run(parsed))
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
-    except UsageError as error:
-        sys.stderr.write(error.usage)
+    except _UsageError as error:
+        with suppress(OSError):
+            sys.stderr.write(error.usage)
         problem = str(error)
     except GpuConstructsError as error:
         problem = str(error)
-    except BrokenPipeError:
+        read = getattr(error, "read", ())
+    except OSError:  # files are read and written elsewhere: this is stdout
         raise
     except Exception as error:  # noqa: BLE001 - nobody who calls a command line wants a traceback
         if "--debug" in arguments:
             sys.excepthook(*sys.exc_info())
         crash = f"internal error, {type(error).__name__}: {str(error)[:_LONGEST]}"
         problem = f"{crash}; please report it, with what --debug shows"
-    sys.stderr.write(f"gpu-constructs: {clean(problem)}\n")
+    say(problem)
     # A program that asked for a report finds one, also where there is nothing to report.
-    report = FAILURES.get(_option(arguments, "--format") or "")
-    if report is not None:
-        deliver_failure(report(problem), getattr(parsed, "output", None), getattr(parsed, "paths", ()))
+    form = _option(arguments, "--format")
+    if form in _REPORTS:
+        report = import_module(_REPORTS[form]).failure(problem)
+        deliver_failure(report, getattr(parsed, "output", None), [*getattr(parsed, "paths", ()), *read])
     return _UNREADABLE
 
 
@@ -117,7 +175,7 @@ def _option(arguments: Sequence[str], name: str) -> str | None:
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of the whole command line; only the command that is called is loaded."""
-    parser = Parser(
+    parser = _Parser(
         prog="gpu-constructs",
         description="Proves that GPU tasks on Amazon ECS fit before anything is deployed.",
         epilog=_EXAMPLES,

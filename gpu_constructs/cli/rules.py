@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 
-from gpu_constructs.cli.table import table
-from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.cli.output import add_format, json_text
+from gpu_constructs.cli.terminal import Line, show, table, width_of, wrapped
 from gpu_constructs.rules import RULES, Rule, find_rule
 
 __all__ = ["define", "run"]
@@ -28,7 +27,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = _EXAMPLES
     parser.add_argument("rule", nargs="?", metavar="RULE", help="everything about one rule, such as GPU002")
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="default: text")
+    add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = None if arguments.rule is None else find_rule(arguments.rule)
     if arguments.format == "json":
         facts = [_facts(each) for each in RULES] if wanted is None else _facts(wanted)
-        sys.stdout.write(json.dumps(facts, indent=2) + "\n")
+        sys.stdout.write(json_text(facts))
         return 0
     width = width_of(sys.stdout)
     show(_listing(width) if wanted is None else _everything(wanted, width), sys.stdout)

@@ -5,16 +5,15 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
-import json
 from pathlib import PurePath
 from urllib.parse import quote
 
-from gpu_constructs.cli.output import version
+from gpu_constructs.cli.output import json_text, version
 from gpu_constructs.fleet import Origin
 from gpu_constructs.review import Review
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 
-__all__ = ["text"]
+__all__ = ["failure", "text"]
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -33,14 +32,32 @@ def text(review: Review) -> str:
     for each in review.acknowledged:
         suppression = {"kind": "inSource", "justification": each.reason}
         results.append({**_result(each.finding), "suppressions": [suppression]})
-    driver = {"name": "gpu-constructs", "version": version(), "rules": [_rule(each) for each in RULES]}
-    run = {
-        "tool": {"driver": driver},
+    run: _Object = {
+        "tool": _tool(rules=[_rule(each) for each in RULES]),
         "invocations": [{"executionSuccessful": True}],
         "columnKind": "unicodeCodePoints",
         "results": results,
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return _written(run)
+
+
+def failure(problem: str) -> str:
+    """What stands in its place where nothing could be checked, so that no program trips over an empty file.
+
+    Args:
+        problem: What went wrong.
+    """
+    notification = {"level": "error", "message": {"text": problem}}
+    invocation = {"executionSuccessful": False, "toolExecutionNotifications": [notification]}
+    return _written({"tool": _tool(), "invocations": [invocation], "results": []})
+
+
+def _written(run: _Object) -> str:
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _tool(**more: object) -> _Object:
+    return {"driver": {"name": "gpu-constructs", "version": version(), **more}}
 
 
 def _rule(rule: Rule) -> _Object:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TextIO
 
-__all__ = ["Line", "clean", "plain", "show", "width_of", "wrapped"]
+__all__ = ["Line", "clean", "cut", "plain", "show", "table", "width_of", "wrapped"]
 
 Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
@@ -59,6 +59,16 @@ def clean(text: str) -> str:
     return text if text.isprintable() else "".join(map(_printable, text))
 
 
+def cut(text: str, most: int = 200) -> str:
+    """A text that fills no screen: names in a template may be as long as the file.
+
+    Args:
+        text: Any text.
+        most: Characters that are kept.
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def _printable(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
 
@@ -84,6 +94,35 @@ def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
     """
     room = max(_NARROW // 2, width - indent)
     yield from textwrap.wrap(clean(text), room, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, width: int, right: Sequence[str] = ()
+) -> Iterator[Line]:
+    """The lines of a table; the last column takes what room is left, on as many lines as it needs.
+
+    Args:
+        head: Titles of the columns.
+        rows: A cell for each title.
+        width: Columns of the whole line.
+        right: Titles of the columns of numbers.
+    """
+    cells = [[clean(cell) for cell in row] for row in rows]
+    widths = [max(len(row[index]) for row in [list(head), *cells]) for index in range(len(head))]
+    indent = sum(widths[:-1]) + 2 * (len(head) - 1)
+    is_right = [title in right for title in head]
+    for number, row in enumerate([list(head), *cells]):
+        *before, last = row
+        start = "".join(
+            f"{cell:>{size}}  " if numeric else f"{cell:<{size}}  "
+            for cell, size, numeric in zip(before, widths, is_right, strict=False)
+        )
+        style = "" if number else "title"
+        if is_right[-1]:
+            yield [(f"{start}{last:>{widths[-1]}}".rstrip(), style)]
+            continue
+        for index, part in enumerate(wrapped(last, width=width, indent=indent)):
+            yield [(f"{' ' * indent if index else start}{part}".rstrip(), style)]
 
 
 def _wants_colour(stream: TextIO) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
-from gpu_constructs.cli.terminal import Line, wrapped
+from gpu_constructs.cli.terminal import Line, cut, wrapped
 from gpu_constructs.review import Review
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.wording import both
@@ -14,6 +14,7 @@ from gpu_constructs.rules.wording import both
 __all__ = ["lines", "summary"]
 
 _WORD = max(map(len, Severity))
+_LONGEST = 2000  # characters of one message
 _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
 
@@ -49,7 +50,8 @@ def summary(review: Review) -> str:
     if not (fleet.pools or fleet.tasks or fleet.workloads or review.findings):
         return f"no ECS capacity or task was found in {both(review.files) if review.files else 'what was read'}"
     counts = Counter(each.severity for each in review.findings)
-    found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each])
+    found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each]) or "nothing found"
+    accepted = f", {len(review.acknowledged)} acknowledged" if review.acknowledged else ""
     looked_at = ", ".join(
         (
             _count(len(fleet.pools), "pool"),
@@ -61,13 +63,13 @@ def summary(review: Review) -> str:
         each.accelerators for pool in fleet.pools for each in pool.instance_types
     )
     return (
-        f"{found or 'nothing found'} in {_count(len(review.files), 'file')}; {looked_at} looked at"
+        f"{found}{accepted} in {_count(len(review.files), 'file')}; {looked_at} looked at"
         f"{'' if has_gpus else ', no GPU known among them'}"
     )
 
 
 def _lines(finding: Finding, width: int) -> Iterator[Line]:
-    first, *rest = wrapped(finding.message, width=width, indent=_INDENT)
+    first, *rest = wrapped(cut(finding.message, _LONGEST), width=width, indent=_INDENT)
     yield [
         ("    ", ""),
         (f"{finding.severity:<{_WORD}}", str(finding.severity)),
@@ -78,17 +80,17 @@ def _lines(finding: Finding, width: int) -> Iterator[Line]:
         yield [(" " * _INDENT + part, "")]
     if finding.fix:
         label = "fix: "
-        for number, part in enumerate(wrapped(finding.fix, width=width, indent=_INDENT + len(label))):
+        for number, part in enumerate(wrapped(cut(finding.fix, _LONGEST), width=width, indent=_INDENT + len(label))):
             yield [(" " * _INDENT, ""), (label if not number else " " * len(label), "good"), (part, "")]
 
 
 def _heading(finding: Finding) -> str:
     origin = finding.origin
     if origin is None:
-        return finding.subject
+        return cut(finding.subject)
     line = None if origin.line is None else f"line {origin.line}"
-    details = [each for each in (line, origin.construct_path) if each]
-    return f"{origin.resource} ({', '.join(details)})" if details else origin.resource
+    details = [cut(each) for each in (line, origin.construct_path) if each]
+    return f"{cut(origin.resource)} ({', '.join(details)})" if details else cut(origin.resource)
 
 
 def _file(finding: Finding) -> str:
@@ -97,7 +99,7 @@ def _file(finding: Finding) -> str:
 
 
 def _resource(finding: Finding) -> str:
-    return finding.origin.resource if finding.origin else finding.subject
+    return cut(finding.origin.resource if finding.origin else finding.subject)
 
 
 def _count(number: int, noun: str) -> str:

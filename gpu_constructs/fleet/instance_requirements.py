@@ -50,6 +50,7 @@ class InstanceRequirements:
         allowed_instance_types: Names or patterns such as ``g6.*``; empty allows all.
         excluded_instance_types: Names or patterns.
         cpu_architectures: Architectures that the image runs on; empty allows all.
+        instance_generations: ``current``, ``previous``; empty allows both.
     """
 
     vcpus: Range = _ANY
@@ -62,6 +63,7 @@ class InstanceRequirements:
     allowed_instance_types: tuple[str, ...] = ()
     excluded_instance_types: tuple[str, ...] = ()
     cpu_architectures: tuple[Architecture, ...] = ()
+    instance_generations: tuple[str, ...] = ()
 
 
 def satisfies(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
@@ -77,6 +79,7 @@ def satisfies(instance_type: InstanceType, wanted: InstanceRequirements) -> bool
         and (not wanted.cpu_architectures or instance_type.architecture in wanted.cpu_architectures)
         and (not wanted.allowed_instance_types or _named(instance_type, wanted.allowed_instance_types))
         and not _named(instance_type, wanted.excluded_instance_types)
+        and _among("current" if instance_type.current_generation else "previous", wanted.instance_generations)
         and _accelerators(instance_type, wanted)
     )
 

@@ -134,6 +134,16 @@ class Pool:
         has_provider: Whether a capacity provider stands before it, so that strategies can name it.
         public_subnets: Whether its hosts are without a public address in a public subnet; only the constructs know.
         requirements: Instance requirements as written, where its types were derived from them.
+        image_written: The image as written, where `image` is unknown and a text was written.
+        scale_in_protection: Whether its group protects new hosts from scale-in, which managed termination protection
+            needs; only templates say so.
+        desired_instances: Hosts that its group is set to; None if nothing was written, or it has no group.
+        group: Its Auto Scaling group, so that two providers of one group are seen: the logical id, after the name of
+            the stack where two stacks have the same one. None where the files that were read do not define a group.
+        associated: Whether a cluster's list of capacity providers names its provider; unknown where the files have no
+            list of its cluster, or not all of it.
+        told_cluster: The cluster that its user data names where that is not `cluster`, the default one by its name;
+            unknown where nobody can say whether it is. None where it is the same, or user data names none.
         origin: Where it was written.
     """
 
@@ -159,6 +169,12 @@ class Pool:
     has_provider: bool = True
     public_subnets: bool | Unknown = field(default=UNKNOWN, compare=False)
     requirements: InstanceRequirements | None = None
+    image_written: str | None = field(default=None, compare=False)
+    scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
+    desired_instances: int | Unknown | None = field(default=None, compare=False)
+    group: str | None = field(default=None, compare=False)
+    associated: bool | Unknown = field(default=UNKNOWN, compare=False)
+    told_cluster: str | Unknown | None = field(default=None, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:

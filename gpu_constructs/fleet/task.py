@@ -38,20 +38,22 @@ class Container:
     """One container of a task definition.
 
     Attributes:
-        name: Its name.
+        name: Its name; empty if none was written.
         requirements: What ECS reserves of the host's accelerators, as written.
         needs: What it needs of each GPU beyond that.
         cpu: CPU units, 1024 to a vCPU; 0 asks for nothing.
         memory_limit_mib: Memory in MiB above which it is stopped; None sets no limit.
         memory_reservation_mib: Memory in MiB that is kept for it; None keeps the limit.
         shared_memory_mib: Size of ``/dev/shm`` in MiB; None is Docker's 64.
-        host_ports: Ports of the host that it takes for itself, with their protocol: ``(8080, "tcp")``.
+        host_ports: Ports of the host that it takes for itself, with their protocol: ``(8080, "tcp")``; one that is
+            written twice is here twice.
         devices: Paths of host devices that it is given, such as ``/dev/neuron0``.
         environment: Names and values of its variables, in order of name; a value may be unknown.
         essential: Whether the task stops with it.
         image: Its image as written; None if nothing was.
         unknown_keys: Keys that the API does not have, such as ``gpuCount``.
         used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
+        depends_on: Names of the containers that it waits for, as far as they are known.
         origin: Where it was written.
     """
 
@@ -69,6 +71,7 @@ class Container:
     image: str | Unknown | None = field(default=None, compare=False)
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
+    depends_on: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

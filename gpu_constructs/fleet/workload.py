@@ -10,7 +10,7 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
-from gpu_constructs.fleet.unknown import Unknown
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
 __all__ = ["Fleet", "Remark", "RemarkKind", "StrategyItem", "Workload"]
 
@@ -40,7 +40,8 @@ class Workload:
         name: How the user calls it; unique in a fleet.
         task: What it runs; None where the files that were read do not define it.
         cluster: The cluster it runs in, as `Pool.cluster` names it; None if it is the default one.
-        strategy: Where its tasks go. That of the cluster where the service has none of its own and no launch type.
+        strategy: Where its tasks go, as written even beside a launch type, which ECS refuses. That of the cluster where
+            the service has none of its own and no launch type.
         launch_type: ``EC2``, ``FARGATE``, ``EXTERNAL`` as written; None if nothing was.
         desired_count: Copies it keeps running; unknown where whatever scales the service decides.
         max_count: Copies that its scaling may ask for at most; None if nothing scales it.
@@ -49,6 +50,7 @@ class Workload:
             0 for daemons.
         max_healthy_percent: Copies that may run at once during a deployment, in percent; None is ECS's default of 200.
         constraints: Where its tasks may be placed, besides those of the task.
+        network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
         origin: Where it was written.
     """
 
@@ -63,6 +65,7 @@ class Workload:
     min_healthy_percent: int | Unknown | None = None
     max_healthy_percent: int | Unknown | None = None
     constraints: tuple[PlacementConstraint, ...] = ()
+    network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

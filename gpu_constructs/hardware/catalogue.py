@@ -14,7 +14,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TypeVar
 
-from gpu_constructs.errors import InvalidValueError, UnknownNameError
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseClass, Vendor
 from gpu_constructs.hardware.records import CatalogueFile, decode, read
 
@@ -53,12 +53,12 @@ def instance_type(name: str) -> InstanceType:
         return found
     wanted = name.strip().lower()
     if wanted in _accelerated() or wanted in _general():
-        raise UnknownNameError(f"no instance type is spelled {name!r}", value=name, nearest=(wanted,))
+        raise UnknownNameError(f"no instance type is spelled {shown(name)}", value=name, nearest=(wanted,))
     if wanted in _families():
         sizes = tuple(each.name for each in _families()[wanted][:3])
-        raise UnknownNameError(f"{name!r} is a family, an instance type has a size too", value=name, nearest=sizes)
+        raise UnknownNameError(f"{shown(name)} is a family, an instance type has a size too", value=name, nearest=sizes)
     raise UnknownNameError(
-        f"no instance type {name!r} in the catalogue of {RECORDED}", value=name, nearest=_nearest_types(wanted)
+        f"no instance type {shown(name)} in the catalogue of {RECORDED}", value=name, nearest=_nearest_types(wanted)
     )
 
 
@@ -78,7 +78,9 @@ def family(name: str) -> tuple[InstanceType, ...]:
         return found
     wanted = name.strip().lower().partition(".")[0]
     nearest = (wanted,) if wanted in _families() else _nearest(wanted, _families())
-    raise UnknownNameError(f"no instance family {name!r} in the catalogue of {RECORDED}", value=name, nearest=nearest)
+    raise UnknownNameError(
+        f"no instance family {shown(name)} in the catalogue of {RECORDED}", value=name, nearest=nearest
+    )
 
 
 @cache
@@ -227,7 +229,9 @@ def _size_order(each: InstanceType) -> tuple[int, float, int, int, str]:
 
 def _require_name(name: object, what: str, example: str) -> None:
     if not isinstance(name, str) or not name.strip():
-        raise InvalidValueError(f"{name!r} is no {what}", value=name, allowed=f"the name AWS prints, such as {example}")
+        raise InvalidValueError(
+            f"{shown(name)} is no {what}", value=name, allowed=f"the name AWS prints, such as {example}"
+        )
 
 
 def _choice(argument: str, value: object, choices: type[_Choice]) -> _Choice | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.drivers import driver_support, drives
 from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
 from gpu_constructs.hardware.model import Architecture, InstanceType, Vendor
@@ -84,10 +84,10 @@ def image(name: str) -> Image:
         UnknownNameError: If no image has this name; carries the nearest names.
     """
     if not isinstance(name, str):
-        raise InvalidValueError(f"{name!r} is no image", value=name, allowed="a name such as al2023-gpu")
+        raise InvalidValueError(f"{shown(name)} is no image", value=name, allowed="a name such as al2023-gpu")
     if name not in _BY_NAME:
         nearest = tuple(get_close_matches(name.strip().lower()[:64], _BY_NAME, n=3, cutoff=0.5))
-        raise UnknownNameError(f"no image {name!r}", value=name, nearest=nearest)
+        raise UnknownNameError(f"no image {shown(name)}", value=name, nearest=nearest)
     return _BY_NAME[name]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from gpu_constructs.errors import InvalidValueError, UnknownNameError
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 
 __all__ = ["PRECISIONS", "Precision", "precision"]
 
@@ -77,7 +77,7 @@ def precision(name: str) -> Precision:
         UnknownNameError: If no format has this name; carries the nearest names.
     """
     if not isinstance(name, str):
-        raise InvalidValueError(f"{name!r} is no number format", value=name, allowed=", ".join(_BY_NAME))
+        raise InvalidValueError(f"{shown(name)} is no number format", value=name, allowed=", ".join(_BY_NAME))
     wanted = name.strip().lower()
     found = _BY_NAME.get(_ALIASES.get(wanted, wanted))
     if found is not None:

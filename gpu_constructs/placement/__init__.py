@@ -1,12 +1,20 @@
 """Does it fit, and why not: pure decisions over the fleet and the facts.
 
 A model of what the ECS scheduler does, written from the ECS documentation. What it cannot know it calls unknown; it
-never calls it a fit.
+never calls it a fit. Where things are:
+
+- What meets what: `demand` (what one copy of a task asks), `offer` (what a pool offers), `host` (what a host brings),
+  `routing` and `strategy` (where copies go), `query` (the cluster query language of placement constraints).
+- One copy: `host_fit` on a host, `gpu` its accelerators, `fit` on a pool, `smallest` for constructors; `reasons` are
+  what they answer with, `alternatives` where it would fit, `needs` what ECS has no word for.
+- Everything at once: `prover` proves a fleet, `proof` is what comes out. `tenants` share a pool, `readings` say what is
+  certain and what is possible, `packing` and `bounds` count hosts, `stranding` and `prices` what is wasted.
+- While it is deployed: `rollout`.
 """
 
 from gpu_constructs.placement.alternatives import alternatives, runs_somewhere
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.fit import Fit, fit, fit_on, held_against
+from gpu_constructs.placement.fit import fit, fit_on, held_against
 from gpu_constructs.placement.host import (
     RESERVED_MEMORY_MIB,
     FairShare,
@@ -14,7 +22,6 @@ from gpu_constructs.placement.host import (
     expected_memory_mib,
     fair_share,
     most_memory_mib,
-    tasks_per_host,
 )
 from gpu_constructs.placement.needs import NeedKind, UnmetNeed, unmet_needs
 from gpu_constructs.placement.offer import Offer, offer_of
@@ -22,9 +29,9 @@ from gpu_constructs.placement.prices import Cost, cost_of
 from gpu_constructs.placement.proof import Counts, Idle, Place, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.readings import Reading
+from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind, Resource, Shortfall
 from gpu_constructs.placement.rollout import Rollout, beside, can_go_on, rollout, task_slots
-from gpu_constructs.placement.shortfall import Doubt, DoubtKind, Obstacle, ObstacleKind, Resource, Shortfall
-from gpu_constructs.placement.smallest import shortfalls, uncertainties
+from gpu_constructs.placement.smallest import shortfalls
 
 __all__ = [
     "RESERVED_MEMORY_MIB",
@@ -68,7 +75,5 @@ __all__ = [
     "runs_somewhere",
     "shortfalls",
     "task_slots",
-    "tasks_per_host",
-    "uncertainties",
     "unmet_needs",
 ]

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.fleet import Pool, PoolKind, Task
-from gpu_constructs.hardware import InstanceType, accelerated, general, regions
+from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general, regions
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.fit import on_host
+from gpu_constructs.placement.host_fit import on_host
 from gpu_constructs.placement.needs import unmet_needs
 from gpu_constructs.placement.offer import Offer, offer_of
 
@@ -74,7 +74,8 @@ def _fitting(demand: Demand, offer: Offer, region: str | None) -> tuple[Instance
 def _candidates(demand: Demand, offer: Offer, region: str | None) -> Iterator[InstanceType]:
     architectures = {each.architecture for each in offer.instance_types}
     for each in accelerated() if demand.wants_accelerator else general():
-        alike = not architectures or demand.architecture is not None or each.architecture in architectures
+        # What says nothing of its architecture is built for x86_64, unless its hosts are arm64.
+        alike = demand.architecture is not None or each.architecture in (architectures or {Architecture.X86_64})
         if alike and each.is_offered_anywhere and (region not in regions() or region in each.regions):
             yield each
 

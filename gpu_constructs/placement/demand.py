@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Task, Unknown, known
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.identity import by_identity
 
@@ -24,7 +24,8 @@ class Demand:
 
     Attributes:
         gpus: Whole GPUs at least: those that are known, and one for ``ALL``, for a number that is not, and for MPS.
-        part: The part of a GPU that its containers ask for; 0 if none.
+        summed_gpus: Whole GPUs on top of those, if ECS adds up several entries of one container, which no page says.
+        part: The part of a GPU that its containers ask for; 0 if none, and for AWS Batch, which knows whole GPUs only.
         all_gpus: Whether a container takes every GPU of the host.
         shared_memory_mib: Memory of one GPU that its containers share through MPS; None if none does.
         neuron: Whether it asks for Neuron devices as a resource.
@@ -32,6 +33,10 @@ class Demand:
         cpu: CPU units.
         memory_mib: Memory in MiB.
         interfaces: Network interfaces of its own.
+        host_ports: Ports of the host that it takes, with their protocol; in network mode ``awsvpc`` it has all ports to
+            itself.
+        is_network_unknown: Whether its network mode is only known at deploy time, so that it may have an interface and
+            ports of its own.
         architecture: What its image is built for, where it says so.
         windows: Whether its containers are Windows containers.
         expressions: Cluster queries that its host must satisfy, all of them.
@@ -39,6 +44,7 @@ class Demand:
     """
 
     gpus: int = 0
+    summed_gpus: int = 0
     part: float = 0
     all_gpus: bool = False
     shared_memory_mib: int | None = None
@@ -47,10 +53,17 @@ class Demand:
     cpu: int = 0
     memory_mib: int = 0
     interfaces: int = 0
+    host_ports: frozenset[tuple[int, str]] = frozenset()
+    is_network_unknown: bool = False
     architecture: Architecture | None = None
     windows: bool = False
     expressions: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+
+    @property
+    def certain_ports(self) -> frozenset[tuple[int, str]]:
+        """Ports of the host that it certainly takes."""
+        return frozenset() if self.is_network_unknown else self.host_ports
 
     @property
     def wants_accelerator(self) -> bool:
@@ -60,7 +73,14 @@ class Demand:
     @property
     def has_numbers_only(self) -> bool:
         """Whether numbers of GPUs, CPU, memory and interfaces decide where it fits, beside architecture and queries."""
-        special = self.part or self.all_gpus or self.shared_memory_mib is not None or self.neuron or self.neuron_devices
+        special = (
+            self.summed_gpus
+            or self.part
+            or self.all_gpus
+            or self.shared_memory_mib is not None
+            or self.neuron
+            or self.neuron_devices
+        )
         return not (special or self.windows or self.unknown)
 
 
@@ -69,7 +89,11 @@ def _of_task(task: Task) -> Demand:
     containers = task.containers
     entries = [each for container in containers for each in container.requirements]
     gpus = [each for each in entries if each.type == GPU]
-    counts = [each.devices for each in gpus]
+    counts = [[known(each.devices, otherwise=1) for each in container.gpu_requirements] for container in containers]
+    certain = [
+        sum(each) if container.takes_all_gpus else max(each, default=0)
+        for container, each in zip(containers, counts, strict=True)
+    ]
     shares = [each.nvidia_mps for each in gpus if each.nvidia_mps is not None]
     cpu = _sum(each.cpu for each in containers) if task.cpu_limit is None else _sum((task.cpu_limit,))
     memory = task.memory_limit_mib
@@ -85,8 +109,9 @@ def _of_task(task: Task) -> Demand:
         "a placement constraint": _has_unknown(task.constraints),
     }
     return Demand(
-        gpus=sum(known(each, otherwise=1) for each in counts) + bool(shares),
-        part=sum(each.part or 0 for each in gpus),
+        gpus=sum(certain) + bool(shares),
+        summed_gpus=sum(map(sum, counts)) - sum(certain),
+        part=0 if task.scheduler is Scheduler.BATCH else sum(each.part or 0 for each in gpus),
         all_gpus=any(each.is_all for each in gpus),
         shared_memory_mib=shared.certain if shares else None,
         neuron=any(each.type == NEURON_DEVICE for each in entries),
@@ -94,6 +119,8 @@ def _of_task(task: Task) -> Demand:
         cpu=cpu.certain,
         memory_mib=reserved.certain,
         interfaces=task.interfaces,
+        host_ports=frozenset() if task.network_mode == "awsvpc" else task.host_ports,
+        is_network_unknown=isinstance(task.network_mode, Unknown),
         architecture=None if isinstance(task.architecture, Unknown) else task.architecture,
         windows=isinstance(task.operating_system, str) and task.operating_system.upper().startswith("WINDOWS"),
         expressions=tuple(_expressions(task.constraints)),
@@ -126,6 +153,8 @@ def demand_of(task: Task, constraints: Sequence[PlacementConstraint] = ()) -> De
         constraints: Placement constraints besides its own, such as those of its service.
     """
     demand = _of_task(task)
+    if not constraints:
+        return demand
     more = tuple(_expressions(constraints))
     doubtful = _has_unknown(constraints)
     if not more and not doubtful:

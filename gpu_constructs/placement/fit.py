@@ -1,4 +1,4 @@
-"""One task on one host, and on a pool: whether it fits, and everything that keeps it from it.
+"""One task on a pool: whether it fits on what the pool launches, and everything that keeps it from it.
 
 What ECS and AWS Batch count is here. What a container needs of its GPUs beside that (memory, precision, NVLink) they
 do not see and place without regard to it, so it is no part of this answer; see `gpu_constructs.placement.needs`.
@@ -6,68 +6,33 @@ do not see and place without regard to it, so it is no part of this answer; see 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from gpu_constructs.errors import shown
-from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, known
+from gpu_constructs.fleet import PlacementConstraint, Pool, Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.gpu import of_accelerators
-from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
+from gpu_constructs.placement.host_fit import on_host, query_reasons
 from gpu_constructs.placement.offer import Offer, offer_of
-from gpu_constructs.placement.query import Query, QuerySyntaxError, judge, parse
-from gpu_constructs.placement.shortfall import (
+from gpu_constructs.placement.reasons import (
     Doubt,
     DoubtKind,
+    Fit,
     Obstacle,
     ObstacleKind,
+    Reason,
     Resource,
     Shortfall,
     listed,
-    near_nominal,
 )
 
-__all__ = ["Fit", "fit", "fit_on", "held_against", "on_host"]
+__all__ = ["fit", "fit_on", "held_against"]
 
 _SCALED_BY = frozenset({Resource.GPU, Resource.CPU, Resource.MEMORY, Resource.INTERFACES})
 """What managed scaling sorts instance types by: vCPU, memory, ENIs, ports, and GPUs.
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html
 """
-
-Reason = Shortfall | Obstacle | Doubt
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
-    """Whether one copy of a task fits, and why not.
-
-    Attributes:
-        shortfalls: Resources of which there is certainly too little.
-        obstacles: What else certainly excludes it.
-        doubts: Why nobody can say; empty where something excludes it.
-        hosts: Instance types that nothing excludes. On a pool there may be some though the answer is no, where managed
-            scaling looks at a smaller type and launches none of them.
-    """
-
-    shortfalls: tuple[Shortfall, ...] = ()
-    obstacles: tuple[Obstacle, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
-    hosts: tuple[InstanceType, ...] = ()
-
-    @property
-    def answer(self) -> bool | Unknown:
-        """Whether it fits; unknown where nobody can say, which is never taken for a fit."""
-        if self.shortfalls or self.obstacles:
-            return False
-        return UNKNOWN if self.doubts else True
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Everything that keeps it from a clear yes, in words."""
-        return tuple(map(str, (*self.shortfalls, *self.obstacles, *self.doubts)))
 
 
 def fit_on(
@@ -133,7 +98,7 @@ def _is_within_floor(demand: Demand, offer: Offer) -> bool:
 
 @lru_cache(maxsize=4096)
 def _holds_everywhere(expressions: tuple[str, ...], offer: Offer) -> bool:
-    return not any(True for each in offer.instance_types for _ in _constraints(expressions, each, offer))
+    return not any(True for each in offer.instance_types for _ in query_reasons(expressions, each, offer))
 
 
 @lru_cache(maxsize=8192)
@@ -230,94 +195,3 @@ def _merged_doubts(each_type: Iterable[Fit]) -> tuple[Doubt, ...]:
 
 def _joined(reasons: Iterable[Reason]) -> str:
     return "; ".join(map(str, reasons))
-
-
-def on_host(demand: Demand, instance_type: InstanceType, offer: Offer) -> Fit:
-    """`fit_on` of a demand that was taken together before.
-
-    Args:
-        demand: What one copy asks for.
-        instance_type: What the host is.
-        offer: What launches it.
-    """
-    reasons = tuple(_reasons(demand, instance_type, offer))
-    shortfalls = tuple(each for each in reasons if isinstance(each, Shortfall))
-    obstacles = tuple(each for each in reasons if isinstance(each, Obstacle))
-    if shortfalls or obstacles:
-        return Fit(shortfalls=shortfalls, obstacles=obstacles)
-    return Fit(doubts=tuple(each for each in reasons if isinstance(each, Doubt)), hosts=(instance_type,))
-
-
-def _reasons(demand: Demand, instance_type: InstanceType, offer: Offer) -> Iterator[Reason]:
-    if demand.unknown:
-        yield Doubt(
-            kind=DoubtKind.DEPLOY_TIME,
-            text=f"{listed(demand.unknown)} of the task {'are' if len(demand.unknown) > 1 else 'is'} only known at "
-            "deploy time",
-        )
-    yield from of_accelerators(demand, instance_type, offer.kind)
-    yield from _platform(demand, instance_type, offer)
-    if demand.cpu > cpu_units(instance_type):
-        yield _short(Resource.CPU, demand.cpu, cpu_units(instance_type), instance_type)
-    yield from _memory(demand.memory_mib, instance_type, offer)
-    free = offer.free_interfaces(instance_type)
-    if demand.interfaces > free:
-        yield _short(Resource.INTERFACES, demand.interfaces, max(0, free), instance_type)
-    yield from _constraints(demand.expressions, instance_type, offer)
-
-
-def _platform(demand: Demand, instance_type: InstanceType, offer: Offer) -> Iterator[Obstacle]:
-    if demand.architecture is not None and demand.architecture is not instance_type.architecture:
-        yield Obstacle(
-            kind=ObstacleKind.ARCHITECTURE,
-            text=f"is {instance_type.architecture}, and the task is built for {demand.architecture}",
-            instance_types=(instance_type,),
-        )
-    if demand.windows and (demand.wants_accelerator or offer.is_linux):
-        why = "containers on Windows get no GPU" if demand.wants_accelerator else "the task is for Windows"
-        yield Obstacle(
-            kind=ObstacleKind.OPERATING_SYSTEM,
-            text=f"runs Linux, and {why}" if offer.is_linux else f"cannot run it: {why}",
-            instance_types=(instance_type,),
-        )
-
-
-def _memory(asked_mib: int, instance_type: InstanceType, offer: Offer) -> Iterator[Shortfall | Doubt]:
-    most = max(0, most_memory_mib(instance_type, known(offer.reserved_mib)))
-    expected = expected_memory_mib(instance_type, offer.may_reserve_mib)
-    if asked_mib > most:
-        yield _short(Resource.MEMORY, asked_mib, most, instance_type)
-    elif asked_mib > expected:
-        yield Doubt(kind=DoubtKind.MEMORY, text=near_nominal(instance_type, expected))
-    elif asked_mib and isinstance(offer.reserved_mib, Unknown):
-        yield Doubt(
-            kind=DoubtKind.MEMORY,
-            text="ECS_RESERVED_MEMORY is only known at deploy time, so nobody can say how much memory tasks have",
-        )
-
-
-def _constraints(expressions: Iterable[str], instance_type: InstanceType, offer: Offer) -> Iterator[Obstacle | Doubt]:
-    for expression in expressions:
-        query = _read(expression)
-        if isinstance(query, str):
-            yield Doubt(kind=DoubtKind.CONSTRAINT, text=query)
-            continue
-        verdict = judge(query, offer.host(instance_type))
-        if verdict.holds is False:
-            text = f"does not satisfy {shown(expression)}"
-            yield Obstacle(kind=ObstacleKind.CONSTRAINT, text=text, instance_types=(instance_type,))
-        elif verdict.holds is not True:
-            why = "; ".join(verdict.reasons)
-            yield Doubt(kind=DoubtKind.CONSTRAINT, text=f"whether {instance_type} satisfies {shown(expression)}: {why}")
-
-
-@lru_cache(maxsize=2048)
-def _read(expression: str) -> Query | str:
-    try:
-        return parse(expression)
-    except QuerySyntaxError as error:
-        return f"{shown(expression)} is no cluster query: {error.problem}"
-
-
-def _short(resource: Resource, asked: int, available: int, instance_type: InstanceType) -> Shortfall:
-    return Shortfall(resource=resource, asked=asked, available=available, instance_type=instance_type)

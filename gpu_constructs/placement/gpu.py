@@ -11,20 +11,12 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.hardware import Accelerators, InstanceType, Vendor
 from gpu_constructs.placement.demand import Demand
-from gpu_constructs.placement.shortfall import Doubt, DoubtKind, Obstacle, ObstacleKind, Resource, Shortfall
+from gpu_constructs.placement.host import expected_shareable_mib
+from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind, Resource, Shortfall
 
 __all__ = ["of_accelerators"]
 
 _EQUAL = 1e-9  # parts are written as decimals
-
-_SHARED_MARGIN_PERCENT = 8
-"""Part of a GPU's nominal memory that may not be there to share.
-
-What ECS counts is ``totalMemoryInMiB`` of a running host
-(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_GpuDevice.html), which no API tells before. The driver
-keeps some, and error correction on GDDR memory takes one sixteenth: a T4 of 16384 MiB shows 15360. A heuristic for
-doubts, never for a refusal.
-"""
 
 
 def of_accelerators(
@@ -49,12 +41,18 @@ def of_accelerators(
         yield from _neuron(demand, instance_type, kind)
 
 
-def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall]:
+def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall | Doubt]:
     available = instance_type.gpus
     # One GPU serves one container, so beside one that takes them all there is none for another.
     asked = demand.gpus - 1 + available if demand.all_gpus and available else demand.gpus
     if asked > available:
         yield Shortfall(resource=Resource.GPU, asked=asked, available=available, instance_type=instance_type)
+    elif asked + demand.summed_gpus > available:
+        yield Doubt(
+            kind=DoubtKind.ENTRIES,
+            text=f"{instance_type} has {available} GPUs, and whether the entries of one container add up to "
+            f"{asked + demand.summed_gpus} is not documented",
+        )
 
 
 def _whole_on_part(demand: Demand, instance_type: InstanceType, part: float) -> Iterator[Obstacle | Doubt]:
@@ -94,8 +92,7 @@ def _shared(asked_mib: int, instance_type: InstanceType) -> Iterator[Shortfall |
         yield Shortfall(
             resource=Resource.SHARED_GPU_MEMORY, asked=asked_mib, available=memory, instance_type=instance_type
         )
-    elif asked_mib > memory * (100 - _SHARED_MARGIN_PERCENT) // 100:
-        least = memory * (100 - _SHARED_MARGIN_PERCENT) // 100
+    elif asked_mib > (least := expected_shareable_mib(memory)):
         yield Doubt(
             kind=DoubtKind.MEMORY,
             text=f"a GPU of {instance_type} with nominally {memory} MiB may have less to share through MPS, and "

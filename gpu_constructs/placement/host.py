@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import InstanceType
 
 __all__ = [
+    "CPU_UNITS_PER_VCPU",
     "RESERVED_MEMORY_MIB",
     "FairShare",
     "cpu_units",
     "expected_memory_mib",
+    "expected_shareable_mib",
     "fair_share",
     "most_memory_mib",
-    "tasks_per_host",
 ]
 
 RESERVED_MEMORY_MIB = 256
@@ -33,7 +33,20 @@ No API tells it before a host runs. Karpenter's default for the same question is
 keep far less, so it is used for defaults and warnings and never for an error.
 """
 
+_SHARED_MARGIN_PERCENT = 8
+"""Part of a GPU's nominal memory that may not be there to share.
+
+What ECS counts is ``totalMemoryInMiB`` of a running host
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_GpuDevice.html), which no API tells before. The driver
+keeps some, and error correction on GDDR memory takes one sixteenth: a T4 of 16384 MiB shows 15360. A heuristic for
+doubts, never for a refusal.
+"""
+
 CPU_UNITS_PER_VCPU = 1024
+"""What ECS calls a vCPU.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +82,21 @@ def expected_memory_mib(instance_type: InstanceType, reserved_mib: int = RESERVE
     return int(instance_type.memory_mib * (100 - _SYSTEM_SHARE_PERCENT) / 100) - reserved_mib
 
 
+def expected_shareable_mib(gpu_memory_mib: int) -> int:
+    """What one GPU is expected to have at least for containers that share it through MPS, in MiB.
+
+    Args:
+        gpu_memory_mib: Its nominal memory.
+    """
+    return gpu_memory_mib * (100 - _SHARED_MARGIN_PERCENT) // 100
+
+
 def cpu_units(instance_type: InstanceType) -> int:
-    """CPU units that a host of this type registers."""
+    """CPU units that a host of this type registers.
+
+    Args:
+        instance_type: What the host is.
+    """
     return instance_type.vcpus * CPU_UNITS_PER_VCPU
 
 
@@ -86,27 +112,4 @@ def fair_share(instance_types: Sequence[InstanceType], *, gpus: int) -> FairShar
     return FairShare(
         cpu=min(cpu_units(each) * gpus // each.gpus for each in instance_types),
         memory_mib=min(expected_memory_mib(each) * gpus // each.gpus for each in instance_types),
-    )
-
-
-def tasks_per_host(task: Task, instance_types: Sequence[InstanceType]) -> int:
-    """How many copies of a task the smallest of these types takes: by GPUs, CPU, expected memory and interfaces.
-
-    One interface of a host is its own; the ENI trunking of an account is not known here and not counted
-    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-eni.html).
-
-    Args:
-        task: What is to run; it asks for at least one GPU.
-        instance_types: What the host may be.
-    """
-    return min(
-        available // asked
-        for each in instance_types
-        for asked, available in (
-            (task.least_gpus, each.gpus),
-            (task.least_cpu, cpu_units(each)),
-            (task.least_memory_mib, expected_memory_mib(each)),
-            (task.interfaces, (each.network.max_interfaces or 1) - 1),
-        )
-        if asked
     )

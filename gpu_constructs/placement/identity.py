@@ -7,7 +7,7 @@ object takes no time. The values are frozen, so what was derived from one stays 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Generic, TypeVar
 
 __all__ = ["Identical", "by_identity"]
@@ -38,20 +38,26 @@ class Identical(Generic[_Value]):
 
 
 def by_identity(maxsize: int) -> Callable[[Callable[[_Value], _Derived]], Callable[[_Value], _Derived]]:
-    """Keeps the last results of a function of one frozen value.
+    """Keeps results of a function of one frozen value.
 
     Args:
-        maxsize: How many results are kept.
+        maxsize: How many results are kept at once.
     """
 
     def kept(derive: Callable[[_Value], _Derived]) -> Callable[[_Value], _Derived]:
-        @lru_cache(maxsize=maxsize)
-        def of_key(key: Identical[_Value]) -> _Derived:
-            return derive(key.values[0])
+        # Each value is kept beside its result, so that its id stays taken.
+        known: dict[int, tuple[_Value, _Derived]] = {}
 
         @wraps(derive)
         def of(value: _Value) -> _Derived:
-            return of_key(Identical(value))
+            found = known.get(id(value))
+            if found is not None:
+                return found[1]
+            derived = derive(value)
+            if len(known) >= maxsize:
+                known.clear()  # cheaper than to know which was used last
+            known[id(value)] = value, derived
+            return derived
 
         return of
 

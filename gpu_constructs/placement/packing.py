@@ -22,7 +22,6 @@ __all__ = [
     "Packing",
     "Room",
     "copies_per_host",
-    "exhausted",
     "more_fit",
     "pack",
     "room_beside",
@@ -60,16 +59,18 @@ class Need:
         units: In the order of `Room.units`.
         shared_mib: Memory of one GPU in sharing mode, which other tasks may share; 0 if none.
         ports: Ports of the host; no two tasks on one host have the same.
+        asked: Place and amount of the units that it asks for at all.
     """
 
     units: Units
     shared_mib: int = 0
     ports: frozenset[tuple[int, str]] = frozenset()
+    asked: tuple[tuple[int, int], ...] = field(init=False, compare=False, repr=False)
 
-    @property
-    def asked(self) -> tuple[tuple[int, int], ...]:
-        """Place and amount of the units that it asks for at all."""
-        return tuple((index, amount) for index, amount in enumerate(self.units) if amount)
+    def __post_init__(self) -> None:
+        # Asked for so often that it is worked out once.
+        asked = tuple([(index, amount) for index, amount in enumerate(self.units) if amount])
+        object.__setattr__(self, "asked", asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,16 +219,6 @@ def more_fit(need: Need, group: Group, room: Room) -> bool:
         room: What a host without tasks has.
     """
     return _most(group, need, need.asked, room) > 0
-
-
-def exhausted(need: Need, group: Group) -> tuple[str, ...]:
-    """What a host with tasks on it has too little of for one more, in words.
-
-    Args:
-        need: What the task takes.
-        group: The host.
-    """
-    return tuple(unit for unit, free, asked in zip(UNITS, group.free, need.units, strict=True) if asked > free)
 
 
 def room_beside(room: Room, need: Need) -> Room | None:

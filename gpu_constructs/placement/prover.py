@@ -24,14 +24,14 @@ from gpu_constructs.placement.offer import offer_of
 from gpu_constructs.placement.packing import Load, Packing, Room, pack
 from gpu_constructs.placement.proof import Counts, Idle, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.readings import Reading, hosts_of
+from gpu_constructs.placement.routing import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of
 from gpu_constructs.placement.stranding import stranded_in
 from gpu_constructs.placement.strategy import split
-from gpu_constructs.placement.yard import Visit, Yard
+from gpu_constructs.placement.tenants import SharedPool, Tenant
 
 __all__ = ["prove"]
 
 _NO_HOSTS = Bound(hosts=0, of="nothing")
-_FARGATE = frozenset({"FARGATE", "FARGATE_SPOT"})
 
 
 def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
@@ -44,30 +44,26 @@ def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
         fleet: What was asked for.
         counts: Which number of copies of each workload.
     """
-    yards = {pool.name: Yard(pool) for pool in fleet.pools}
-    clusters: dict[str | None, list[Pool]] = {}
-    for pool in fleet.pools:
-        if pool.runs_launch_type_ec2 and not isinstance(pool.cluster, Unknown):
-            clusters.setdefault(pool.cluster, []).append(pool)
-    journeys = [(each, tuple(_visits(each, counts, clusters))) for each in fleet.workloads if _needs_hosts(each)]
-    for workload, visits in journeys:
-        for visit in visits:
-            yard = yards.get(visit.pool.name) or yards.setdefault(visit.pool.name, Yard(visit.pool))
+    pools = {pool.name: SharedPool(pool) for pool in fleet.pools}
+    tenancies = [(each, tuple(_tenants_of(fleet, each, counts))) for each in fleet.workloads if _needs_hosts(each)]
+    for workload, tenants in tenancies:
+        for tenant in tenants:
+            shared = pools.get(tenant.pool.name) or pools.setdefault(tenant.pool.name, SharedPool(tenant.pool))
             if workload.task is None or isinstance(workload.daemon, Unknown):
-                yard.is_crowded = True
-            elif visit.fits is not False:
-                (yard.daemons if workload.daemon else yard.visits).append(visit)
+                shared.is_crowded = True
+            elif tenant.fits is not False:
+                (shared.daemons if workload.daemon else shared.tenants).append(tenant)
     return Proof(
         counts=counts,
-        pools=tuple(map(_prove_pool, yards.values())),
-        workloads=tuple(_prove_workload(workload, visits, counts, yards) for workload, visits in journeys),
+        pools=tuple(map(_prove_pool, pools.values())),
+        workloads=tuple(_prove_workload(workload, tenants, counts, pools) for workload, tenants in tenancies),
     )
 
 
 def _needs_hosts(workload: Workload) -> bool:
     if workload.strategy:
-        return any(item.pool is not None or item.provider not in _FARGATE for item in workload.strategy)
-    return workload.launch_type is None or isinstance(workload.launch_type, Unknown) or workload.launch_type == "EC2"
+        return any(item.pool is not None or item.provider not in FARGATE_PROVIDERS for item in workload.strategy)
+    return isinstance(workload.launch_type, Unknown) or workload.launch_type in EC2_LAUNCH_TYPES
 
 
 def _copies(workload: Workload, counts: Counts) -> tuple[int, int | None]:
@@ -79,112 +75,114 @@ def _copies(workload: Workload, counts: Counts) -> tuple[int, int | None]:
     return 0, None if most is None or isinstance(most, Unknown) else max(0, most)
 
 
-def _visits(workload: Workload, counts: Counts, clusters: Mapping[str | None, Iterable[Pool]]) -> Iterator[Visit]:
+def _tenants_of(fleet: Fleet, workload: Workload, counts: Counts) -> Iterator[Tenant]:
     least, most = _copies(workload, counts)
     demand = Demand() if workload.task is None else demand_of(workload.task, workload.constraints)
     if workload.strategy:
         for share in split(workload.strategy, least, most):
             if share.item.pool is not None:
-                yield _visit(workload, demand, share.item.pool, (share.least, share.most), is_bound=True)
-    elif not isinstance(workload.launch_type, Unknown) and not isinstance(workload.cluster, Unknown):
-        for pool in clusters.get(workload.cluster, ()):
-            yield _visit(workload, demand, pool, (0, most), is_bound=False)
+                yield _tenant(workload, demand, share.item.pool, (share.least, share.most), is_bound=True)
+    else:
+        for pool in pools_of(fleet, workload):
+            yield _tenant(workload, demand, pool, (0, most), is_bound=False)
 
 
-def _visit(workload: Workload, demand: Demand, pool: Pool, copies: tuple[int, int | None], *, is_bound: bool) -> Visit:
+def _tenant(
+    workload: Workload, demand: Demand, pool: Pool, copies: tuple[int, int | None], *, is_bound: bool
+) -> Tenant:
     fit = held_against(demand, offer_of(pool))
     answer = fit.answer
     if answer is True and len(fit.hosts) < len(pool.instance_types) and pool.kind is not PoolKind.MANAGED_INSTANCES:
         answer = UNKNOWN  # it fits some of the types, and another may come
-    return Visit(workload, demand, pool, *copies, answer, workload.distinct_instances, is_bound)
+    return Tenant(workload, demand, pool, *copies, answer, workload.distinct_instances, is_bound)
 
 
-def _prove_pool(yard: Yard) -> PoolProof:
-    room = None if yard.is_made_to_measure else yard.room(Reading.CERTAIN)
-    loads = None if room is None else _certain_loads(yard, room)
-    packing = None if loads is None or room is None else _pack_certain(yard, loads, room)
-    if yard.is_made_to_measure:
-        for visit in yard.visits:
-            visit.placed = (visit.most or 0) if visit.fits is True else 0
+def _prove_pool(shared: SharedPool) -> PoolProof:
+    room = None if shared.is_made_to_measure else shared.room(Reading.CERTAIN)
+    loads = None if room is None else _certain_loads(shared, room)
+    packing = None if loads is None or room is None else _pack_certain(shared, loads, room)
+    if shared.is_made_to_measure:
+        for tenant in shared.tenants:
+            tenant.placed = (tenant.most or 0) if tenant.fits is True else 0
     answer: bool | Unknown = UNKNOWN
     at_least: Bound | None = _NO_HOSTS
-    if yard.is_settled:
+    if shared.is_settled:
         answer = True
-    elif not yard.is_made_to_measure:
-        at_least = _hosts_at_least(yard)
-        most = hosts_of(yard.pool, Reading.POSSIBLE)
+    elif not shared.is_made_to_measure:
+        at_least = _hosts_at_least(shared)
+        most = hosts_of(shared.pool, Reading.POSSIBLE)
         if at_least is None or (most is not None and at_least.hosts > most):
             answer = False
     return PoolProof(
-        pool=yard.pool,
-        workloads=tuple([each.workload.name for each in yard.visits]),
+        pool=shared.pool,
+        workloads=tuple([each.workload.name for each in shared.tenants]),
         hosts_needed=UNKNOWN if packing is None else packing.hosts,
         hosts_at_least=None if at_least is None else at_least.hosts,
         decided_by="" if at_least is None else at_least.of,
-        hosts_at_most=yard.pool.max_instances,
+        hosts_at_most=shared.pool.max_instances,
         answer=answer,
-        stranded=() if packing is None or loads is None else _stranded(yard, packing, loads),
+        stranded=() if packing is None or loads is None else _stranded(shared, packing, loads),
         idle=None if packing is None else _idle(packing),
     )
 
 
-def _hosts_at_least(yard: Yard) -> Bound | None:
-    room = yard.room(Reading.POSSIBLE)
+def _hosts_at_least(shared: SharedPool) -> Bound | None:
+    room = shared.room(Reading.POSSIBLE)
     if room is None:
         return _NO_HOSTS
-    loads = (each.load(room, Reading.POSSIBLE) for each in yard.visits if each.least)
+    loads = (each.load(room, Reading.POSSIBLE) for each in shared.tenants if each.least)
     return least_hosts([each for each in loads if each is not None], room)
 
 
-def _certain_loads(yard: Yard, room: Room) -> list[Load] | None:
-    """What comes to a pool at most, and on each visit the room there is; None where a size or number is not known."""
-    hosts = hosts_of(yard.pool, Reading.CERTAIN) or 0
+def _certain_loads(shared: SharedPool, room: Room) -> list[Load] | None:
+    """What comes to a pool at most, and on each tenant the room there is; None where a size or number is not known."""
+    hosts = hosts_of(shared.pool, Reading.CERTAIN) or 0
     loads = []
-    for visit in yard.visits:
-        need = visit.need(room, Reading.CERTAIN)
+    for tenant in shared.tenants:
+        need = tenant.need(room, Reading.CERTAIN)
         if need is not None:
-            visit.slots = visit.slots_on(need, room, hosts) or 0 if visit.fits is True else 0
-            if visit.most is not None:
-                loads.append(Load(need=need, copies=visit.most, distinct=visit.distinct))
-    return loads if len(loads) == len(yard.visits) and not yard.is_crowded else None
+            tenant.slots = tenant.slots_on(need, room, hosts) or 0 if tenant.fits is True else 0
+            if tenant.most is not None:
+                loads.append(Load(need=need, copies=tenant.most, distinct=tenant.distinct))
+    return loads if len(loads) == len(shared.tenants) and not shared.is_crowded else None
 
 
-def _pack_certain(yard: Yard, loads: Sequence[Load], room: Room) -> Packing | None:
-    """Packs what is certain, and notes on each visit what was placed.
+def _pack_certain(shared: SharedPool, loads: Sequence[Load], room: Room) -> Packing | None:
+    """Packs what is certain, and notes on each tenant what was placed.
 
     Returns:
         All of it on as many hosts as it takes; None where no number of them is enough.
     """
-    packing = pack(loads, room, most_hosts=hosts_of(yard.pool, Reading.CERTAIN))
-    for visit, placed in zip(yard.visits, packing.placed, strict=True):
-        visit.placed = placed if visit.fits is True else 0
-    if any(not visit.is_bound for visit in yard.visits):
-        _place_unbound(yard, loads, room)
+    packing = pack(loads, room, most_hosts=hosts_of(shared.pool, Reading.CERTAIN))
+    for tenant, placed in zip(shared.tenants, packing.placed, strict=True):
+        tenant.placed = placed if tenant.fits is True else 0
+    if any(not tenant.is_bound for tenant in shared.tenants):
+        _place_unbound(shared, loads, room)
     copies = sum([load.copies for load in loads])
     if sum(packing.placed) < copies:
         packing = pack(loads, room)
     return packing if sum(packing.placed) == copies else None
 
 
-def _place_unbound(yard: Yard, loads: Sequence[Load], room: Room) -> None:
+def _place_unbound(shared: SharedPool, loads: Sequence[Load], room: Room) -> None:
     """Tasks without a strategy: on hosts that are there anyway, beside those that have one."""
-    pairs = list(zip(yard.visits, loads, strict=True))
-    bound = [load for visit, load in pairs if visit.is_bound]
-    packing = pack(bound, room, most_hosts=hosts_of(yard.pool, Reading.CERTAIN))
-    always = yard.pool.min_instances
+    pairs = list(zip(shared.tenants, loads, strict=True))
+    bound = [load for tenant, load in pairs if tenant.is_bound]
+    packing = pack(bound, room, most_hosts=hosts_of(shared.pool, Reading.CERTAIN))
+    always = shared.pool.min_instances
     packing.most_hosts = max(packing.hosts, 0 if isinstance(always, Unknown) else always)
-    for visit, load in pairs:
-        if not visit.is_bound:
+    for tenant, load in pairs:
+        if not tenant.is_bound:
             placed = packing.place(load)
-            visit.placed = placed if visit.fits is True else 0
+            tenant.placed = placed if tenant.fits is True else 0
 
 
-def _stranded(yard: Yard, packing: Packing, loads: Sequence[Load]) -> tuple[Stranded, ...]:
+def _stranded(shared: SharedPool, packing: Packing, loads: Sequence[Load]) -> tuple[Stranded, ...]:
     needs = [each.need for each in loads if each.copies]
     if not packing.groups or not stranded_in(packing, needs):
         return ()
     # Only what even hosts with as much as they can have do not use.
-    possible = yard.room(Reading.POSSIBLE)
+    possible = shared.room(Reading.POSSIBLE)
     return () if possible is None else stranded_in(pack(loads, possible), needs)
 
 
@@ -196,55 +194,55 @@ def _idle(packing: Packing) -> Idle:
 
 
 def _prove_workload(
-    workload: Workload, visits: tuple[Visit, ...], counts: Counts, yards: Mapping[str, Yard]
+    workload: Workload, tenants: tuple[Tenant, ...], counts: Counts, pools: Mapping[str, SharedPool]
 ) -> WorkloadProof:
     least, most = _copies(workload, counts)
     answer: bool | Unknown = UNKNOWN
     placed = unplaced = 0
     if workload.daemon is True:
-        rooms = [yards[each.pool.name].room(Reading.CERTAIN) is not None for each in visits if each.fits is True]
-        if visits and len(rooms) == len(visits) and all(rooms):
+        rooms = [pools[each.pool.name].room(Reading.CERTAIN) is not None for each in tenants if each.fits is True]
+        if tenants and len(rooms) == len(tenants) and all(rooms):
             answer = True
-        elif visits and all(each.fits is False for each in visits):
+        elif tenants and all(each.fits is False for each in tenants):
             answer = False
     elif workload.task is not None and workload.daemon is False:
         if workload.strategy:
-            is_placed = len(visits) == len(workload.strategy) and all(each.placed == each.most for each in visits)
-            placed = sum([min(each.placed, each.least) for each in visits])
+            is_placed = len(tenants) == len(workload.strategy) and all(each.placed == each.most for each in tenants)
+            placed = sum([min(each.placed, each.least) for each in tenants])
         else:
-            placed = sum([each.placed for each in visits])
+            placed = sum([each.placed for each in tenants])
             is_placed = most is not None and placed >= most
         if is_placed and most is not None:
             placed, answer = most, True
         else:
-            unplaced = _without_room(visits, yards, least)
+            unplaced = _without_room(tenants, pools, least)
             answer = False if unplaced else most == 0 or UNKNOWN
     return WorkloadProof(
         workload=workload,
         copies=least if least == most and not workload.daemon else UNKNOWN,
-        places=tuple([each.place() for each in visits]),
+        places=tuple([each.place() for each in tenants]),
         placed=placed,
         unplaced=unplaced,
         answer=answer,
     )
 
 
-def _without_room(visits: Iterable[Visit], yards: Mapping[str, Yard], least: int) -> int:
+def _without_room(tenants: Iterable[Tenant], pools: Mapping[str, SharedPool], least: int) -> int:
     """Copies for which there is no room even with what is possible, had the workload all hosts to itself."""
     without, room_elsewhere, is_bound = 0, 0, True
-    for visit in visits:
+    for tenant in tenants:
         slots: int | None = 0
-        if visit.fits is not False:
-            yard = yards[visit.pool.name]
-            room = None if yard.is_made_to_measure else yard.room(Reading.POSSIBLE)
-            need = None if room is None else visit.need(room, Reading.POSSIBLE)
-            hosts = hosts_of(visit.pool, Reading.POSSIBLE)
-            slots = None if room is None or need is None else visit.slots_on(need, room, hosts)
-        if not visit.is_bound:
+        if tenant.fits is not False:
+            shared = pools[tenant.pool.name]
+            room = None if shared.is_made_to_measure else shared.room(Reading.POSSIBLE)
+            need = None if room is None else tenant.need(room, Reading.POSSIBLE)
+            hosts = hosts_of(tenant.pool, Reading.POSSIBLE)
+            slots = None if room is None or need is None else tenant.slots_on(need, room, hosts)
+        if not tenant.is_bound:
             is_bound = False
             if slots is None:
                 return 0
             room_elsewhere += slots
         elif slots is not None:
-            without += max(0, visit.least - slots)
+            without += max(0, tenant.least - slots)
     return without if is_bound else max(0, least - room_elsewhere)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gpu_constructs.fleet import Pool, Task, Unknown, known
+from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.demand import Demand
-from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
+from gpu_constructs.placement.host import cpu_units, expected_memory_mib, expected_shareable_mib, most_memory_mib
 from gpu_constructs.placement.identity import by_identity
 from gpu_constructs.placement.offer import offer_of
 from gpu_constructs.placement.packing import Need, Room
@@ -25,7 +25,6 @@ RESERVED_PORTS = frozenset((port, "tcp") for port in (22, 2375, 2376, 51678, 516
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
 """
 
-_UNSHARED_PERCENT = 8  # of a GPU's nominal memory may not be there to share, see `gpu_constructs.placement.gpu`
 _BILLION = 1_000_000_000
 _PLENTY = 1 << 40  # more of anything than a host has
 _ANY_HOST = Room(units=(_PLENTY,) * 5, gpu_memory_mib=_PLENTY)
@@ -78,33 +77,46 @@ def hosts_of(pool: Pool, reading: Reading) -> int | None:
     return max(0, known(pool.min_instances))
 
 
-def need_of(task: Task, demand: Demand, room: Room, reading: Reading) -> Need | None:
+def need_of(demand: Demand, room: Room, reading: Reading) -> Need | None:
     """What one copy of a task takes of a host.
 
     Args:
-        task: What is to run.
-        demand: The same, as `gpu_constructs.placement.demand` takes it together.
+        demand: What it asks for.
         room: The host it goes to, because ``ALL`` takes what that has.
         reading: Which reading.
 
     Returns:
         None where nothing about it is certain.
     """
+    if demand.all_gpus or demand.part:
+        return _need(demand, room, reading)
+    certain, possible = _needs_anywhere(demand)
+    return certain if reading is Reading.CERTAIN else possible
+
+
+@by_identity(maxsize=4096)
+def _needs_anywhere(demand: Demand) -> tuple[Need | None, Need | None]:
+    """Both readings of a demand that does not depend on the host."""
+    return _need(demand, _ANY_HOST, Reading.CERTAIN), _need(demand, _ANY_HOST, Reading.POSSIBLE)
+
+
+def _need(demand: Demand, room: Room, reading: Reading) -> Need | None:
     certain = reading is Reading.CERTAIN
     if certain and demand.unknown:
         return None
-    whole, part, shared = demand.gpus, int(demand.part * _BILLION), 0
+    gpus = demand.gpus + (demand.summed_gpus if certain else 0)
+    whole, part, shared = gpus, int(demand.part * _BILLION), 0
     if demand.all_gpus:
-        whole, part = _all_of(room, demand.gpus, part)
+        whole, part = _all_of(room, gpus, part)
     elif demand.shared_memory_mib is not None:
         # Its containers share one GPU, which `Demand.gpus` counts as one more than the whole ones.
-        whole, shared = demand.gpus - 1, max(1, demand.shared_memory_mib)
+        whole, shared = gpus - 1, max(1, demand.shared_memory_mib)
         if whole:  # the API refuses a task with both
             whole, shared = whole + int(certain), 0
     if part and certain:
         part = max(part, room.units[1])  # whether two tasks share one part is written nowhere
-    interfaces = int(certain) if isinstance(task.network_mode, Unknown) else demand.interfaces
-    ports = _ports(task, certain=certain)
+    interfaces = int(certain) if demand.is_network_unknown else demand.interfaces
+    ports = demand.host_ports if certain else demand.certain_ports
     if demand.neuron or (certain and demand.neuron_devices):
         ports |= {_DEVICES}
     # The API refuses negative numbers; here they take nothing.
@@ -117,13 +129,6 @@ def _all_of(room: Room, gpus: int, part: int) -> tuple[int, int]:
     if not room.gpus and room.units[1] and gpus == 1:  # what ALL is on a host with a part of a GPU is not written
         return 0, max(part, room.units[1])
     return gpus - 1 + max(1, room.gpus), part
-
-
-def _ports(task: Task, *, certain: bool) -> frozenset[tuple[int, str]]:
-    # A task in network mode awsvpc has an address, and with it ports, of its own.
-    if task.network_mode == "awsvpc" or (isinstance(task.network_mode, Unknown) and not certain):
-        return frozenset()
-    return task.host_ports
 
 
 @by_identity(maxsize=1024)
@@ -176,4 +181,4 @@ def _shareable_mib(instance_type: InstanceType, *, certain: bool) -> int:
     if instance_type.gpu_memory_mib is None:
         return 0 if certain else _PLENTY
     memory = instance_type.gpu_memory_mib
-    return memory * (100 - _UNSHARED_PERCENT) // 100 if certain else memory
+    return expected_shareable_mib(memory) if certain else memory

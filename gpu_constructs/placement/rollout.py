@@ -14,7 +14,7 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import copies_per_host
 from gpu_constructs.placement.readings import Reading, need_of, room_of
 
-__all__ = ["Rollout", "beside", "can_go_on", "rollout", "task_slots"]
+__all__ = ["Rollout", "beside", "can_go_on", "percent_for_one_less", "rollout", "task_slots"]
 
 _DOUBLE = 200  # ECS's own default of maximumPercent
 
@@ -49,7 +49,7 @@ def task_slots(
     room = room_of(pool, reading)
     if room is None or pool.has_unknown_types or isinstance(pool.max_instances, Unknown):
         return UNKNOWN
-    need = need_of(task, demand_of(task, constraints), room, reading)
+    need = need_of(demand_of(task, constraints), room, reading)
     each = 0 if need is None else copies_per_host(need, room)
     # None by what a host is expected to register: it may register more.
     return max(0, pool.max_instances) * each if each else UNKNOWN
@@ -83,7 +83,7 @@ def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
         return Rollout(min_healthy_percent=0 if slots == 1 else 50, max_healthy_percent=200)
     if desired_count == 0:
         return Rollout(min_healthy_percent=0, max_healthy_percent=200)
-    one_less = _one_less(desired_count)
+    one_less = percent_for_one_less(desired_count)
     if isinstance(slots, Unknown):
         return Rollout(min_healthy_percent=one_less, max_healthy_percent=200)
     if slots <= desired_count:
@@ -112,12 +112,17 @@ def beside(
     if low is None and high is not None:
         # Where the maximum leaves no whole task more, one has to stop first.
         whole = isinstance(desired_count, Unknown) or desired_count * most // 100 > desired_count
-        fewer = 0 if isinstance(desired_count, Unknown) else _one_less(desired_count)
+        fewer = 0 if isinstance(desired_count, Unknown) else percent_for_one_less(desired_count)
         least = least if whole and least < most else min(fewer, most - 1)
     if high is None and least >= most:
         most = max(_DOUBLE, least + 1)
     return least, most
 
 
-def _one_less(desired_count: int) -> int:
+def percent_for_one_less(desired_count: int) -> int:
+    """The percentage of a desired count that lets one task stop, and no more than one; 0 for none.
+
+    Args:
+        desired_count: Tasks of the service.
+    """
     return 100 * (desired_count - 1) // desired_count if desired_count else 0

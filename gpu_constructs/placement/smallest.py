@@ -1,4 +1,4 @@
-"""One task on the smallest of some types: what it is certainly short of, and what leaves it open.
+"""One task on the smallest of some types: what it is certainly short of.
 
 For the constructors of tasks, which know the types of their capacity and ask before anything else is known; `fit` is
 the whole answer.
@@ -8,37 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpu_constructs.fleet import Task, Unknown
+from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.placement.demand import demand_of
-from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
-from gpu_constructs.placement.shortfall import Resource, Shortfall, near_nominal
+from gpu_constructs.placement.host import cpu_units, most_memory_mib
+from gpu_constructs.placement.reasons import Resource, Shortfall
 
-__all__ = ["shortfalls", "uncertainties"]
-
-_NUMBERS = ("gpus", "cpu", "memory_mib")
+__all__ = ["shortfalls"]
 
 
 def shortfalls(task: Task, instance_types: Sequence[InstanceType]) -> tuple[Shortfall, ...]:
     """Everything of which the smallest of these types has too little for the task.
 
     Args:
-        task: What is to run; of values that are unknown at synth only what is certain counts, `uncertainties` names
-            them.
+        task: What is to run; of values that are unknown at synth only what is certain counts.
         instance_types: What the host may be; the smallest one counts for each resource, because managed scaling of a
             capacity provider looks at no other.
     """
     return tuple(_shortfalls(task, instance_types))
-
-
-def uncertainties(task: Task, instance_types: Sequence[InstanceType]) -> tuple[str, ...]:
-    """What may keep the task from fitting though nothing is certainly short, in words.
-
-    Args:
-        task: What is to run.
-        instance_types: What the host may be.
-    """
-    return tuple(_uncertainties(task, instance_types))
 
 
 def _shortfalls(task: Task, instance_types: Sequence[InstanceType]) -> Iterator[Shortfall]:
@@ -67,15 +53,3 @@ def _shortfalls(task: Task, instance_types: Sequence[InstanceType]) -> Iterator[
             available=most_memory_mib(by_memory),
             instance_type=by_memory,
         )
-
-
-def _uncertainties(task: Task, instance_types: Sequence[InstanceType]) -> Iterator[str]:
-    for label in demand_of(task).unknown:
-        if label in _NUMBERS:
-            yield f"{label} is only known at deploy time, so nobody can say before that whether a host has as much"
-    if not instance_types or isinstance(task.memory_mib, Unknown):
-        return
-    smallest = min(instance_types, key=most_memory_mib)
-    expected = expected_memory_mib(smallest)
-    if expected < task.memory_mib <= most_memory_mib(smallest):
-        yield near_nominal(smallest, expected)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpu_constructs.placement.packing import Need, Packing, exhausted, more_fit
+from gpu_constructs.placement.packing import UNITS, Group, Need, Packing, more_fit
 from gpu_constructs.placement.proof import Stranded
 
 __all__ = ["stranded_in"]
@@ -25,10 +25,15 @@ def stranded_in(packing: Packing, needs: Sequence[Need]) -> tuple[Stranded, ...]
             continue
         # The smallest of those that the idle GPUs were enough for says what is missing.
         enough = min((need for need in of_gpus if need.units[0] <= idle), key=lambda need: need.units, default=None)
-        missing = exhausted(enough, group) if enough is not None else ()
+        missing = _exhausted(enough, group) if enough is not None else ()
         if missing:
             found[idle, missing] = found.get((idle, missing), 0) + group.hosts
     return tuple(
         Stranded(hosts=hosts, gpus=idle, gpus_per_host=packing.room.units[0], exhausted=missing)
         for (idle, missing), hosts in found.items()
     )
+
+
+def _exhausted(need: Need, group: Group) -> tuple[str, ...]:
+    """What a host with tasks on it has too little of for one more, in words."""
+    return tuple(unit for unit, free, asked in zip(UNITS, group.free, need.units, strict=True) if asked > free)

@@ -8,7 +8,9 @@ them. `check` asks all of them::
     for finding in check(fleet):
         print(finding.severity, finding.rule, finding.message, finding.fix)
 
-Each module holds the rules of one topic and lists them in its ``RULES``; `catalogue` puts them together.
+Each module with ``RULES`` holds the rules of one topic; `catalogue` puts them together. What several of them ask is
+worked out once: `assignments` says where tasks go and whether they fit, `copies` how many have room, `expressions` what
+placement expressions mean, `fixes` what would help, `parts` what a fleet consists of, `wording` how lists are written.
 """
 
 from gpu_constructs.rules.catalogue import RULES, check, find_rule

@@ -1,104 +1,152 @@
-"""Which tasks may be placed on which pools, and whether they fit there: worked out once for all rules that ask."""
+"""Where the tasks of a workload go, certainly or possibly, and whether they fit there: worked out once for all rules.
+
+ECS gives a task to one provider of its strategy, by base and weight, and never moves it to another
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html). Without a strategy a
+task goes to any host of the cluster, and hosts that other stacks launch may have joined it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Workload, known
 from gpu_constructs.hardware import InstanceType, Vendor
-from gpu_constructs.placement import Demand, Fit, Offer, demand_of, held_against, offer_of
+from gpu_constructs.placement import (
+    Demand,
+    DoubtKind,
+    Fit,
+    Obstacle,
+    ObstacleKind,
+    Offer,
+    demand_of,
+    held_against,
+    offer_of,
+)
 from gpu_constructs.placement.identity import by_identity
+from gpu_constructs.placement.routing import FARGATE_PROVIDERS, items_with_tasks, pools_of
 from gpu_constructs.rules.parts import tasks
 
-__all__ = ["Assignment", "Placing", "alone", "assignments", "carries_gpus", "schedules", "stuck"]
+__all__ = [
+    "UNSCALED",
+    "Assignment",
+    "Destination",
+    "assignments",
+    "carries_gpus",
+    "gpu_workloads",
+    "runs_on_fargate",
+    "schedules",
+    "unassigned",
+]
+
+
+UNSCALED = frozenset({DoubtKind.SMALLEST_TYPE, DoubtKind.SOME_TYPES})
+"""Doubts about what managed scaling launches: it looks at the smallest type only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Placing:
-    """One pool of a workload.
+class Destination:
+    """A pool that tasks of a workload may be placed on.
 
     Attributes:
-        pool: Where tasks may be placed.
+        pool: The pool.
+        is_certain: Whether some of the tasks can be placed nowhere else: they were given its capacity provider, or it
+            is the only pool there is.
         fit: Whether one copy fits there.
     """
 
     pool: Pool
+    is_certain: bool
     fit: Fit
 
     @property
     def types(self) -> tuple[InstanceType, ...]:
-        """Types that its tasks may land on."""
+        """Types that the tasks may land on."""
         return self.fit.hosts
+
+    @property
+    def needs_larger(self) -> bool:
+        """Whether only some of its types can run the task and managed scaling may launch none: GPU060 or GPU069 tells.
+
+        Where placement constraints exclude the others, GPU071 does.
+        """
+        is_short = self.fit.answer is False and bool(self.fit.hosts)
+        return is_short or any(each.kind in UNSCALED for each in self.fit.doubts)
+
+    def barred_by(self, kind: ObstacleKind) -> tuple[Obstacle, ...]:
+        """Obstacles of a kind that between them exclude every type of the pool; empty if one is left.
+
+        Args:
+            kind: What they are about.
+        """
+        found = tuple(each for each in self.fit.obstacles if each.kind is kind)
+        excluded = {host.name for each in found for host in each.instance_types}
+        return found if excluded.issuperset(each.name for each in self.pool.instance_types) else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Assignment:
-    """The pools of one workload.
+    """A workload with the pools that its tasks may be placed on.
 
     Attributes:
         workload: What keeps the tasks running.
         task: What it runs.
-        placings: Its pools.
+        destinations: Its pools.
         in_question: Those of them on which it does not certainly fit.
-        every: Whether each pool gets tasks of its own, as by a strategy: ECS gives a task to one provider and never
-            moves it. Else one pool that fits is enough.
+        every: Whether each pool gets tasks of its own, as by a strategy; else one pool that fits is enough.
+        is_closed: Whether its tasks find no hosts beside these: a strategy names them, or everything was read.
     """
 
     workload: Workload
     task: Task
-    placings: tuple[Placing, ...]
-    in_question: tuple[Placing, ...]
+    destinations: tuple[Destination, ...]
+    in_question: tuple[Destination, ...]
     every: bool
+    is_closed: bool
+
+    @property
+    def never(self) -> tuple[Destination, ...]:
+        """Pools that never run what they are to run: each of them where it gets tasks of its own, else all or none."""
+        never = tuple(each for each in self.in_question if each.fit.answer is False)
+        return never if self.every or len(never) == len(self.destinations) else ()
+
+    @property
+    def stuck(self) -> tuple[Destination, ...]:
+        """Those of them whose tasks wait for ever, because no host of another stack may take them."""
+        return self.never if self.is_closed else ()
 
 
 @by_identity(maxsize=4)
 def assignments(fleet: Fleet) -> tuple[Assignment, ...]:
     """The workloads of a fleet that have pools, in its order.
 
-    An item of a strategy with neither weight nor base gets no tasks, beside others that have one.
+    Args:
+        fleet: What was asked for.
+    """
+    return tuple(_assignments(fleet))
+
+
+@by_identity(maxsize=4)
+def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload, ...]]:
+    """Workloads with a GPU task of which copies certainly go to a pool, by the name of the pool.
+
+    A daemon runs wherever it can, so it is none of them; nor is a workload that may find its hosts elsewhere.
 
     Args:
         fleet: What was asked for.
     """
-    clusters: dict[str | None, list[Pool]] = {}
-    for pool in fleet.pools:
-        if pool.runs_launch_type_ec2 and not isinstance(pool.cluster, Unknown):
-            clusters.setdefault(pool.cluster, []).append(pool)
-    return tuple(_assignments(fleet, clusters))
+    found: dict[str, list[Workload]] = {}
+    for assignment in assignments(fleet):
+        workload = assignment.workload
+        runs = workload.daemon is False and (workload.desired_count != 0 or workload.max_count is not None)
+        if runs and assignment.task.wants_gpu:
+            for each in assignment.destinations:
+                if each.is_certain:
+                    found.setdefault(each.pool.name, []).append(workload)
+    return {name: tuple(workloads) for name, workloads in found.items()}
 
 
-def stuck(assignment: Assignment) -> tuple[Placing, ...]:
-    """Pools on which tasks of a workload wait for ever: each that never runs one, where it gets tasks of its own.
-
-    Args:
-        assignment: A workload with its pools.
-    """
-    never = tuple(each for each in assignment.in_question if each.fit.answer is False)
-    return never if assignment.every or len(never) == len(assignment.placings) else ()
-
-
-def carries_gpus(pool: Pool) -> bool:
-    """Whether a pool has hosts with NVIDIA GPUs, or a part of one.
-
-    Args:
-        pool: One of a fleet.
-    """
-    devices = (each.accelerators for each in pool.instance_types)
-    return any(each is not None and each.vendor is Vendor.NVIDIA for each in devices)
-
-
-def schedules(scheduler: Scheduler, pool: Pool) -> bool:
-    """Whether a scheduler places tasks on a pool: AWS Batch on its own, ECS on all others.
-
-    Args:
-        scheduler: Who places.
-        pool: One of a fleet.
-    """
-    return (pool.kind is PoolKind.BATCH) is (scheduler is Scheduler.BATCH)
-
-
-def alone(fleet: Fleet) -> Iterator[Task]:
+def unassigned(fleet: Fleet) -> Iterator[Task]:
     """GPU tasks that no workload runs; where one with hosts elsewhere does, nothing here says whether they fit.
 
     Args:
@@ -112,48 +160,73 @@ def alone(fleet: Fleet) -> Iterator[Task]:
     )
 
 
-def _assignments(fleet: Fleet, clusters: dict[str | None, list[Pool]]) -> Iterator[Assignment]:
+def runs_on_fargate(workload: Workload) -> str | None:
+    """The words that send tasks of a workload to Fargate; None if none do.
+
+    Args:
+        workload: One of a fleet.
+    """
+    if workload.launch_type == "FARGATE":
+        return "launch type FARGATE"
+    named = [item.provider for item in workload.strategy if item.provider in FARGATE_PROVIDERS]
+    return f"capacity provider {named[0]}" if named else None
+
+
+def schedules(scheduler: Scheduler, pool: Pool) -> bool:
+    """Whether a scheduler places tasks on a pool: AWS Batch on its own, ECS on all others.
+
+    Args:
+        scheduler: Who places.
+        pool: One of a fleet.
+    """
+    return (pool.kind is PoolKind.BATCH) is (scheduler is Scheduler.BATCH)
+
+
+def carries_gpus(pool: Pool) -> bool:
+    """Whether a pool has hosts with NVIDIA GPUs, or a part of one.
+
+    Args:
+        pool: One of a fleet.
+    """
+    devices = (each.accelerators for each in pool.instance_types)
+    return any(each is not None and each.vendor is Vendor.NVIDIA for each in devices)
+
+
+def _assignments(fleet: Fleet) -> Iterator[Assignment]:
     for workload in fleet.workloads:
         task = workload.task
-        if task is None:
-            continue
-        pools = _of_strategy(workload) if workload.strategy else _of_cluster(workload, clusters)
-        if not pools:
-            continue
-        placings = _placings(demand_of(task, workload.constraints), pools)
-        yield Assignment(
-            workload=workload,
-            task=task,
-            placings=placings,
-            in_question=tuple(each for each in placings if each.fit.answer is not True),
-            every=bool(workload.strategy) and workload.daemon is not True,
-        )
+        pools = () if task is None else _pools(fleet, workload)
+        if task is not None and pools:
+            destinations = tuple(_destinations(demand_of(task, workload.constraints), pools))
+            yield Assignment(
+                workload=workload,
+                task=task,
+                destinations=destinations,
+                in_question=tuple([each for each in destinations if each.fit.answer is not True]),
+                every=bool(workload.strategy) and workload.daemon is not True,
+                is_closed=bool(workload.strategy) or fleet.is_whole,
+            )
 
 
-def _placings(demand: Demand, pools: tuple[Pool, ...]) -> tuple[Placing, ...]:
+def _pools(fleet: Fleet, workload: Workload) -> tuple[tuple[Pool, bool], ...]:
+    """The pools that may get tasks of a workload, each with whether it certainly does."""
+    if not workload.strategy:
+        pools = pools_of(fleet, workload)
+        return tuple([(each, fleet.is_whole and len(pools) == 1) for each in pools])
+    alone = len(workload.strategy) == 1
+    found: dict[str, tuple[Pool, bool]] = {}
+    for item in items_with_tasks(workload.strategy):
+        if item.pool is not None:
+            _, before = found.get(item.pool.name, (item.pool, alone))
+            found[item.pool.name] = item.pool, before or known(item.weight) > 0 or known(item.base) > 0
+    return tuple(found.values())
+
+
+def _destinations(demand: Demand, pools: tuple[tuple[Pool, bool], ...]) -> Iterator[Destination]:
     fits: dict[Offer, Fit] = {}
-    found = []
-    for pool in pools:
+    for pool, is_certain in pools:
         offer = offer_of(pool)
         fit = fits.get(offer)
         if fit is None:
             fit = fits[offer] = held_against(demand, offer)
-        found.append(Placing(pool=pool, fit=fit))
-    return tuple(found)
-
-
-def _of_strategy(workload: Workload) -> tuple[Pool, ...]:
-    items = workload.strategy
-    weighted = any(item.weight != 0 for item in items)
-    pools = {
-        id(item.pool): item.pool
-        for item in items
-        if item.pool is not None and (not weighted or item.weight != 0 or item.base != 0)
-    }
-    return tuple(pools.values())
-
-
-def _of_cluster(workload: Workload, clusters: dict[str | None, list[Pool]]) -> tuple[Pool, ...]:
-    if workload.launch_type not in {None, "EC2"} or isinstance(workload.cluster, Unknown):
-        return ()
-    return tuple(clusters.get(workload.cluster, ()))
+        yield Destination(pool=pool, is_certain=is_certain, fit=fit)

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Fleet, Task, Workload
-from gpu_constructs.hardware import RECORDED, InstanceType, families
+from gpu_constructs.fleet import Fleet, Pool, Task, Workload
+from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
     MAX_EXPRESSION_LENGTH,
@@ -26,6 +26,7 @@ from gpu_constructs.placement.query import (
     instance_type_in,
     instance_type_patterns,
 )
+from gpu_constructs.placement.routing import pools_of
 from gpu_constructs.rules.expressions import INSTANCE_TYPE, joined, places, readable, recorded_types
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
@@ -87,7 +88,13 @@ def one_family(fleet: Fleet) -> Iterator[Problem]:
         runs = workloads_of.get(place.about.name, []) if isinstance(place.about, Task) else [place.about]
         for text in readable(place.own):
             for pattern, meant, others in _traps(text):
-                left = [each for each in others if _is_possible(whole, each) and not _is_out_of_reach(runs, each)]
+                left = [
+                    each
+                    for each in others
+                    if _is_possible(whole, each)
+                    and not _is_out_of_reach(fleet, runs, each)
+                    and not _is_built_otherwise(place.about, each)
+                ]
                 if left:
                     yield Problem(
                         about=place.about,
@@ -198,21 +205,30 @@ def _is_possible(query: Query, family: str) -> bool:
     return any(evaluate(query, host_of(each)) is not False for each in _types_of(family))
 
 
-def _is_out_of_reach(workloads: list[Workload], family: str) -> bool:
-    """Whether every workload has a strategy of pools that are known, none of which has this family.
+def _is_built_otherwise(about: Task | Workload, family: str) -> bool:
+    """Whether the task says which processor it is built for, and the family has another."""
+    task = about if isinstance(about, Task) else about.task
+    built = None if task is None else task.architecture
+    return isinstance(built, Architecture) and _types_of(family)[0].architecture is not built
+
+
+def _is_out_of_reach(fleet: Fleet, workloads: list[Workload], family: str) -> bool:
+    """Whether every workload has pools that are known, by its strategy or its cluster, none of which has this family.
 
     Tasks with a strategy run on hosts of its providers alone
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html).
     """
-    pools = [item.pool for each in workloads for item in each.strategy]
-    return (
-        bool(workloads)
-        and all(each.strategy for each in workloads)
-        and all(
-            pool is not None and pool.types_are_known and all(each.family != family for each in pool.instance_types)
-            for pool in pools
-        )
+    reached = [_reached(fleet, each) for each in workloads]
+    return bool(reached) and all(
+        pool is not None and pool.types_are_known and all(each.family != family for each in pool.instance_types)
+        for pools in reached
+        for pool in pools or (None,)
     )
+
+
+def _reached(fleet: Fleet, workload: Workload) -> tuple[Pool | None, ...]:
+    """The pools of its strategy, None for one that is not here; else those of its cluster."""
+    return tuple(item.pool for item in workload.strategy) if workload.strategy else pools_of(fleet, workload)
 
 
 def _types_of(family: str) -> tuple[InstanceType, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Task
+from gpu_constructs.placement.demand import MEMBER_OF
 from gpu_constructs.placement.query import MAX_CONSTRAINTS, MAX_EXPRESSION_LENGTH
 from gpu_constructs.rules.expressions import Place, contradiction, places, readable, syntax_problem, unsatisfiable
 from gpu_constructs.rules.finding import Severity
@@ -17,7 +18,6 @@ __all__ = ["RULES"]
 _LANGUAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html"
 _CONSTRAINT = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html"
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
-_MEMBER_OF = "memberOf"
 _DISTINCT = "distinctInstance"
 _EXAMPLE = "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"
 
@@ -47,7 +47,7 @@ def in_the_language(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU041",
     Severity.ERROR,
-    question="do the placement expressions not contradict themselves or each other?",
+    question="do the placement expressions agree with themselves and each other?",
     because="a task is placed on a host that satisfies all its constraints; none satisfies these, so it waits for ever",
     source=_PAGE,
 )
@@ -128,14 +128,14 @@ def _inherited(place: Place) -> tuple[str, ...]:
 def _wrong_type(place: Place, constraint: PlacementConstraint) -> Iterator[Problem]:
     name, kind = place.about.name, constraint.type
     if kind == "":
-        yield Problem(about=place.about, message=f"a placement constraint of {name} has no type", fix=_MEMBER_OF)
-    elif isinstance(kind, str) and kind not in {_MEMBER_OF, _DISTINCT}:
-        near = [each for each in (_MEMBER_OF, _DISTINCT) if each.lower() == kind.lower().replace("_", "")]
+        yield Problem(about=place.about, message=f"a placement constraint of {name} has no type", fix=MEMBER_OF)
+    elif isinstance(kind, str) and kind not in {MEMBER_OF, _DISTINCT}:
+        near = [each for each in (MEMBER_OF, _DISTINCT) if each.lower() == kind.lower().replace("_", "")]
         yield Problem(
             about=place.about,
             message=f"{name} has a placement constraint of type {shown(kind)}; the types are memberOf and, for "
             "services and runs, distinctInstance",
-            fix=near[0] if near else _MEMBER_OF,
+            fix=near[0] if near else MEMBER_OF,
         )
     elif kind == _DISTINCT and isinstance(place.about, Task):
         yield Problem(
@@ -154,7 +154,7 @@ def _wrong_expression(place: Place, constraint: PlacementConstraint) -> Iterator
             message=f"{name} gives distinctInstance an expression, which it cannot have",
             fix="a memberOf of its own for the expression",
         )
-    if kind == _MEMBER_OF and (expression is None or (isinstance(expression, str) and not expression.strip())):
+    if kind == MEMBER_OF and (expression is None or (isinstance(expression, str) and not expression.strip())):
         yield Problem(
             about=place.about,
             message=f"{name} has a memberOf constraint without an expression",

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Container, Fleet, Scheduler, Task, Unknown, known
+from gpu_constructs.placement import demand_of
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.key_names import plain
-from gpu_constructs.rules.parts import asks_for_accelerator, containers, tasks
+from gpu_constructs.rules.parts import MANAGED_INSTANCES, asks_for_accelerator, containers, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule
 
 __all__ = ["MIN_MEMORY_MIB", "RULES"]
@@ -24,6 +25,9 @@ _DEFAULT_SHARED_MEMORY_MIB = 64
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 # `void` leaves the container alone, which is what a task without GPUs gets anyway.
 _HIDING = frozenset({"", "void", "none"})
+
+_ASKED = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}] instead of the variable'
+_OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is nobody else's"
 
 _CONTAINER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
 _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
@@ -65,7 +69,7 @@ def sizes(fleet: Fleet) -> Iterator[Problem]:
         for container in task.containers:
             yield from _sizes(task, container)
         # Of a Windows task its own CPU and memory are ignored.
-        if isinstance(task.operating_system, str) and task.operating_system.upper().startswith("WINDOWS"):
+        if demand_of(task).windows:
             continue
         for name, unit, limit, total in (
             ("Cpu", " CPU units", task.cpu_limit, sum(known(each.cpu) for each in task.containers)),
@@ -109,6 +113,7 @@ def left_to_ecs(fleet: Fleet) -> Iterator[Problem]:
     source=_GPUS,
 )
 def asked_of_ecs(fleet: Fleet) -> Iterator[Problem]:
+    daemons = {each.task.name for each in fleet.workloads if each.daemon is True and each.task is not None}
     for task in tasks(fleet):
         if any(asks_for_accelerator(each) for each in task.containers):
             continue
@@ -121,7 +126,7 @@ def asked_of_ecs(fleet: Fleet) -> Iterator[Problem]:
                     message=f"container {container.name} sets {_VISIBLE} to {_quoted(value)}, and no container of "
                     f"{task.name} asks for a GPU: ECS places it on any host and counts none, and unless NVIDIA is the "
                     "default runtime there it sees none",
-                    fix='"ResourceRequirements": [{"Type": "GPU", "Value": "1"}] instead of the variable',
+                    fix=_OF_A_DAEMON if task.name in daemons else _ASKED,
                 )
 
 
@@ -153,7 +158,7 @@ def shared_memory(fleet: Fleet) -> Iterator[Problem]:
 def _sizes(task: Task, container: Container) -> Iterator[Problem]:
     limit, kept = container.memory_limit_mib, container.memory_reservation_mib
     for name, size in (("Memory", limit), ("MemoryReservation", kept)):
-        if isinstance(size, int) and size < MIN_MEMORY_MIB and size != 0:
+        if isinstance(size, int) and 0 < size < MIN_MEMORY_MIB:
             yield Problem(
                 about=task,
                 container=container,
@@ -172,7 +177,7 @@ def _sizes(task: Task, container: Container) -> Iterator[Problem]:
 
 
 def _larger(task: Task) -> str:
-    if "MANAGED_INSTANCES" in task.compatibilities:
+    if MANAGED_INSTANCES in task.compatibilities:
         return "ECS Managed Instances cannot enlarge it; EC2 hosts can, with LinuxParameters.SharedMemorySize"
     return "LinuxParameters.SharedMemorySize, in MiB; half of the container's memory is usual"
 

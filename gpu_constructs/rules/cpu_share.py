@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, Unknown
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.placement import demand_of
+from gpu_constructs.placement import cpu_units, demand_of
+from gpu_constructs.placement.host import CPU_UNITS_PER_VCPU
 from gpu_constructs.rules.assignments import Assignment, assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 
 __all__ = ["RULES"]
 
-_UNITS = 1024  # CPU units of a vCPU
-_LEAST_FOR_A_GPU = _UNITS
 _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
@@ -36,22 +35,23 @@ def fed(fleet: Fleet) -> Iterator[Problem]:
         thin = [
             (host, gpus)
             for host in _hosts(assignment)
-            if (gpus := _gpus(assignment, host)) and limit < gpus * _LEAST_FOR_A_GPU
+            if (gpus := _gpus(assignment, host)) and limit < gpus * CPU_UNITS_PER_VCPU
         ]
         if thin and all(host.vcpus >= _PLENTY_FOR_A_GPU * host.gpus for host, _ in thin):
             host, gpus = thin[0]
             told.add(task.name)
-            share = host.vcpus * _UNITS * gpus // host.gpus
+            share = cpu_units(host) * gpus // host.gpus
             yield Problem(
                 about=task,
-                message=f"{task.name} has a hard limit of {limit} CPU units, {limit / _UNITS:g} vCPU, for all "
-                f"containers with {gpus} GPUs together, while {host} has {host.vcpus // host.gpus} vCPUs for each GPU",
+                message=f"{task.name} has a hard limit of {limit} CPU units, {limit / CPU_UNITS_PER_VCPU:g} vCPU, for "
+                f"all containers with {gpus} GPUs together, while {host} has {host.vcpus // host.gpus} vCPUs for each "
+                "GPU",
                 fix=f"Cpu of {share}, the share of {gpus} GPUs, or no Cpu of the task",
             )
 
 
 def _hosts(assignment: Assignment) -> Iterator[InstanceType]:
-    return (host for each in assignment.placings for host in each.types if host.gpus)
+    return (host for each in assignment.destinations for host in each.types if host.gpus)
 
 
 def _gpus(assignment: Assignment, host: InstanceType) -> int:

@@ -10,12 +10,14 @@ from gpu_constructs.fleet import Fleet, NetworkInterface, Pool, Purchase
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
-from gpu_constructs.rules.wording import both, either
+from gpu_constructs.rules.wording import both, either, with_verb
 
 __all__ = ["RULES"]
 
 _EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
 _CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
+_SUPPORTED = "a larger size of the family, or interfaces of type interface"
+_MOST_NAMED = 4
 _TYPES = ("interface", "efa", "efa-only")
 
 
@@ -34,7 +36,7 @@ def interface_type(fleet: Fleet) -> Iterator[Problem]:
         if wrong:
             yield Problem(
                 about=pool,
-                message=f"{both(wrong)} is no interface type; EC2 has {both(_TYPES)}",
+                message=f"{with_verb(wrong, 'is no interface type', 'are no interface types')}; EC2 has {both(_TYPES)}",
                 fix="InterfaceType efa",
             )
 
@@ -48,12 +50,12 @@ def interface_type(fleet: Fleet) -> Iterator[Problem]:
 )
 def supported(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
-        without = [each for each in pool.instance_types if each.network.efa_supported is False]
-        if _efa(pool) and without:
+        without = _without(pool)
+        if without and len(without) == len(pool.instance_types) and pool.types_are_known:
             yield Problem(
                 about=pool,
                 message=f"the launch template has EFA interfaces, and {either(without)} supports none",
-                fix="a larger size of the family, or interfaces of type interface",
+                fix=_SUPPORTED,
             )
 
 
@@ -72,9 +74,32 @@ def on_its_cards(fleet: Fleet) -> Iterator[Problem]:
                 yield Problem(
                     about=pool, message=f"{count} interfaces are at network card {card}, device {device}; one can be"
                 )
-        for each in pool.instance_types:
-            for message in _misplaced(pool, each):
-                yield Problem(about=pool, message=message)
+        if pool.types_are_known and not _able(pool):
+            for each in pool.instance_types:
+                for message in _misplaced(pool, each):
+                    yield Problem(about=pool, message=message)
+
+
+@rule(
+    "GPU118",
+    Severity.WARNING,
+    question="do the interfaces of the launch template go with every instance type of the pool?",
+    because="EC2 refuses to launch the types that do not take them, and the group goes on with the others",
+    source=_EFA,
+)
+def every_type(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        without = _without(pool)
+        if not _able(pool) and pool.types_are_known:
+            continue
+        reasons = [f"{either(without)} supports no EFA interface"] if without else []
+        reasons += [message for each in pool.instance_types for message in _misplaced(pool, each)]
+        if reasons:
+            yield Problem(
+                about=pool,
+                message=f"the launch template is not for all types of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
+                fix=f"a launch template of its own for the others, {_SUPPORTED}",
+            )
 
 
 @rule(
@@ -143,6 +168,17 @@ def _efa(pool: Pool) -> list[NetworkInterface]:
     return [each for each in pool.interfaces if each.type in {"efa", "efa-only"}]
 
 
+def _without(pool: Pool) -> list[InstanceType]:
+    """Types that support no EFA, where the launch template asks for it."""
+    return [each for each in pool.instance_types if each.network.efa_supported is False] if _efa(pool) else []
+
+
+def _able(pool: Pool) -> list[InstanceType]:
+    """Types that nothing is known to keep from taking all interfaces."""
+    without = _without(pool)
+    return [each for each in pool.instance_types if each not in without and not any(_misplaced(pool, each))]
+
+
 def _positions(pool: Pool) -> Counter[tuple[int, int]]:
     return Counter(
         (each.card, each.device)
@@ -176,4 +212,4 @@ def _misplaced(pool: Pool, instance_type: InstanceType) -> Iterator[str]:
             yield f"network card {both(refused)} of {instance_type} takes no EFA interface"
 
 
-RULES: tuple[Rule, ...] = (interface_type, supported, on_its_cards, primary, private, together)
+RULES: tuple[Rule, ...] = (interface_type, supported, on_its_cards, every_type, primary, private, together)

@@ -31,10 +31,10 @@ __all__ = [
     "Place",
     "contradiction",
     "joined",
-    "named_types",
     "places",
     "readable",
     "recorded_types",
+    "satisfied_by_none",
     "syntax_problem",
     "unsatisfiable",
 ]
@@ -140,7 +140,7 @@ def unsatisfiable(expressions: tuple[str, ...]) -> tuple[str, ...] | None:
         expressions: Each of them `readable`.
     """
     query = joined(expressions)
-    names = None if query is None else named_types(query)
+    names = None if query is None else _named_types(query)
     if query is None or not names:
         return None
     recorded = recorded_types()
@@ -151,24 +151,14 @@ def unsatisfiable(expressions: tuple[str, ...]) -> tuple[str, ...] | None:
     return tuple(sorted(names))
 
 
-def named_types(query: Query) -> frozenset[str] | None:
-    """The instance types that can satisfy an expression by name; None if it does not list any.
+def satisfied_by_none(constraints: tuple[PlacementConstraint, ...]) -> bool:
+    """Whether no host at all satisfies constraints, which GPU041 and GPU045 tell.
 
     Args:
-        query: The expression.
+        constraints: Of a task and its workload together.
     """
-    if isinstance(query, And):
-        lists = [each for each in map(named_types, query.terms) if each is not None]
-        return min(lists, key=len) if lists else None
-    if isinstance(query, Or):
-        choices = [named_types(each) for each in query.terms]
-        known = [each for each in choices if each is not None]
-        return frozenset().union(*known) if len(known) == len(choices) else None
-    if isinstance(query, Comparison) and query.subject == INSTANCE_TYPE and query.operator is Operator.EQUALS:
-        return frozenset({query.argument})
-    if isinstance(query, In) and query.subject == INSTANCE_TYPE and not query.negated:
-        return frozenset(query.values)
-    return None
+    expressions = readable(constraints)
+    return contradiction(expressions) is not None or unsatisfiable(expressions) is not None
 
 
 @lru_cache(maxsize=1)
@@ -183,3 +173,19 @@ def _read(expression: str) -> Query | None:
         return parse(expression)
     except QuerySyntaxError:
         return None
+
+
+def _named_types(query: Query) -> frozenset[str] | None:
+    """The instance types that can satisfy an expression by name; None if it does not list any."""
+    if isinstance(query, And):
+        lists = [each for each in map(_named_types, query.terms) if each is not None]
+        return min(lists, key=len) if lists else None
+    if isinstance(query, Or):
+        choices = [_named_types(each) for each in query.terms]
+        known = [each for each in choices if each is not None]
+        return frozenset().union(*known) if len(known) == len(choices) else None
+    if isinstance(query, Comparison) and query.subject == INSTANCE_TYPE and query.operator is Operator.EQUALS:
+        return frozenset({query.argument})
+    if isinstance(query, In) and query.subject == INSTANCE_TYPE and not query.negated:
+        return frozenset(query.values)
+    return None

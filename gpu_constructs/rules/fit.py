@@ -15,7 +15,15 @@ from gpu_constructs.placement import (
     demand_of,
     fit,
 )
-from gpu_constructs.rules.assignments import Assignment, Placing, alone, assignments, carries_gpus, schedules, stuck
+from gpu_constructs.rules.assignments import (
+    UNSCALED,
+    Assignment,
+    Destination,
+    assignments,
+    carries_gpus,
+    schedules,
+    unassigned,
+)
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fixes import can_run, fix_of, provider_for
 from gpu_constructs.rules.parts import tasks
@@ -48,7 +56,7 @@ def certain(fleet: Fleet) -> Iterator[Problem]:
                 yield Problem(
                     about=assignment.task, message=f"{assignment.task.name} may not fit on {each.pool.name}: {doubt}"
                 )
-    for task in alone(fleet):
+    for task in unassigned(fleet):
         fits_here = [(pool, fit(task, pool)) for pool in fleet.pools if schedules(task.scheduler, pool)]
         if not any(answer.answer is True for _, answer in fits_here):
             for pool, answer in fits_here:
@@ -88,7 +96,7 @@ def known_task(fleet: Fleet) -> Iterator[Problem]:
 )
 def fits(fleet: Fleet) -> Iterator[Problem]:
     for assignment in assignments(fleet):
-        never = stuck(assignment)
+        never = assignment.stuck
         if not never or not can_run(assignment.task):
             continue
         told = [(each, told) for each in never if (told := _told(assignment.task, each))]
@@ -111,7 +119,7 @@ def fits(fleet: Fleet) -> Iterator[Problem]:
 def fits_the_smallest(fleet: Fleet) -> Iterator[Problem]:
     for assignment, each in _in_question(fleet):
         for doubt in each.fit.doubts:
-            if doubt.kind in {DoubtKind.SMALLEST_TYPE, DoubtKind.SOME_TYPES}:
+            if doubt.kind in UNSCALED:
                 yield Problem(
                     about=assignment.workload,
                     message=f"{assignment.task.name} may wait for ever on {each.pool.name}: {doubt}",
@@ -119,31 +127,31 @@ def fits_the_smallest(fleet: Fleet) -> Iterator[Problem]:
                 )
 
 
-def _in_question(fleet: Fleet) -> Iterator[tuple[Assignment, Placing]]:
+def _in_question(fleet: Fleet) -> Iterator[tuple[Assignment, Destination]]:
     return ((assignment, each) for assignment in assignments(fleet) for each in assignment.in_question)
 
 
-def _told(task: Task, placing: Placing) -> tuple[Shortfall | Obstacle, ...]:
+def _told(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, ...]:
     """What is told of a pool that never runs a task; what has a rule of its own is left to it."""
     obstacles = {ObstacleKind.GPU_PART} | (set() if task.wants_gpu else {ObstacleKind.OPERATING_SYSTEM})
     return (
         *(
             each
-            for each in placing.fit.shortfalls
-            if each.resource in _RESOURCES and not _of_another_vendor(each, placing)
+            for each in destination.fit.shortfalls
+            if each.resource in _RESOURCES and not _of_another_vendor(each, destination)
         ),
-        *(each for each in placing.fit.obstacles if each.kind in obstacles),
+        *(each for each in destination.fit.obstacles if each.kind in obstacles),
     )
 
 
-def _of_another_vendor(short: Shortfall, placing: Placing) -> bool:
+def _of_another_vendor(short: Shortfall, destination: Destination) -> bool:
     """Whether GPUs are short because all hosts carry devices that ECS does not hand out, which GPU054 tells."""
     devices = short.instance_type.accelerators
     foreign = devices is not None and devices.vendor is not Vendor.NVIDIA
-    return short.resource is Resource.GPU and foreign and not carries_gpus(placing.pool)
+    return short.resource is Resource.GPU and foreign and not carries_gpus(destination.pool)
 
 
-def _does_not_fit(assignment: Assignment, where: str, each: Placing) -> Problem:
+def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Problem:
     on_larger = f"; only {both(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
     return Problem(
         about=assignment.workload,

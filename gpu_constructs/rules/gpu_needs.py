@@ -72,14 +72,14 @@ def _unmet_anywhere(fleet: Fleet) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]
         task = assignment.task
         if any(container.needs for container in task.containers):
             seen: dict[str, _OnType] = {}
-            for placing in assignment.placings:
-                for each in placing.types:
+            for destination in assignment.destinations:
+                for each in destination.types:
                     if each.name not in seen:
                         seen[each.name] = each, unmet_needs(task, each)
             if any(unmet for _, unmet in seen.values()):
                 found += [
-                    (task, placing.pool, tuple(seen[each.name] for each in placing.types))
-                    for placing in assignment.placings
+                    (task, destination.pool, tuple(seen[each.name] for each in destination.types))
+                    for destination in assignment.destinations
                 ]
     return tuple(found)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.placement import ObstacleKind, Resource, alternatives
-from gpu_constructs.rules.assignments import Assignment, Placing, assignments, stuck
+from gpu_constructs.rules.assignments import Assignment, Destination, assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fixes import can_run
 from gpu_constructs.rules.rule import Problem, Rule, rule
@@ -24,14 +24,13 @@ __all__ = ["RULES"]
 )
 def same_architecture(fleet: Fleet) -> Iterator[Problem]:
     for assignment, each in _stuck(fleet):
-        for obstacle in each.fit.obstacles:
-            if obstacle.kind is ObstacleKind.ARCHITECTURE and _excludes_all(each, obstacle.kind):
-                task = assignment.task
-                yield Problem(
-                    about=assignment.workload,
-                    message=f"{task.name} runs nowhere on {each.pool.name}: {obstacle}",
-                    fix=_such_as(assignment, each, f"hosts with {task.architecture}"),
-                )
+        task = assignment.task
+        for obstacle in each.barred_by(ObstacleKind.ARCHITECTURE):
+            yield Problem(
+                about=assignment.workload,
+                message=f"{task.name} runs nowhere on {each.pool.name}: {obstacle}",
+                fix=_such_as(assignment, each, f"hosts with {task.architecture}"),
+            )
 
 
 @rule(
@@ -73,22 +72,14 @@ def enough_neuron_devices(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _stuck(fleet: Fleet) -> Iterator[tuple[Assignment, Placing]]:
+def _stuck(fleet: Fleet) -> Iterator[tuple[Assignment, Destination]]:
     return (
-        (assignment, each)
-        for assignment in assignments(fleet)
-        for each in stuck(assignment)
-        if can_run(assignment.task)
+        (assignment, each) for assignment in assignments(fleet) for each in assignment.stuck if can_run(assignment.task)
     )
 
 
-def _excludes_all(placing: Placing, kind: ObstacleKind) -> bool:
-    excluded = {host.name for each in placing.fit.obstacles if each.kind is kind for host in each.instance_types}
-    return excluded.issuperset(each.name for each in placing.pool.instance_types)
-
-
-def _such_as(assignment: Assignment, placing: Placing, what: str) -> str:
-    types = alternatives(assignment.task, like=placing.pool)
+def _such_as(assignment: Assignment, destination: Destination, what: str) -> str:
+    types = alternatives(assignment.task, like=destination.pool)
     return f"{what}, such as {types[0]}" if types else what
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import Fleet, Pool, Unknown, Workload
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat, Workload
 from gpu_constructs.hardware import (
+    IMAGES,
     RECORDED,
     Image,
     InstanceType,
@@ -18,17 +19,17 @@ from gpu_constructs.hardware import (
     compatibility,
     default_image,
 )
-from gpu_constructs.rules.demand import gpu_demand
+from gpu_constructs.rules.assignments import carries_gpus, gpu_workloads
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
-from gpu_constructs.rules.wording import both, either
+from gpu_constructs.rules.wording import either, with_verb
 
 __all__ = ["RULES"]
 
 
 @rule(
     "GPU002",
-    Severity.WARNING,
+    Severity.INFO,
     question="is the machine image pinned to a release?",
     because="an image that follows the newest release is resolved at every deploy, so any deploy may change the AMI of "
     "hosts that start after it, and with it the driver",
@@ -90,18 +91,37 @@ def confirmed(fleet: Fleet) -> Iterator[Problem]:
 )
 def drives(fleet: Fleet) -> Iterator[Problem]:
     for each, waiting in _judged(fleet):
-        if each.is_certain:
+        if each.is_certain and not each.leaves_others:
             yield Problem(
                 about=each.pool,
                 message=f"image {each.image.name} cannot drive {either(each.types)}: {each.reason}",
-                fix=_instead(each.types),
+                fix=_instead(each),
             )
         elif waiting:
             yield Problem(
                 about=each.pool,
-                message=f"{both(workload.name for workload in waiting)} asks for GPUs, and image {each.image.name} has "
-                f"no driver for {either(each.types)}: without ECS_ENABLE_GPU_SUPPORT=true its hosts register no GPU",
-                fix=_instead(each.types),
+                message=f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for GPUs, and image "
+                f"{each.image.name} has no driver for {either(each.types)}: {_registers_none(each.image)}",
+                fix=_instead(each),
+            )
+
+
+@rule(
+    "GPU117",
+    Severity.WARNING,
+    question="can the machine image drive all instance types of the pool?",
+    because="a host whose GPUs the image has no driver for costs money and registers none of them, and the group "
+    "launches whichever type has capacity; the other types work",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+)
+def drives_all(fleet: Fleet) -> Iterator[Problem]:
+    for each, _ in _judged(fleet):
+        if each.is_certain and each.leaves_others:
+            yield Problem(
+                about=each.pool,
+                message=f"of the types of {each.pool.name}, image {each.image.name} cannot drive {either(each.types)}: "
+                f"{each.reason}",
+                fix=f"leave {either(each.types)} out, or {_instead(each)}",
             )
 
 
@@ -121,11 +141,8 @@ def made_for(fleet: Fleet) -> Iterator[Problem]:
         if devices is None:
             message = f"image {image.name} is for hosts with accelerators, which {either(each.types)} does not have"
         else:
-            message = (
-                f"image {image.name} has no driver for the {devices.model} of {either(each.types)}: nobody uses it, "
-                "unless the user data installs one"
-            )
-        yield Problem(about=each.pool, message=message, fix=_instead(each.types))
+            message = f"image {image.name} has no driver for the {devices.model} of {either(each.types)}: {_idle(each)}"
+        yield Problem(about=each.pool, message=message, fix=_instead(each))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +163,17 @@ class _Refused:
         return self.image.accelerator is not None and first.accelerators is not None
 
     @property
+    def leaves_others(self) -> bool:
+        """Whether the pool may launch something else that the image drives, and no launch fails for these types."""
+        pool, image = self.pool, self.image
+        if pool.requirements is None and any(image.architecture is not each.architecture for each in self.types):
+            return False  # types that were written by name are launched, and do not boot
+        return not pool.types_are_known or any(
+            each.accelerators is not None and compatibility(image, each).verdict is not Verdict.CANNOT
+            for each in pool.instance_types
+        )
+
+    @property
     def registers_no_gpu(self) -> bool:
         """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs."""
         devices = self.types[0].accelerators
@@ -157,12 +185,26 @@ class _Refused:
         return not told or self.image.operating_system is OperatingSystem.BOTTLEROCKET
 
 
-def _judged(fleet: Fleet) -> Iterator[tuple[_Refused, tuple[Workload, ...]]]:
-    """What images are not made for, with the workloads that wait for the GPUs of hosts that register none."""
+def _judged(fleet: Fleet) -> Iterator[tuple[_Refused, tuple[Workload | Task, ...]]]:
+    """What images are not made for, with the workloads and jobs that wait for the GPUs of hosts that register none."""
     refused = list(_refused(fleet))
-    demand = gpu_demand(fleet) if any(each.registers_no_gpu for each in refused) else {}
+    waiting_on = gpu_workloads(fleet) if any(each.registers_no_gpu for each in refused) else {}
     for each in refused:
-        yield each, demand.get(each.pool.name, ()) if each.registers_no_gpu else ()
+        waiting: tuple[Workload | Task, ...] = waiting_on.get(each.pool.name, ())
+        if each.pool.kind is PoolKind.BATCH:
+            waiting = _jobs(fleet, refused)
+        yield each, waiting if each.registers_no_gpu else ()
+
+
+def _jobs(fleet: Fleet, refused: Iterable[_Refused]) -> tuple[Task, ...]:
+    """Jobs with GPUs, where everything was read and no compute environment registers one."""
+    idle = {each.pool.name for each in refused if each.registers_no_gpu}
+    hosts = (each for each in fleet.pools if each.kind is PoolKind.BATCH)
+    if not fleet.is_whole or any(
+        not each.types_are_known or (each.name not in idle and carries_gpus(each)) for each in hosts
+    ):
+        return ()
+    return tuple([each for each in fleet.tasks if each.scheduler is Scheduler.BATCH and each.wants_gpu])
 
 
 def _known(fleet: Fleet) -> Iterator[tuple[Pool, Image]]:
@@ -204,12 +246,39 @@ def _declared(image: Image, instance_type: InstanceType) -> bool:
     )
 
 
-def _instead(types: Iterable[InstanceType]) -> str:
+def _idle(refused: _Refused) -> str:
+    if refused.pool.user_data.get("ECS_ENABLE_GPU_SUPPORT") is not None:
+        return "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
+    if refused.registers_no_gpu:
+        return "its hosts register no GPU, and no task gets one"
+    return "nobody uses it, unless the user data installs one"
+
+
+def _registers_none(image: Image) -> str:
+    if image.operating_system is OperatingSystem.BOTTLEROCKET:
+        return "its hosts register no GPU, and no script can install one"
+    return "without ECS_ENABLE_GPU_SUPPORT=true its hosts register no GPU"
+
+
+def _instead(refused: _Refused) -> str:
+    """The images to take, of the same operating system where it has one, because user data is written for that."""
+    system = refused.image.operating_system
     try:
-        names = dict.fromkeys(default_image(each).name for each in types)
+        images = dict.fromkeys(_alike(each, system) or default_image(each) for each in refused.types)
     except IncompatibleError as error:
         return error.fix or ""
-    return f"image {either(names)}"
+    form = refused.pool.user_data.format
+    others = {each.operating_system for each in images} - {system}
+    toml = OperatingSystem.BOTTLEROCKET in others and form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG}
+    return f"image {either(images)}{', with its user data in TOML' if toml else ''}"
 
 
-RULES: tuple[Rule, ...] = (pinned, kept_up, confirmed, drives, made_for)
+def _alike(instance_type: InstanceType, system: OperatingSystem) -> Image | None:
+    """The Bottlerocket image for a type, where Bottlerocket is what the pool has."""
+    if system is not OperatingSystem.BOTTLEROCKET:
+        return None
+    able = (each for each in IMAGES if each.operating_system is system)
+    return next((each for each in able if compatibility(each, instance_type).verdict is Verdict.DRIVES), None)
+
+
+RULES: tuple[Rule, ...] = (pinned, kept_up, confirmed, drives, drives_all, made_for)

@@ -68,20 +68,27 @@ _ECS_VALUES = {"accelerator_names": _ECS_NAMES, "accelerator_types": frozenset({
 )
 def satisfiable(fleet: Fleet) -> Iterator[Problem]:
     for pool, wanted in _required(fleet):
-        for field in _RANGES:
-            low, high = getattr(wanted, field)
-            if low is not None and high is not None and low > high:
-                yield Problem(
-                    about=pool,
-                    message=f"{_API_NAMES[field]} asks for {low} at least and {high} at most: nothing is both",
-                )
-        if _selects_nothing(pool, wanted):
-            culprits = _culprits(wanted)
+        for field, low, high in _out_of_order(wanted):
             yield Problem(
                 about=pool,
-                message=f"no instance type of the catalogue of {RECORDED} satisfies the requirements {_asked(wanted)}",
-                fix=f"without {either(culprits)} there would be some" if culprits else "ask for less",
+                message=f"{_API_NAMES[field]} asks for {low} at least and {high} at most: nothing is both",
             )
+        if _selects_nothing(pool, wanted) and _contradicts(wanted):
+            yield _unsatisfied(pool, wanted)
+
+
+@rule(
+    "GPU109",
+    Severity.WARNING,
+    question="is there an instance type in the catalogue that satisfies the requirements?",
+    because="requirements that no type satisfies launch no host; a type that is newer than the catalogue may",
+    source=_EC2,
+)
+def satisfied(fleet: Fleet) -> Iterator[Problem]:
+    for pool, wanted in _required(fleet):
+        if not _selects_nothing(pool, wanted) or _contradicts(wanted) or any(_out_of_order(wanted)):
+            continue
+        yield _unsatisfied(pool, wanted)
 
 
 @rule(
@@ -170,6 +177,29 @@ def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
     return not _some(accelerated(), wanted)
 
 
+def _out_of_order(wanted: InstanceRequirements) -> Iterator[tuple[str, int, int]]:
+    for field in _RANGES:
+        low, high = getattr(wanted, field)
+        if low is not None and high is not None and low > high:
+            yield field, low, high
+
+
+def _contradicts(wanted: InstanceRequirements) -> bool:
+    """Whether what they say of the accelerators goes for none, each of which is known: an AMD T4."""
+    said = {field: getattr(wanted, field) for field in _VALUES if getattr(wanted, field)}
+    alone = (_some(accelerated(), InstanceRequirements(**{field: value})) for field, value in said.items())
+    return len(said) > 1 and all(alone) and not _some(accelerated(), InstanceRequirements(**said))
+
+
+def _unsatisfied(pool: Pool, wanted: InstanceRequirements) -> Problem:
+    culprits = _culprits(wanted)
+    return Problem(
+        about=pool,
+        message=f"no instance type of the catalogue of {RECORDED} satisfies the requirements {_asked(wanted)}",
+        fix=f"without {either(culprits)} there would be some" if culprits else "ask for less",
+    )
+
+
 def _asks_accelerators(wanted: InstanceRequirements) -> bool:
     least = (wanted.accelerator_count[0] or 0) + (wanted.accelerator_memory_mib[0] or 0)
     return bool(least or wanted.accelerator_manufacturers or wanted.accelerator_names or wanted.accelerator_types)
@@ -239,4 +269,4 @@ def _is_nvidia(each: InstanceType) -> bool:
     return each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA
 
 
-RULES: tuple[Rule, ...] = (satisfiable, nvidia_only, in_api, in_ecs, patterns_match)
+RULES: tuple[Rule, ...] = (satisfiable, satisfied, nvidia_only, in_api, in_ecs, patterns_match)

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Shape
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Shape
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type
-from gpu_constructs.rules.demand import gpu_demand
+from gpu_constructs.placement import fit
+from gpu_constructs.rules.assignments import assignments, gpu_workloads, unassigned
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
-from gpu_constructs.rules.wording import both, either
+from gpu_constructs.rules.wording import both, either, with_verb
 
 __all__ = ["RULES"]
 
@@ -22,6 +23,9 @@ _LONGEST = 64  # no instance type has a name half as long
 _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 # Every size that EC2 has used; a new number before `xlarge` or `xl` is no surprise, another word would be.
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
+
+_ACCELERATED = re.compile(r"(dl|f|g|gr|inf|p|trn|vt)[0-9]")
+"""Families that carry accelerators; of a new one without, nothing here asks."""
 
 # Batch takes families and these words instead of types
 # (https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html).
@@ -53,9 +57,12 @@ def well_formed(fleet: Fleet) -> Iterator[Problem]:
     source=_NAMES,
 )
 def in_catalogue(fleet: Fleet) -> Iterator[Problem]:
+    wanted = {each.pool.name for one in assignments(fleet) if one.task.wants_gpu for each in one.destinations}
     for pool in fleet.pools:
         for name in pool.unknown_type_names:
             if _malformed(pool, name) or (pool.kind is PoolKind.BATCH and name in _BATCH_WORDS):
+                continue
+            if not _ACCELERATED.match(name) and pool.name not in wanted:
                 continue
             yield Problem(
                 about=pool,
@@ -74,9 +81,12 @@ def in_catalogue(fleet: Fleet) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
 )
 def one_shape(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is not False
-        if not scaled or len(pool.shapes) < 2:  # noqa: PLR2004 - one shape is what is wanted
+    mixed = [pool for pool in fleet.pools if _is_scaled(pool) and len(pool.shapes) > 1]
+    # Of a task that is known GPU060 and GPU069 tell, if it needs more than the smallest type has.
+    known = {each.pool.name for one in assignments(fleet) for each in one.destinations} if mixed else set()
+    by_hand = [each for each in unassigned(fleet) if each.scheduler is Scheduler.ECS] if mixed else []
+    for pool in (pool for pool in mixed if pool.name not in known):
+        if by_hand and all(fit(each, pool).answer is True for each in by_hand):
             continue
         yield Problem(
             about=pool,
@@ -96,18 +106,22 @@ def one_shape(fleet: Fleet) -> Iterator[Problem]:
 )
 def usable(fleet: Fleet) -> Iterator[Problem]:
     suspects = [pool for pool in fleet.pools if pool.types_are_known and _vendors(pool) - {None, Vendor.NVIDIA}]
-    demand = gpu_demand(fleet) if suspects else {}
+    waiting_on = gpu_workloads(fleet) if suspects else {}
     for pool in suspects:
-        waiting = demand.get(pool.name)
+        waiting = waiting_on.get(pool.name)
         if waiting and Vendor.NVIDIA not in _vendors(pool):
             others = [each for each in pool.instance_types if each.accelerators is not None]
             devices = dict.fromkeys(each.accelerators.model for each in others if each.accelerators is not None)
             yield Problem(
                 about=pool,
-                message=f"{both(each.name for each in waiting)} asks for GPUs, and {either(others)} carries "
-                f"{both(devices)}: ECS hands out NVIDIA GPUs only",
+                message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
+                f"{either(others)} carries {both(devices)}: ECS hands out NVIDIA GPUs only",
                 fix="NVIDIA types, such as g6.xlarge",
             )
+
+
+def _is_scaled(pool: Pool) -> bool:
+    return pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is not False
 
 
 def _malformed(pool: Pool, name: str) -> str:

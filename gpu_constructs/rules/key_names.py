@@ -1,4 +1,4 @@
-"""The keys of a task definition and of a container, and the words that people write in their place.
+"""Keys of task definitions, containers and resource requirements, and the words that people write in their place.
 
 As of botocore 1.44.5 and the CloudFormation schema of ``AWS::ECS::TaskDefinition``, whose ``additionalProperties`` is
 false on every level (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html).
@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["CONTAINER_KEYS", "CONTAINER_WORDS", "TASK_KEYS", "TASK_WORDS", "plain"]
+__all__ = [
+    "CONTAINER_KEYS",
+    "CONTAINER_WORDS",
+    "GPU_WORDS",
+    "REQUIREMENT_KEYS",
+    "REQUIREMENT_WORDS",
+    "TASK_KEYS",
+    "TASK_WORDS",
+    "plain",
+]
 
 TASK_KEYS = (
     "ContainerDefinitions",
@@ -132,6 +141,39 @@ CONTAINER_WORDS: Mapping[str, str] = {
 }
 """The same for a container."""
 
+REQUIREMENT_WORDS: Mapping[str, str] = {
+    "amount": "Value says how many",
+    "capabilities": "the environment variable NVIDIA_DRIVER_CAPABILITIES says what the driver gives the container",
+    "count": "Value says how many",
+    "deviceids": "ECS chooses the devices itself",
+    "devices": "ECS chooses the devices itself",
+    "driver": "the machine image has the driver",
+    "limits": "Value says how many",
+    "number": "Value says how many",
+    "quantity": "Value says how many",
+}
+"""The same for an entry of ``ResourceRequirements``, and what is so instead."""
+
+GPU_WORDS = frozenset(
+    {
+        "accelerator",
+        "accelerators",
+        "devicerequests",
+        "gpu",
+        "gpucount",
+        "gpulimit",
+        "gpunumber",
+        "gpurequirements",
+        "gpus",
+        "ngpus",
+        "numgpus",
+        "numberofgpus",
+        "nvidiagpu",
+        "nvidiagpus",
+    }
+)
+"""What people write into a container or a task to get GPUs, which ECS reads from ``ResourceRequirements`` alone."""
+
 
 def plain(key: str) -> str:
     """A key without what people get wrong most: case, hyphens, underscores.
@@ -140,3 +182,17 @@ def plain(key: str) -> str:
         key: As written, with dots between levels.
     """
     return "".join(each for each in key.lower()[:128] if each.isalnum() or each == ".")
+
+
+REQUIREMENT_KEYS: Mapping[str, str] = {
+    plain(each): each
+    for each in (
+        "SharingStrategy",
+        "SharingStrategy.NvidiaMps",
+        "SharingStrategy.NvidiaMps.MaxComputePercent",
+        "SharingStrategy.NvidiaMps.Memory",
+        "Type",
+        "Value",
+    )
+}
+"""Keys of such an entry by how `plain` writes them."""

@@ -7,17 +7,24 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gpu_constructs.fleet import Container, Fleet, PoolKind, Scheduler, Task
-from gpu_constructs.rules.destinations import destinations
+from gpu_constructs.rules.assignments import assignments
 from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.key_names import CONTAINER_KEYS, CONTAINER_WORDS, TASK_KEYS, TASK_WORDS, plain
-from gpu_constructs.rules.parts import brief, tasks
-from gpu_constructs.rules.requests import CONTAINER_MISTAKES, explained
+from gpu_constructs.rules.key_names import (
+    CONTAINER_KEYS,
+    CONTAINER_WORDS,
+    GPU_WORDS,
+    REQUIREMENT_KEYS,
+    REQUIREMENT_WORDS,
+    TASK_KEYS,
+    TASK_WORDS,
+    plain,
+)
+from gpu_constructs.rules.parts import MANAGED_INSTANCES, brief, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule
-from gpu_constructs.rules.wording import both
+from gpu_constructs.rules.wording import both, with_verb
 
 __all__ = ["RULES"]
 
-_MANAGED = "MANAGED_INSTANCES"
 _CFN = "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html"
 
 # Names of the page below, by what a key ends in as `plain` writes it. The page was read in a copy of unknown age, so it
@@ -58,20 +65,20 @@ _NOT_MANAGED = {
 )
 def manageable(fleet: Fleet) -> Iterator[Problem]:
     managed = {
-        workload.task.name
-        for workload in fleet.workloads
-        if workload.task is not None
-        and any(each.pool.kind is PoolKind.MANAGED_INSTANCES for each in destinations(fleet, workload))
+        assignment.task.name
+        for assignment in assignments(fleet)
+        if any(each.pool.kind is PoolKind.MANAGED_INSTANCES for each in assignment.destinations)
     }
     for task in tasks(fleet):
-        if task.scheduler is not Scheduler.ECS or (_MANAGED not in task.compatibilities and task.name not in managed):
+        if task.scheduler is not Scheduler.ECS or (
+            MANAGED_INSTANCES not in task.compatibilities and task.name not in managed
+        ):
             continue
         refused = tuple(dict.fromkeys(_refused(task)))
         if refused:
             yield Problem(
                 about=task,
-                message=f"{task.name} is for ECS Managed Instances, where {both(refused)} "
-                f"{'are' if len(refused) > 1 else 'is'} not valid",
+                message=f"{task.name} is for ECS Managed Instances, where {with_verb(refused, 'is', 'are')} not valid",
                 fix="leave out what is not valid there, or capacity of EC2 hosts",
             )
 
@@ -117,7 +124,8 @@ def known_keys(fleet: Fleet) -> Iterator[Problem]:
     for task in tasks(fleet):
         for container in task.containers:
             keys = [key for entry in container.requirements for key in entry.unknown_keys]
-            unknown = [key for key in keys if not explained(key)]
+            # Of the others GPU021 has more to say.
+            unknown = [key for key in keys if plain(key) not in {*REQUIREMENT_WORDS, *REQUIREMENT_KEYS}]
             if unknown:
                 yield Problem(
                     about=task,
@@ -176,7 +184,7 @@ def _unknown(fleet: Fleet) -> Iterator[_Key]:
 
 
 def _other(keys: Iterable[str]) -> Iterator[str]:
-    return (each for each in keys if plain(each) not in CONTAINER_MISTAKES and plain(each) != "inferenceaccelerators")
+    return (each for each in keys if plain(each) not in GPU_WORDS and plain(each) != "inferenceaccelerators")
 
 
 def _cased(written: str, right: str) -> str:

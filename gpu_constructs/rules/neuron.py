@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import NEURON_DEVICE, Fleet, PoolKind, Scheduler, Task, Unknown, Workload
-from gpu_constructs.rules.destinations import destinations, runs_on_fargate
+from gpu_constructs.rules.assignments import Destination, assignments, runs_on_fargate
 from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.parts import brief, tasks
+from gpu_constructs.rules.parts import MANAGED_INSTANCES, brief, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both
 
 __all__ = ["RULES"]
 
-_MANAGED = "MANAGED_INSTANCES"
 _ON_EC2 = (
     "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
 )
@@ -32,16 +31,17 @@ def neuron(fleet: Fleet) -> Iterator[Problem]:
     asking = {each.name: each for each in tasks(fleet) if each.scheduler is Scheduler.ECS and _asks(each)}
     for task in asking.values():
         yield from _requests(task)
-        if task.compatibilities and _MANAGED not in task.compatibilities:
+        if task.compatibilities and MANAGED_INSTANCES not in task.compatibilities:
             yield Problem(
                 about=task,
                 message=f"{task.name} asks for NeuronDevice, which ECS Managed Instances alone have, and is for "
                 f"{both(map(brief, task.compatibilities))}",
-                fix=f"RequiresCompatibilities of {_MANAGED}; {_ON_EC2}",
+                fix=f"RequiresCompatibilities of {MANAGED_INSTANCES}; {_ON_EC2}",
             )
+    pools = {each.workload.name: each.destinations for each in assignments(fleet)}
     for workload in fleet.workloads:
         if workload.task is not None and workload.task.name in asking:
-            yield from _elsewhere(fleet, workload)
+            yield from _elsewhere(workload, pools.get(workload.name, ()))
 
 
 def _asks(task: Task) -> bool:
@@ -71,16 +71,16 @@ def _requests(task: Task) -> Iterator[Problem]:
         )
 
 
-def _elsewhere(fleet: Fleet, workload: Workload) -> Iterator[Problem]:
+def _elsewhere(workload: Workload, pools: tuple[Destination, ...]) -> Iterator[Problem]:
     where = [
         f"{each.pool.name} ({each.pool.kind.value})"
-        for each in destinations(fleet, workload)
+        for each in pools
         if each.is_certain and each.pool.kind is not PoolKind.MANAGED_INSTANCES
     ]
     fargate = runs_on_fargate(workload)
     if fargate:
         where = [fargate]
-    elif isinstance(workload.launch_type, str) and workload.launch_type != _MANAGED:
+    elif isinstance(workload.launch_type, str) and workload.launch_type != MANAGED_INSTANCES:
         where = [f"launch type {brief(workload.launch_type)}"]
     if where:
         yield Problem(

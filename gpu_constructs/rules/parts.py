@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Fleet, ResourceRequirement, Task
+from gpu_constructs.placement.identity import by_identity
 
-__all__ = ["asks_for_accelerator", "brief", "containers", "is_gpu", "requirements", "tasks"]
+__all__ = ["MANAGED_INSTANCES", "asks_for_accelerator", "brief", "containers", "is_gpu", "requirements", "tasks"]
+
+MANAGED_INSTANCES = "MANAGED_INSTANCES"
+"""The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""
 
 _LONGEST = 80
 
 
+@by_identity(maxsize=4)
 def tasks(fleet: Fleet) -> tuple[Task, ...]:
     """Every task once, those that only a workload names among them.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
-from gpu_constructs.placement import DoubtKind, Obstacle, ObstacleKind
-from gpu_constructs.rules.assignments import Assignment, Placing, assignments, stuck
-from gpu_constructs.rules.expressions import contradiction, readable, unsatisfiable
+from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, PoolKind, Unknown
+from gpu_constructs.placement import DoubtKind, ObstacleKind
+from gpu_constructs.rules.assignments import Assignment, assignments
+from gpu_constructs.rules.expressions import satisfied_by_none
 from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.fixes import provider_for
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both
 
@@ -28,9 +29,9 @@ _MOST_NAMED = 4
 )
 def satisfiable(fleet: Fleet) -> Iterator[Problem]:
     for assignment in assignments(fleet):
-        barred = [(each, why) for each in stuck(assignment) if (why := _barred(each))]
-        enough_left = not assignment.every and len(barred) < len(assignment.placings)
-        if not barred or enough_left or _satisfied_by_none(assignment):
+        barred = [(each, why) for each in assignment.stuck if (why := each.barred_by(ObstacleKind.CONSTRAINT))]
+        enough_left = not assignment.every and len(barred) < len(assignment.destinations)
+        if not barred or enough_left or satisfied_by_none(_constraints(assignment)):
             continue
         first = barred[0]
         yield Problem(
@@ -57,7 +58,7 @@ def true_for_all(fleet: Fleet) -> Iterator[Problem]:
                     yield Problem(
                         about=assignment.workload,
                         message=f"{assignment.task.name} may wait for ever on {each.pool.name}: {doubt}",
-                        fix=f"a capacity provider of its own for {both(each.fit.hosts)}",
+                        fix=provider_for(each.fit),
                     )
 
 
@@ -74,7 +75,7 @@ def scales(fleet: Fleet) -> Iterator[Problem]:
         workload = assignment.workload
         if workload.strategy or workload.daemon is not False:
             continue
-        idle = [each.pool for each in assignment.placings if each.fit.answer is not False and _waits(each.pool)]
+        idle = [each.pool for each in assignment.destinations if each.fit.answer is not False and _waits(each.pool)]
         if idle:
             yield Problem(
                 about=workload,
@@ -84,17 +85,8 @@ def scales(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _satisfied_by_none(assignment: Assignment) -> bool:
-    """Whether no host at all satisfies the constraints, which GPU041 and GPU045 tell."""
-    expressions = readable((*assignment.task.constraints, *assignment.workload.constraints))
-    return contradiction(expressions) is not None or unsatisfiable(expressions) is not None
-
-
-def _barred(placing: Placing) -> tuple[Obstacle, ...]:
-    """The constraints that between them exclude every type of a pool; empty if one is left."""
-    found = tuple(each for each in placing.fit.obstacles if each.kind is ObstacleKind.CONSTRAINT)
-    excluded = {host.name for each in found for host in each.instance_types}
-    return found if excluded.issuperset(each.name for each in placing.pool.instance_types) else ()
+def _constraints(assignment: Assignment) -> tuple[PlacementConstraint, ...]:
+    return (*assignment.task.constraints, *assignment.workload.constraints)
 
 
 def _waits(pool: Pool) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Task
-from gpu_constructs.rules.destinations import runs_on_fargate
+from gpu_constructs.fleet import Fleet, Scheduler, Task
+from gpu_constructs.placement import demand_of
+from gpu_constructs.rules.assignments import runs_on_fargate
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.parts import asks_for_accelerator, brief, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule
@@ -13,6 +14,7 @@ from gpu_constructs.rules.wording import both
 
 __all__ = ["RULES"]
 
+_BATCH_FIX = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with GPUs, such as g6.xlarge"
 _FIX = "hosts with GPUs, such as g6.xlarge, behind a capacity provider"
 
 
@@ -32,7 +34,9 @@ def on_hosts(fleet: Fleet) -> Iterator[Problem]:
                 about=task,
                 message=f"{task.name} asks for GPUs ({_who(task)}) and is for "
                 f"{both(map(brief, task.compatibilities))}; Fargate has no GPUs",
-                fix=f"RequiresCompatibilities without FARGATE, and {_FIX}",
+                fix=_BATCH_FIX
+                if task.scheduler is Scheduler.BATCH
+                else f"RequiresCompatibilities without FARGATE, and {_FIX}",
             )
     for workload in fleet.workloads:
         word = runs_on_fargate(workload)
@@ -55,12 +59,11 @@ def on_hosts(fleet: Fleet) -> Iterator[Problem]:
 )
 def on_linux(fleet: Fleet) -> Iterator[Problem]:
     for task in tasks(fleet):
-        system = task.operating_system
-        if isinstance(system, str) and system.upper().startswith("WINDOWS") and _accelerated(task):
+        if demand_of(task).windows and _accelerated(task):
             yield Problem(
                 about=task,
-                message=f"{task.name} asks for GPUs ({_who(task)}) on {brief(system)}; the ECS agent hands out GPUs "
-                "on Linux only",
+                message=f"{task.name} asks for GPUs ({_who(task)}) on {brief(str(task.operating_system))}; the ECS "
+                "agent hands out GPUs on Linux only",
                 fix="OperatingSystemFamily LINUX and Linux images",
             )
 

@@ -20,7 +20,7 @@ _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template
     "GPU096",
     Severity.WARNING,
     question="are the instance types sold as spot?",
-    because="DescribeInstanceTypes lists how a type is sold; a request for another way is never fulfilled. The list is "
+    because="DescribeInstanceTypes lists how a type is sold; a request for another way is never fulfilled; the list is "
     "one record and may differ by region",
     source=_CLASSES,
 )
@@ -37,9 +37,10 @@ def sold_as_spot(fleet: Fleet) -> Iterator[Problem]:
 
 @rule(
     "GPU097",
-    Severity.ERROR,
+    Severity.WARNING,
     question="are there capacity blocks of the instance types?",
-    because="Capacity Blocks exist for some types only; without one of the type there is no reservation to launch into",
+    because="Capacity Blocks exist for some types; without one of the type there is no reservation to launch into; "
+    "the list is one record, and types are added to it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html",
 )
 def sold_as_block(fleet: Fleet) -> Iterator[Problem]:
@@ -48,7 +49,7 @@ def sold_as_block(fleet: Fleet) -> Iterator[Problem]:
         if missing:
             yield Problem(
                 about=pool,
-                message=f"there are no capacity blocks of {either(missing)} ({RECORDED})",
+                message=f"there were no capacity blocks of {either(missing)} on {RECORDED}",
                 fix="on-demand or spot, or a type with capacity blocks, such as p5.48xlarge",
             )
 

@@ -35,9 +35,14 @@ def quotas(fleet: Fleet) -> Iterator[Problem]:
             yield Problem(
                 about=found[0][0],
                 message=f"{both(pool.name for pool, _ in found)} can come to {vcpus} vCPUs of {way} {group} instances "
-                f"at max_instances, which count against the account's quota {code}",
+                f"at {_limit(found)}, which count against the account's quota {code}",
                 fix=f"aws service-quotas get-service-quota --service-code ec2 --quota-code {code}",
             )
+
+
+def _limit(found: list[tuple[Pool, int]]) -> str:
+    kinds = {"MaxvCpus" if pool.kind is PoolKind.BATCH else "max_instances" for pool, _ in found}
+    return " and ".join(sorted(kinds))
 
 
 def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
@@ -50,6 +55,8 @@ def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
         return
     on_demand = pool.purchase in {Purchase.ON_DEMAND, Purchase.MIXED, Purchase.RESERVED}
     spot = pool.purchase in {Purchase.SPOT, Purchase.MIXED}
+    # Of AWS Batch the vCPUs are limited, and so many hosts of the smallest type come to that.
+    smallest = min((each.vcpus for each in pool.instance_types), default=0) if pool.kind is PoolKind.BATCH else 0
     largest: dict[tuple[str, str, str], int] = {}
     for each in pool.instance_types:
         if each.accelerators is None:
@@ -58,7 +65,7 @@ def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
         for counts, code, way in codes:
             if counts and code is not None:
                 key = (code, each.quota.group, way)
-                largest[key] = max(largest.get(key, 0), each.vcpus)
+                largest[key] = max(largest.get(key, 0), smallest or each.vcpus)
     for (code, group, way), vcpus in largest.items():
         yield code, group, way, hosts * vcpus
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Fleet, ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.key_names import plain
-from gpu_constructs.rules.parts import asks_for_accelerator, containers, is_gpu, requirements, tasks
+from gpu_constructs.rules.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
+from gpu_constructs.rules.parts import asks_for_accelerator, brief, containers, is_gpu, requirements, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule
-from gpu_constructs.rules.wording import both
+from gpu_constructs.rules.wording import both, with_verb
 
-__all__ = ["CONTAINER_MISTAKES", "RIGHT_FORM", "RULES", "explained"]
+__all__ = ["RIGHT_FORM", "RULES"]
 
 RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 """A request for one GPU, as CloudFormation takes it."""
@@ -20,49 +21,10 @@ RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 _CAPABILITIES = '"Environment": [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": "compute,utility"}]'
 _RIGHT_NEURON_FORM = '"ResourceRequirements": [{"Type": "NeuronDevice", "Value": "ALL"}]'
 
-# Keys that people write into an entry of `resourceRequirements`, as `plain` writes them, and what is so instead.
-_REQUIREMENT_MISTAKES: Mapping[str, str] = {
-    "amount": "Value says how many",
-    "capabilities": "the environment variable NVIDIA_DRIVER_CAPABILITIES says what the driver gives the container",
-    "count": "Value says how many",
-    "deviceids": "ECS chooses the devices itself",
-    "devices": "ECS chooses the devices itself",
-    "driver": "the machine image has the driver",
-    "limits": "Value says how many",
-    "number": "Value says how many",
-    "quantity": "Value says how many",
-}
-_REQUIREMENT_KEYS = {
-    plain(each): each
-    for each in (
-        "SharingStrategy",
-        "SharingStrategy.NvidiaMps",
-        "SharingStrategy.NvidiaMps.MaxComputePercent",
-        "SharingStrategy.NvidiaMps.Memory",
-        "Type",
-        "Value",
-    )
-}
+_BATCH_NEURON = 'in a job, LinuxParameters.Devices: [{"HostPath": "/dev/neuron0"}], and no entry of this type'
 
-CONTAINER_MISTAKES = frozenset(
-    {
-        "accelerator",
-        "accelerators",
-        "devicerequests",
-        "gpu",
-        "gpucount",
-        "gpulimit",
-        "gpunumber",
-        "gpurequirements",
-        "gpus",
-        "ngpus",
-        "numgpus",
-        "numberofgpus",
-        "nvidiagpu",
-        "nvidiagpus",
-    }
-)
-"""Keys that people write into a container or a task to get GPUs, as `plain` writes them."""
+_HUGE = re.compile(r"[1-9][0-9]{6,}")
+"""More GPUs than are read as a number of them."""
 
 _ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
 _BATCH_TYPES = (GPU, "MEMORY", "VCPU")
@@ -82,15 +44,19 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-spe
 def countable(fleet: Fleet) -> Iterator[Problem]:
     for task, container, each in requirements(fleet):
         value = each.value
-        if not isinstance(value, str) or not is_gpu(each) or each.whole or each.part or each.is_all:
+        if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all:
             continue
-        yield Problem(
-            about=task,
-            container=container,
-            message=f"container {container.name} asks for GPUs with the value {shown(value)}; ECS takes a whole number "
-            "from 1, ALL for every GPU of the host, or a decimal below 1 such as 0.25 for hosts with a part of a GPU",
-            fix=_counted(value),
-        )
+        if not each.part:
+            message, fix = _miscounted(container, value)
+            yield Problem(about=task, container=container, message=message, fix=fix)
+        elif task.scheduler is Scheduler.BATCH:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} asks AWS Batch for {shown(value)} of a GPU; a job reserves whole "
+                "physical GPUs",
+                fix='{"Type": "GPU", "Value": "1"}',
+            )
 
 
 @rule(
@@ -103,11 +69,12 @@ def countable(fleet: Fleet) -> Iterator[Problem]:
 )
 def right_form(fleet: Fleet) -> Iterator[Problem]:
     for task in tasks(fleet):
-        keys = [each for each in task.unknown_keys if plain(each) in CONTAINER_MISTAKES]
+        keys = [each for each in task.unknown_keys if plain(each) in GPU_WORDS]
         if keys:
             yield Problem(
                 about=task,
-                message=f"{both(keys)} is no key of a task definition: GPUs are asked for by container",
+                message=f"{with_verb(keys, 'is no key', 'are no keys')} of a task definition: GPUs are asked for by "
+                "container",
                 fix=f"in the container, {RIGHT_FORM}",
             )
         for container in task.containers:
@@ -234,21 +201,23 @@ def no_elastic_inference(fleet: Fleet) -> Iterator[Problem]:
         using = [c.name for c in task.containers if any(each.type == "InferenceAccelerator" for each in c.requirements)]
         listed = any(plain(key) == "inferenceaccelerators" for key in (*task.used_keys, *task.unknown_keys))
         if using or listed:
-            where = f"{both(using)} of {task.name}" if using else task.name
+            where = with_verb([f"container {each}" for each in using] or [task.name], "asks", "ask")
             yield Problem(
                 about=task,
-                message=f"{where} asks for an accelerator of Amazon Elastic Inference, which ended in April 2024",
+                message=f"{where} for an accelerator of Amazon Elastic Inference, which ended in April 2024",
                 fix=f"a GPU, {RIGHT_FORM}, or Inferentia2 (inf2.xlarge)",
             )
 
 
-def explained(key: str) -> bool:
-    """Whether GPU021 has something to say about a key of a resource requirement that the API does not have.
-
-    Args:
-        key: As written.
-    """
-    return plain(key) in _REQUIREMENT_MISTAKES or plain(key) in _REQUIREMENT_KEYS
+def _miscounted(container: Container, value: str) -> tuple[str, str]:
+    if _HUGE.fullmatch(value):
+        asked = f"container {container.name} asks for {brief(value)} GPUs"
+        return f"{asked}; no host has that many", "the number of GPUs of one host"
+    message = (
+        f"container {container.name} asks for GPUs with the value {shown(value)}; ECS takes a whole number from 1, ALL "
+        "for every GPU of the host, or a decimal below 1 such as 0.25 for hosts with a part of a GPU"
+    )
+    return message, _counted(value)
 
 
 def _counted(value: str) -> str:
@@ -264,7 +233,7 @@ def _counted(value: str) -> str:
 
 
 def _misformed(task: Task, container: Container) -> Iterator[Problem]:
-    wrong = [f"{each} is no key of a container" for each in container.unknown_keys if plain(each) in CONTAINER_MISTAKES]
+    wrong = [f"{each} is no key of a container" for each in container.unknown_keys if plain(each) in GPU_WORDS]
     for entry in container.requirements:
         wrong.extend(_wrong_type(entry, task))
         wrong.extend(_wrong_keys(entry))
@@ -274,7 +243,7 @@ def _misformed(task: Task, container: Container) -> Iterator[Problem]:
             container=container,
             message=f"container {container.name} asks for accelerators in a form that ECS does not know: "
             f"{'; '.join(dict.fromkeys(wrong))}",
-            fix=_reformed(container),
+            fix=_reformed(task, container),
         )
 
 
@@ -291,22 +260,22 @@ def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
 
 def _wrong_keys(entry: ResourceRequirement) -> Iterator[str]:
     for key in entry.unknown_keys:
-        if plain(key) in _REQUIREMENT_MISTAKES:
-            yield f"{key} is no key of a resource requirement ({_REQUIREMENT_MISTAKES[plain(key)]})"
-        elif plain(key) in _REQUIREMENT_KEYS:
-            yield f"{key} is written {_REQUIREMENT_KEYS[plain(key)]}"
+        if plain(key) in REQUIREMENT_WORDS:
+            yield f"{key} is no key of a resource requirement ({REQUIREMENT_WORDS[plain(key)]})"
+        elif plain(key) in REQUIREMENT_KEYS:
+            yield f"{key} is written {REQUIREMENT_KEYS[plain(key)]}"
 
 
-def _reformed(container: Container) -> str:
+def _reformed(task: Task, container: Container) -> str:
     if any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements):
-        return _RIGHT_NEURON_FORM
+        return _BATCH_NEURON if task.scheduler is Scheduler.BATCH else _RIGHT_NEURON_FORM
     if any(plain(key) == "capabilities" for each in container.requirements for key in each.unknown_keys):
         return f"{RIGHT_FORM}, {_CAPABILITIES}"
     return RIGHT_FORM
 
 
 def _has_mistake(container: Container) -> bool:
-    return any(plain(each) in CONTAINER_MISTAKES for each in container.unknown_keys)
+    return any(plain(each) in GPU_WORDS for each in container.unknown_keys)
 
 
 def _sign_of_gpu(container: Container) -> str:

@@ -1,24 +1,24 @@
-"""Whether a workload has room on its hosts, all copies of it and while it is deployed to."""
+"""Whether a workload has room on its hosts: for all copies of it, and for one more while it is deployed to."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Task, Unknown, Workload, known, total
-from gpu_constructs.placement import Rollout, can_go_on, demand_of, task_slots
-from gpu_constructs.placement.readings import RESERVED_PORTS, Reading
+from gpu_constructs.fleet import Fleet, Unknown, Workload, known, total
+from gpu_constructs.placement import DoubtKind, Reading, Rollout, can_go_on, task_slots
+from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
+from gpu_constructs.rules.copies import Copies, counted, wanted_copies
 from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.parts import tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule
-from gpu_constructs.rules.wording import both, either
+from gpu_constructs.rules.wording import both, with_verb
 
 __all__ = ["RULES"]
 
 _SERVICES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-definition-parameters.html"
+_TRUNK = "each takes a network interface, of which hosts have more where awsvpcTrunking is on"
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
-_PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html"
 
 
 @rule(
@@ -30,31 +30,37 @@ _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapp
     source=_STRATEGY,
 )
 def enough(fleet: Fleet) -> Iterator[Problem]:
-    for workload, wanted, pools in _replicas(fleet):
-        slots = _slots(workload, pools, Reading.POSSIBLE)
-        if isinstance(slots, Unknown) or _host_for_each(workload, wanted, pools):
+    for each, wanted in wanted_copies(fleet):
+        slots = total(each.possible)
+        if isinstance(slots, Unknown) or each.lacks_hosts(wanted):
             continue
         if wanted > slots:
+            held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at max_instances"
+            all_of_them = "the only task has no room" if wanted == 1 else f"none of the {wanted} tasks has room"
+            trunk = _is_short_of_interfaces(each, slots)
             yield Problem(
-                about=workload,
-                message=f"{wanted} tasks are wanted, and {both(pool.name for pool in pools)} hold {slots} at "
-                "max_instances: the others wait for ever",
-                fix="raise max_instances",
+                about=each.workload,
+                message=(
+                    f"{wanted} tasks are wanted, and {held}{f' ({_TRUNK})' if trunk else ''}: the others wait for ever"
+                    if slots
+                    else f"{all_of_them}: {held}"
+                ),
+                fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise max_instances",
             )
-        else:
-            yield from _badly_split(workload, wanted)
+        elif wanted > min(map(known, each.possible)):
+            yield from _badly_split(each, wanted)
 
 
-def _badly_split(workload: Workload, wanted: int) -> Iterator[Problem]:
-    for share in split(workload.strategy, wanted, wanted):
-        pool = share.item.pool
-        slots = None if pool is None else _slots(workload, (pool,), Reading.POSSIBLE)
-        if pool is not None and isinstance(slots, int) and share.least > slots:
+def _badly_split(copies: Copies, wanted: int) -> Iterator[Problem]:
+    slots_of = {pool.name: known(slots) for pool, slots in zip(copies.pools, copies.possible, strict=True)}
+    for share in split(copies.workload.strategy, wanted, wanted):
+        name = "" if share.item.pool is None else share.item.pool.name
+        if share.least > slots_of.get(name, share.least):
             yield Problem(
-                about=workload,
-                message=f"the strategy gives {share.least} of {wanted} tasks to {pool.name}, which holds {slots} at "
-                "max_instances: the others wait for ever, for ECS moves none to a provider that has room",
-                fix=f"weights in proportion to the room there is, or a higher max_instances of {pool.name}",
+                about=copies.workload,
+                message=f"the strategy gives {share.least} of {wanted} tasks to {name}, which holds {slots_of[name]} "
+                "at max_instances: the others wait for ever, for ECS moves none to a provider that has room",
+                fix=f"weights in proportion to the room there is, or a higher max_instances of {name}",
             )
 
 
@@ -66,63 +72,78 @@ def _badly_split(workload: Workload, wanted: int) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
 )
 def deployable(fleet: Fleet) -> Iterator[Problem]:
-    for workload, wanted, pools in _replicas(fleet):
-        slots, percent = _slots(workload, pools, Reading.CERTAIN), _percent(workload)
-        if isinstance(slots, Unknown) or percent is None or wanted > slots or not _wants_gpu(workload):
+    for each, wanted in wanted_copies(fleet):
+        slots, percent = total(each.certain), _percent(each.workload)
+        if isinstance(slots, Unknown) or percent is None or wanted > slots or not each.task.wants_gpu:
             continue
         if not can_go_on(wanted, slots, percent):
+            trunk = slots == wanted and _is_short_of_interfaces(each, slots)
             yield Problem(
-                about=workload,
+                about=each.workload,
                 message=f"a deployment could not take its first step: {wanted} tasks run, {slots} fit at "
-                f"max_instances, at least {percent.min_healthy_percent} % must keep running and at most "
-                f"{percent.max_healthy_percent} % may run{_in_gpus(workload, wanted, pools)}",
-                fix="room for a second copy by max_instances, or min_healthy_percent=0, so that the only copy stops "
-                "before the new one starts"
-                if wanted == 1
-                else "raise max_instances or lower min_healthy_percent",
+                f"max_instances{f' ({_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep "
+                f"running and at most {percent.max_healthy_percent} % may run"
+                f"{_in_gpus(each, wanted) if slots == wanted else ''}",
+                fix=_step(wanted, slots, percent),
             )
 
 
-def _in_gpus(workload: Workload, wanted: int, pools: tuple[Pool, ...]) -> str:
+def _step(wanted: int, slots: int, percent: Rollout) -> str:
+    """What lets a deployment go on: a copy more where percentages and hosts allow one, or a copy less."""
+    fewer = f"min_healthy_percent={percent_for_one_less(wanted)}"
+    first = f"{fewer}, so that {'the only copy' if wanted == 1 else 'one copy'} stops before the new one starts"
+    if wanted * percent.max_healthy_percent // 100 > wanted:
+        return f"room for one more copy by max_instances, or {first}"
+    return f"max_healthy_percent={-(-100 * (wanted + 1) // wanted)}, or {first}" if slots > wanted else first
+
+
+def _is_short_of_interfaces(copies: Copies, slots: int) -> bool:
+    """Whether more copies would fit, had the hosts the network interfaces that ENI trunking gives them."""
+    if not copies.task.interfaces:
+        return False
+    bridged = replace(copies.task, network_mode="bridge")
+    constraints = copies.workload.constraints
+    trunked = [task_slots(bridged, each, constraints=constraints, reading=Reading.POSSIBLE) for each in copies.pools]
+    return sum(map(known, trunked)) > slots
+
+
+def _in_gpus(copies: Copies, wanted: int) -> str:
     """The smallest step in numbers of GPUs, where they are known."""
-    each = None if workload.task is None else workload.task.gpus
-    hosts = total(pool.max_instances for pool in pools)
-    if each is None or isinstance(each, Unknown) or not each or isinstance(hosts, Unknown):
+    gpus = copies.task.gpus
+    if isinstance(gpus, Unknown) or not gpus:
         return ""
-    gpus = sum(known(pool.max_instances) * min(each.gpus for each in pool.instance_types) for pool in pools)
-    return f"; one more copy beside them makes {(wanted + 1) * each} GPUs, and the hosts have {gpus}"
+    there = sum(known(pool.max_instances) * min(each.gpus for each in pool.instance_types) for pool in copies.pools)
+    return f"; one more copy beside them makes {(wanted + 1) * gpus} GPUs, and the hosts have {there}"
 
 
 @rule(
     "GPU012",
     Severity.WARNING,
     question="is it known whether there is room for every copy?",
-    because="a number that only exists at deploy time, or memory near a host's nominal size, leaves it open",
+    because="a number of copies that only exists at deploy time, or memory near a host's nominal size, leaves it open",
     source=_SERVICES,
 )
 def known_room(fleet: Fleet) -> Iterator[Problem]:
-    for workload in fleet.workloads:
-        pools, task, wanted = _pools(fleet, workload), workload.task, workload.desired_count
-        if task is None or not task.wants_gpu or workload.daemon is not False or not _are_counted(pools):
+    for each in counted(fleet):
+        workload = each.workload
+        if not each.task.wants_gpu or _is_one_copy_in_question(each):
             continue
-        least, most = (_slots(workload, pools, reading) for reading in (Reading.CERTAIN, Reading.POSSIBLE))
+        wanted, least, most = workload.desired_count, total(each.certain), total(each.possible)
         if isinstance(wanted, Unknown):
-            is_open = workload.max_count is None  # else its scaling decides, see GPU081
-        elif isinstance(least, Unknown):
-            # Else GPU014 says what of the task is not known, or GPU084 that its port is taken.
-            is_open = not demand_of(task).unknown and wanted > 0 and not _ports(task) & RESERVED_PORTS
-        else:
-            is_open = wanted > least and (isinstance(most, Unknown) or wanted <= most)
-        if is_open:
-            counted = (
-                ""
-                if isinstance(least, Unknown) or isinstance(wanted, Unknown)
-                else (f", so that they hold {least} to {most} copies of the {wanted} that are wanted")
-            )
+            if workload.max_count is None:  # else its scaling decides, see GPU081
+                yield Problem(
+                    about=workload,
+                    message=f"whether the hosts have room is not known: the number of copies of {workload.name} only "
+                    "exists at deploy time",
+                    fix="a desired count that is a number, or scaling with a maximum",
+                )
+        # A number of hosts that is not known is GPU005's to tell, a port that the agent keeps GPU084's.
+        elif not isinstance(least, Unknown) and not isinstance(most, Unknown) and least < wanted <= most:
             yield Problem(
                 about=workload,
-                message="whether the hosts have room is not known: a number only exists at deploy time, or a host may "
-                f"register too little memory{counted}",
+                message=f"whether the hosts have room is not known: {both(_open(each))}, so that they hold {least} to "
+                f"{most} copies of the {wanted} that are wanted",
+                fix="less for each copy, or a higher max_instances",
             )
 
 
@@ -134,107 +155,35 @@ def known_room(fleet: Fleet) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
 )
 def distinct(fleet: Fleet) -> Iterator[Problem]:
-    for workload, wanted, pools in _replicas(fleet):
-        hosts = total(pool.max_instances for pool in pools)
-        if workload.distinct_instances and not isinstance(hosts, Unknown) and wanted > hosts:
+    for each, wanted in wanted_copies(fleet):
+        if each.workload.distinct_instances and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
             yield Problem(
-                about=workload,
+                about=each.workload,
                 message=f"{wanted} tasks must be on hosts of their own (distinctInstance), and "
-                f"{both(pool.name for pool in pools)} have {hosts} at most: the others wait for ever",
+                f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} at most: the others wait for ever",
                 fix=f"max_instances for {wanted} hosts, or no distinctInstance",
             )
 
 
-@rule(
-    "GPU084",
-    Severity.WARNING,
-    question="is there a host with the port free for every copy?",
-    because="a static host port is given once on each host, and the agent keeps some for itself",
-    source=_PORTS,
-)
-def static_ports(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        kept = _ports(task) & RESERVED_PORTS
-        if kept:
-            yield Problem(
-                about=task,
-                message=f"{task.name} takes host port {_listed(kept)}, which the agent keeps on every host by default",
-                fix="a dynamic host port (0), or another below 32768",
-            )
-    for workload, wanted, pools in _replicas(fleet):
-        ports = frozenset[tuple[int, str]]() if workload.task is None else _ports(workload.task)
-        hosts = total(pool.max_instances for pool in pools)
-        if ports and not isinstance(hosts, Unknown) and wanted > hosts:
-            yield Problem(
-                about=workload,
-                message=f"{wanted} tasks take host port {_listed(ports)}, which each host has once, and "
-                f"{both(pool.name for pool in pools)} have {hosts} hosts at most: the others wait for ever",
-                fix="a dynamic host port (0) behind a load balancer, or network mode awsvpc",
-            )
+def _is_one_copy_in_question(copies: Copies) -> bool:
+    """Whether not even one certainly fits for a reason that a rule about one copy tells."""
+    return any(
+        doubt.kind is not DoubtKind.CONSTRAINT for each in copies.assignment.in_question for doubt in each.fit.doubts
+    )
 
 
-@rule(
-    "GPU086",
-    Severity.ERROR,
-    question="does each container of a task take host ports of its own?",
-    because="a host port is reserved by the first container that takes it, so the second never starts",
-    source=_PORTS,
-)
-def ports_once(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        if task.network_mode == "awsvpc" or isinstance(task.network_mode, Unknown):
-            continue
-        taken = Counter(port for container in task.containers for port in container.host_ports)
-        for port in (port for port, times in taken.items() if times > 1):
-            names = both(each.name for each in task.containers if port in each.host_ports)
-            yield Problem(
-                about=task,
-                message=f"{names} of {task.name} take host port {_listed((port,))} more than once, and a host has it "
-                "once",
-                fix="another host port for one of them, or a dynamic one (0)",
-            )
-
-
-def _replicas(fleet: Fleet) -> Iterator[tuple[Workload, int, tuple[Pool, ...]]]:
-    """Workloads with a number of copies, and the pools that all of them go to."""
-    for workload in fleet.workloads:
-        pools, wanted = _pools(fleet, workload), workload.desired_count
-        is_known = workload.task is not None and workload.daemon is False and not isinstance(wanted, Unknown)
-        if is_known and not isinstance(wanted, Unknown) and _are_counted(pools) and _knows_pools(workload):
-            yield workload, wanted, pools
-
-
-def _pools(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
-    """As `Fleet.pools_of`; names are told apart faster than pools."""
-    if not workload.strategy:
-        return fleet.pools_of(workload)
-    return tuple({item.pool.name: item.pool for item in workload.strategy if item.pool is not None}.values())
-
-
-def _are_counted(pools: tuple[Pool, ...]) -> bool:
-    """Whether the pools have a number of hosts at most; ECS Managed Instances launches what waits."""
-    return bool(pools) and all(pool.kind is not PoolKind.MANAGED_INSTANCES for pool in pools)
-
-
-def _knows_pools(workload: Workload) -> bool:
-    return all(item.pool is not None for item in workload.strategy)
-
-
-def _host_for_each(workload: Workload, wanted: int, pools: tuple[Pool, ...]) -> bool:
-    """Whether each copy needs a host of its own and there are too few, which has rules of its own."""
-    hosts = total(pool.max_instances for pool in pools)
-    alone = workload.distinct_instances or (workload.task is not None and bool(_ports(workload.task)))
-    return alone and not isinstance(hosts, Unknown) and wanted > hosts
-
-
-def _slots(workload: Workload, pools: tuple[Pool, ...], reading: Reading) -> int | Unknown:
-    task = workload.task
-    assert task is not None  # noqa: S101 - of `_replicas`
-    return total(task_slots(task, pool, constraints=workload.constraints, reading=reading) for pool in pools)
-
-
-def _wants_gpu(workload: Workload) -> bool:
-    return workload.task is not None and workload.task.wants_gpu
+def _open(copies: Copies) -> list[str]:
+    """What nobody knows before the deploy, on which the number of copies depends."""
+    task = copies.task
+    found = ["the network mode only exists at deploy time"] if isinstance(task.network_mode, Unknown) else []
+    found += [
+        f"{pool.name} may launch types of different sizes"
+        for pool in copies.pools
+        if len({(each.gpus, each.vcpus, each.memory_mib) for each in pool.instance_types}) > 1
+    ]
+    if found:
+        return found
+    return ["a GPU may have less memory to share" if task.shares_gpu else "a host may register too little memory"]
 
 
 def _percent(workload: Workload) -> Rollout | None:
@@ -245,14 +194,4 @@ def _percent(workload: Workload) -> Rollout | None:
     return Rollout(min_healthy_percent=low, max_healthy_percent=high)
 
 
-def _ports(task: Task) -> frozenset[tuple[int, str]]:
-    """Static host ports; in network mode awsvpc a task has all ports to itself."""
-    is_host_port = task.network_mode != "awsvpc" and not isinstance(task.network_mode, Unknown)
-    return task.host_ports if is_host_port else frozenset()
-
-
-def _listed(ports: frozenset[tuple[int, str]] | tuple[tuple[int, str], ...]) -> str:
-    return either(f"{number}/{protocol}" for number, protocol in sorted(ports))
-
-
-RULES: tuple[Rule, ...] = (enough, deployable, known_room, distinct, static_ports, ports_once)
+RULES: tuple[Rule, ...] = (enough, deployable, known_room, distinct)

@@ -18,7 +18,7 @@ MAX_PROVIDERS = 20
 
 @rule(
     "GPU007",
-    Severity.WARNING,
+    Severity.INFO,
     question="can the hosts leave when the stack does?",
     because="managed termination protection outlives its capacity provider, so a stack that is deleted while hosts run "
     "waits until somebody terminates them",
@@ -80,20 +80,21 @@ def started(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU111",
     Severity.ERROR,
-    question="are there no more hosts at least than at most?",
+    question="is MinSize no larger than MaxSize, or MinvCpus than MaxvCpus?",
     because="EC2 Auto Scaling and AWS Batch refuse a smallest size above the largest",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
 )
 def sizes_in_order(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
         low, high = pool.min_instances, pool.max_instances
-        if isinstance(low, Unknown) or isinstance(high, Unknown) or low <= high:
+        if isinstance(low, Unknown) or isinstance(high, Unknown) or low <= high or high < 0:
             continue
-        yield Problem(
-            about=pool,
-            message=f"{low} hosts at least and {high} at most contradict each other",
-            fix=f"a MaxSize of {low}, or a smaller MinSize",
-        )
+        if pool.kind is PoolKind.BATCH:  # which says it in vCPUs
+            message, fix = "MinvCpus is larger than MaxvCpus", "a MaxvCpus of no less than MinvCpus"
+        else:
+            message = f"{low} hosts at least and {high} at most contradict each other"
+            fix = f"a MaxSize of {low}, or a smaller MinSize"
+        yield Problem(about=pool, message=message, fix=fix)
 
 
 RULES: tuple[Rule, ...] = (unprotected, few_providers, started, sizes_in_order)

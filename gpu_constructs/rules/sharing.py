@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, HostImage, Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
-from gpu_constructs.rules.destinations import Destination, destinations
+from gpu_constructs.rules.assignments import Destination, assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.parts import brief, containers, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both
 
-__all__ = ["FIRST_RELEASE", "RULES"]
+__all__ = ["RULES"]
 
-FIRST_RELEASE = "20260922"
+_FIRST_RELEASE = "20260922"
 """Date of the first release of the Amazon Linux 2023 GPU image with ECS agent 1.107.0.
 
 Agent 1.107.0 is the first that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0); the public
@@ -29,7 +29,7 @@ _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
     "ecs-gpu-sharing.md"
 )
-_NEWER = f"image al2023-gpu of release 2023.0.{FIRST_RELEASE} or later"
+_NEWER = f"image al2023-gpu of release 2023.0.{_FIRST_RELEASE} or later"
 
 
 @rule(
@@ -141,7 +141,7 @@ def new_enough(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU034",
     Severity.WARNING,
-    question="may one container's fault stop the others on its GPU?",
+    question="does a fault of one container leave the others alone?",
     because="containers that share a GPU share its failures: a fatal fault of one, such as an illegal memory access, "
     "restarts the others, and there are no GPU metrics for one task",
     source=_SHARING,
@@ -168,10 +168,10 @@ def apart(fleet: Fleet) -> Iterator[Problem]:
 
 def _shared(fleet: Fleet) -> Iterator[tuple[Workload, Task, Destination]]:
     """Workloads with shares of a GPU, with each pool they may run on."""
-    for workload in fleet.workloads:
-        if workload.task is not None and workload.task.shares_gpu:
-            for each in destinations(fleet, workload):
-                yield workload, workload.task, each
+    for assignment in assignments(fleet):
+        if assignment.task.shares_gpu:
+            for each in assignment.destinations:
+                yield assignment.workload, assignment.task, each
 
 
 def _is_fractional(instance_type: InstanceType) -> bool:
@@ -187,7 +187,7 @@ def _too_old(pool: Pool) -> str | None:
     if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2:
         return f"image {image.image.name} is Amazon Linux 2, which has no MPS service"
     released = _released(image)
-    if released is not None and released < FIRST_RELEASE:
+    if released is not None and released < _FIRST_RELEASE:
         return (
             f"image {image.image.name} is pinned to the release of {released[:4]}-{released[4:6]}-{released[6:]}, "
             "whose ECS agent is older than 1.107.0"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, StrategyItem, Unknown, known
-from gpu_constructs.rules.destinations import FARGATE_PROVIDERS
+from gpu_constructs.placement.routing import FARGATE_PROVIDERS
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both
 
 __all__ = ["RULES"]
 
+# The last of them stands at
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html.
 _MOST_ITEMS = 20
 _MOST_WEIGHT = 1000
 _MOST_BASE = 100_000
@@ -22,8 +24,7 @@ _MOST_BASE = 100_000
     Severity.ERROR,
     question="does ECS take the capacity provider strategy?",
     because=f"a strategy has {_MOST_ITEMS} providers at most, weights of 0 to {_MOST_WEIGHT} of which one of several "
-    f"is above 0, one base of 0 to {_MOST_BASE}, and providers of either Fargate or Auto Scaling groups "
-    "(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html)",
+    f"is above 0, one base of 0 to {_MOST_BASE}, and providers of either Fargate or Auto Scaling groups",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
 )
 def taken(fleet: Fleet) -> Iterator[Problem]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, Task
 from gpu_constructs.hardware import accelerated
-from gpu_constructs.placement import alternatives, demand_of, fit
-from gpu_constructs.rules.assignments import alone, assignments, carries_gpus, schedules
+from gpu_constructs.placement import alternatives, cpu_units, demand_of
+from gpu_constructs.rules.assignments import assignments, carries_gpus, schedules, unassigned
+from gpu_constructs.rules.elsewhere import fitting_none
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fixes import can_run, fix_of
 from gpu_constructs.rules.parts import tasks
@@ -27,19 +28,12 @@ _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-g
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
 )
 def fits_somewhere_here(fleet: Fleet) -> Iterator[Problem]:
-    for task in alone(fleet):
-        pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
-        if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
-            continue
-        seen = [(pool, fit(task, pool)) for pool in pools]
-        if any(each.answer is not False or each.hosts for _, each in seen):
-            continue
-        with_gpus = [(pool, each) for pool, each in seen if carries_gpus(pool)]
-        where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in with_gpus[:4])
+    for task, seen in fitting_none(fleet) if fleet.is_whole else ():  # else GPU075 tells
+        where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:4])
         yield Problem(
             about=task,
             message=f"{task.name} fits on none of the GPU hosts here ({where})",
-            fix=fix_of(task, *with_gpus[0]),
+            fix=fix_of(task, *seen[0]),
         )
 
 
@@ -51,14 +45,14 @@ def fits_somewhere_here(fleet: Fleet) -> Iterator[Problem]:
     source=_SPECIFYING,
 )
 def has_gpu_hosts(fleet: Fleet) -> Iterator[Problem]:
-    for task in alone(fleet):
+    for task in unassigned(fleet):
         pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
         if any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
             continue
         if not pools and not fleet.is_whole:
             continue  # one file of several: its hosts are elsewhere
         here = f"the hosts here have none ({both(pool.name for pool in pools)})" if pools else "there are no hosts here"
-        smallest = alternatives(task)
+        smallest = [each for each in alternatives(task) if each.accelerators]
         yield Problem(
             about=task,
             message=f"{task.name} asks for GPUs, and {here}",
@@ -74,9 +68,11 @@ def has_gpu_hosts(fleet: Fleet) -> Iterator[Problem]:
     source=_SPECIFYING,
 )
 def exists(fleet: Fleet) -> Iterator[Problem]:
-    placed = {each.task.name for each in assignments(fleet) if any(placing.types for placing in each.placings)}
+    placed = {
+        each.task.name for each in assignments(fleet) if any(destination.types for destination in each.destinations)
+    }
     for task in tasks(fleet):
-        if task.name not in placed and not can_run(task):
+        if task.name not in placed and not can_run(task) and not _wants_more_than_all(task):
             yield Problem(
                 about=task,
                 message=f"no instance type can run {task.name}: it asks one host for {_asked(task)}; {_largest(task)}",
@@ -84,13 +80,17 @@ def exists(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
+def _wants_more_than_all(task: Task) -> bool:
+    """Whether it asks for ALL GPUs of a host and for others, which GPU023 or GPU024 tells."""
+    demand = demand_of(task)
+    return demand.all_gpus and demand.gpus > 1
+
+
 def _asked(task: Task) -> str:
     demand = demand_of(task)
     gpus = "1 GPU" if demand.gpus == 1 else f"{demand.gpus} GPUs"
-    if demand.all_gpus:
-        gpus = f"every GPU of the host (ALL) and {demand.gpus - 1} more" if demand.gpus > 1 else "every GPU of the host"
     asked = {
-        gpus: demand.gpus and demand.shared_memory_mib is None,
+        "every GPU of the host" if demand.all_gpus else gpus: demand.gpus and demand.shared_memory_mib is None,
         f"{demand.part:g} of a GPU": demand.part,
         f"{demand.shared_memory_mib} MiB of one GPU through MPS": demand.shared_memory_mib,
         f"{demand.cpu} CPU units": demand.cpu,
@@ -110,7 +110,7 @@ def _largest(task: Task) -> str:
     by_gpus = max(offered, key=lambda each: (each.gpus, each.memory_mib))
     return (
         f"the largest that is offered, {by_gpus}, has {by_gpus.gpus} GPUs of {by_gpus.gpu_memory_mib} MiB, "
-        f"{by_gpus.vcpus * 1024} CPU units and {by_gpus.memory_mib} MiB"
+        f"{cpu_units(by_gpus)} CPU units and {by_gpus.memory_mib} MiB"
     )
 
 

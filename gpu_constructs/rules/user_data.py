@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Purchase, Unknown, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
-from gpu_constructs.rules.demand import gpu_demand
+from gpu_constructs.rules.assignments import gpu_workloads
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
-from gpu_constructs.rules.wording import both
+from gpu_constructs.rules.wording import with_verb
 
 __all__ = ["RULES"]
 
@@ -56,14 +56,14 @@ def readable(fleet: Fleet) -> Iterator[Problem]:
 )
 def gpu_support(fleet: Fleet) -> Iterator[Problem]:
     suspects = [pool for pool in fleet.pools if _is_off(pool.user_data.get("ECS_ENABLE_GPU_SUPPORT"))]
-    demand = gpu_demand(fleet) if suspects else {}
+    waiting_on = gpu_workloads(fleet) if suspects else {}
     for pool in suspects:
-        waiting = demand.get(pool.name)
+        waiting = waiting_on.get(pool.name)
         if waiting:
             yield Problem(
                 about=pool,
                 message="ECS_ENABLE_GPU_SUPPORT is off, which keeps the agent from registering the GPUs that "
-                f"{both(each.name for each in waiting)} asks for",
+                f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for",
                 fix="leave ECS_ENABLE_GPU_SUPPORT out; the GPU image sets it",
             )
 

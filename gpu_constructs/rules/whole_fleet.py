@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from gpu_constructs.fleet import Fleet, Unknown, Workload, known
+from gpu_constructs.fleet import Fleet, Unknown, known
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Counts, PoolProof, Proof, Reading, Stranded, demand_of, prove
+from gpu_constructs.placement.host import CPU_UNITS_PER_VCPU
 from gpu_constructs.placement.identity import by_identity
-from gpu_constructs.placement.packing import copies_per_host
+from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of
 from gpu_constructs.placement.readings import need_of, room_of
 from gpu_constructs.rules.finding import Severity
@@ -45,7 +46,7 @@ def together(fleet: Fleet) -> Iterator[Problem]:
     proof = _at_desired(fleet)
     crowded = {each.workload.name for each in proof.workloads if each.unplaced}
     for each in proof.pools:
-        names = _with_copies(proof, each)
+        names = _with_copies(proof)[each.pool.name]
         if len(names) > 1 and not crowded & set(names) and (short := _short(each)):
             yield Problem(
                 about=each.pool,
@@ -69,7 +70,7 @@ def scaled(fleet: Fleet) -> Iterator[Problem]:
     proof = _at_maximum(fleet)
     growing = {each.name for each in fleet.workloads if each.max_count is not None}
     for each in proof.pools:
-        names = _with_copies(proof, each)
+        names = _with_copies(proof)[each.pool.name]
         if growing & set(names) and not _short(at_desired[each.pool.name]) and (short := _short(each)):
             counts = both(f"{name} at {_most_copies(proof, name)}" for name in names)
             yield Problem(
@@ -119,14 +120,14 @@ def stranded(fleet: Fleet) -> Iterator[Problem]:
                 about=each.pool,
                 message=f"{idle.gpus} of {idle.gpus_per_host} GPUs of each {_hosts(each, idle)} stay idle, for "
                 f"{both(idle.exhausted)} of the host are used up first{_room_left(fleet, each)}{_wasted(each, idle)}",
-                fix=f"less {both(idle.exhausted)} for each task, or hosts with fewer GPUs",
+                fix=f"less {both(idle.exhausted)} for each task, or hosts with fewer GPUs{_trunking(idle)}",
             )
 
 
 @rule(
     "GPU087",
     Severity.INFO,
-    question="is a second host worth its price when the first one is launched?",
+    question="does the first host come without a second one that nobody needs?",
     because="from zero ECS always scales out to two instances, and takes the one that is not needed away later",
     source=_SCALING,
 )
@@ -146,15 +147,16 @@ def two_from_zero(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _with_copies(proof: Proof, each: PoolProof) -> tuple[str, ...]:
-    """Workloads of which a pool gets copies."""
-    return tuple(
-        of.workload.name
-        for of in proof.workloads
-        if of.workload.daemon is False
-        and any(place.pool.name == each.pool.name and place.most != 0 for place in of.places)
-        and of.workload.name in each.workloads
-    )
+@by_identity(maxsize=4)
+def _with_copies(proof: Proof) -> Mapping[str, tuple[str, ...]]:
+    """Workloads of which a pool gets copies, by its name."""
+    found: dict[str, list[str]] = {each.pool.name: [] for each in proof.pools}
+    for each in proof.workloads:
+        if each.workload.daemon is False and each.workload.task is not None:
+            for place in each.places:
+                if place.most != 0 and place.fits is not False:
+                    found[place.pool.name].append(each.workload.name)
+    return {pool: tuple(dict.fromkeys(names)) for pool, names in found.items()}
 
 
 def _most_copies(proof: Proof, name: str) -> str:
@@ -177,6 +179,11 @@ def _short(each: PoolProof) -> str:
     return ""
 
 
+def _trunking(idle: Stranded) -> str:
+    by_interfaces = UNITS[-1] in idle.exhausted
+    return ", unless awsvpcTrunking is on, which gives hosts more network interfaces" if by_interfaces else ""
+
+
 def _hosts(each: PoolProof, idle: Stranded) -> str:
     names = both(each.pool.instance_types)
     return f"{names}" if idle.hosts == each.hosts_needed else f"of {idle.hosts} {names}"
@@ -186,18 +193,13 @@ def _room_left(fleet: Fleet, each: PoolProof) -> str:
     """What the only workload of a pool asks for, and how many copies a host takes then."""
     if len(each.workloads) != 1:
         return ""
-    workload: Workload = next(of for of in fleet.workloads if of.name == each.workloads[0])
-    room, task = room_of(each.pool, Reading.POSSIBLE), workload.task
-    need = (
-        None
-        if room is None or task is None
-        else need_of(task, demand_of(task, workload.constraints), room, Reading.POSSIBLE)
-    )
-    if room is None or task is None or need is None:
+    task = next(of.task for of in fleet.workloads if of.name == each.workloads[0])
+    room = room_of(each.pool, Reading.POSSIBLE)
+    need = None if room is None or task is None else need_of(demand_of(task), room, Reading.POSSIBLE)
+    if room is None or need is None:
         return ""
-    return (
-        f": {need.units[2] / 1024:g} vCPU and {need.units[3]} MiB a task leave room for {copies_per_host(need, room)}"
-    )
+    vcpus = need.units[2] / CPU_UNITS_PER_VCPU
+    return f": {vcpus:g} vCPU and {need.units[3]} MiB a task leave room for {copies_per_host(need, room)}"
 
 
 def _wasted(each: PoolProof, idle: Stranded) -> str:

@@ -1,12 +1,12 @@
-"""How lists are written in the messages of rules."""
+"""How names are listed in the messages of rules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["both", "either"]
+from gpu_constructs.placement.reasons import listed
 
-_MOST = 6
+__all__ = ["both", "either", "with_verb"]
 
 
 def either(names: Iterable[object]) -> str:
@@ -15,7 +15,7 @@ def either(names: Iterable[object]) -> str:
     Args:
         names: What to list.
     """
-    return _listed(names, "or")
+    return listed(names, "or")
 
 
 def both(names: Iterable[object]) -> str:
@@ -24,12 +24,16 @@ def both(names: Iterable[object]) -> str:
     Args:
         names: What to list.
     """
-    return _listed(names, "and")
+    return listed(names)
 
 
-def _listed(names: Iterable[object], word: str) -> str:
-    texts = [str(each) for each in names]
-    if len(texts) > _MOST:
-        texts = [*texts[: _MOST - 1], f"{len(texts) - _MOST + 1} more"]
-    *before, last = texts or ["none"]
-    return f"{', '.join(before)} {word} {last}" if before else last
+def with_verb(names: Iterable[object], one: str, several: str) -> str:
+    """``a asks`` or ``a and b ask``.
+
+    Args:
+        names: Who does something; at least one.
+        one: What goes with one of them: ``asks``.
+        several: What goes with more: ``ask``.
+    """
+    who = tuple(names)
+    return f"{both(who)} {one if len(who) == 1 else several}"

@@ -14,11 +14,14 @@ __all__ = [
     "EVALUATED_NODES",
     "EVALUATION_DEPTH",
     "JSON_MARKS",
+    "LOOPED",
     "REMARKS",
+    "RESOURCES",
     "STACKS",
     "TEXT",
     "TOTAL_BYTES",
     "TOTAL_TEXT",
+    "YAML_DIRECTIVES",
     "YAML_NODES",
 ]
 
@@ -36,6 +39,9 @@ JSON_MARKS = 2_000_000
 
 YAML_NODES = 500_000
 """Nodes of a YAML text once every alias is written out."""
+
+YAML_DIRECTIVES = 100
+"""Lines of a YAML text that begin with ``%``, as directives do: libyaml compares each ``%TAG`` with all before it."""
 
 DIGITS = 40
 """Digits of a number; a longer one stays a text. Python refuses to read one of more than 4300."""
@@ -57,6 +63,12 @@ STACKS = 1_000
 
 ASSEMBLY_DEPTH = 10
 """Assemblies, or nested stacks, inside each other."""
+
+RESOURCES = 20_000
+"""Resources of one call, those of all stacks together."""
+
+LOOPED = 5_000
+"""Entries of one object that ``Fn::ForEach`` writes out: a few lines of loops in loops make as many as one likes."""
 
 REMARKS = 200
 """Remarks of one call; what is odd in more places than that is not told any better by more of them."""

@@ -1,18 +1,18 @@
 """A CloudFormation template after its functions were worked out: what is left is values, references and unknowns.
 
-`document` and `intrinsics` make these values, the readers of each resource type (`tasks`, `pools`, ...) take them.
+The wall between the two halves of this room: `documents` and `evaluation` make these values, `resources` takes them.
 Nothing here is mutated after it is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gpu_constructs.fleet import Origin, Unknown
 
-__all__ = ["Reference", "Resource", "Stack", "Text", "Value"]
+__all__ = ["Reference", "Resource", "Stack", "Text", "Value", "is_open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,11 @@ Value: TypeAlias = (
     "bool | int | float | str | Unknown | Reference | Text | Sequence[Value] | Mapping[str, Value] | None"
 )
 """What a property can be. A list or an object may hold unknowns; ``AWS::NoValue`` is left out of both."""
+
+
+def is_open(value: Value) -> bool:
+    """Whether a value, or a piece of it, is only known at deploy time."""
+    return isinstance(value, (Unknown, Reference, Text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +88,11 @@ class Stack:
         name: The stack's name, or the file's where nothing else names it; unique among those that are read together.
         resources: Its resources by logical id; those whose condition is false are left out.
         region: Where it is deployed to; None where that is only known at deploy time.
-        acknowledged: What its app accepts, with the reason: by construct path and by id (``gpu-constructs::GPU002``).
+        acknowledged: Looks up what its app accepts, with the reason: by construct path and by id
+            (``gpu-constructs::GPU002``). It may read a file, and raise what reading raises.
     """
 
     name: str
     resources: Mapping[str, Resource] = field(hash=False)
     region: str | None = None
-    acknowledged: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = field(default=dict, hash=False, compare=False)

@@ -8,13 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gpu_constructs.fleet import Origin, Remark
-from gpu_constructs.template.composition import composed
-from gpu_constructs.template.discovery import Discovery
-from gpu_constructs.template.document import Document
-from gpu_constructs.template.files import Files
-from gpu_constructs.template.model import Stack
-from gpu_constructs.template.parameters import Choice
-from gpu_constructs.template.task_documents import TaskDocument
+from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
+from gpu_constructs.template.evaluation import Choice, composed
+from gpu_constructs.template.model import Resource, Stack
+from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["Stacks", "from_mapping", "read_stacks", "read_text"]
 
@@ -34,7 +31,7 @@ class Stacks:
     """
 
     stacks: tuple[Stack, ...] = ()
-    tasks: tuple[TaskDocument, ...] = ()
+    tasks: tuple[Resource, ...] = ()
     remarks: tuple[Remark, ...] = ()
     choices: tuple[Choice, ...] = ()
     whole: bool = False
@@ -84,14 +81,15 @@ def read_stacks(
     """
     files = Files()
     named = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    found = Discovery(region=region)
-    seen: set[str] = set()
-    for each in dict.fromkeys(os.fspath(each) for each in named):
-        identity = os.path.realpath(each) if "\0" not in each else each
-        if identity not in seen:
-            seen.add(identity)
-            found.take(each, files, stdin)
-    return _stacks(found, files, parameters)
+    each_once: dict[str, str] = {}
+    for path in (os.fspath(each) for each in named):
+        each_once.setdefault(os.path.realpath(path) if "\0" not in path else path, path)
+    try:
+        found = [each for path in each_once.values() for each in found_at(path, files, stdin=stdin, region=region)]
+        return _stacks(found, files, parameters or {})
+    except UnreadableError as error:
+        error.read = (*error.read, *files.documents)
+        raise
 
 
 def read_text(
@@ -143,19 +141,18 @@ def from_mapping(
 def _of_document(document: Document, name: str, parameters: Mapping[str, str] | None, region: str | None) -> Stacks:
     files = Files()
     files.take(document)
-    found = Discovery(region=region)
-    found.take_document(document, name=name)
-    return _stacks(found, files, parameters)
+    return _stacks([found_in(document, name=name, region=region)], files, parameters or {})
 
 
-def _stacks(found: Discovery, files: Files, parameters: Mapping[str, str] | None) -> Stacks:
-    made = composed(found.sources, files.documents, parameters or {})
+def _stacks(found: Sequence[Source | Resource], files: Files, parameters: Mapping[str, str]) -> Stacks:
+    tasks = tuple(each for each in found if isinstance(each, Resource))
+    made = composed([each for each in found if isinstance(each, Source)], files.documents, parameters)
     return Stacks(
         stacks=made.stacks,
-        tasks=tuple(found.tasks),
+        tasks=tasks,
         remarks=made.remarks,
         choices=made.choices,
-        whole=made.is_whole and not found.tasks,
+        whole=made.is_whole and not tasks,
         documents=files.documents,
         again=lambda other: _stacks(found, files, other),
     )

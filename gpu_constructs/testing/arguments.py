@@ -9,22 +9,58 @@ from gpu_constructs.fleet import Purchase
 from gpu_constructs.hardware import family, instance_type
 from gpu_constructs.rules import Severity
 
-__all__ = ["listed", "purchase_of", "severity_of", "types_named", "words"]
+__all__ = ["count", "listed", "name_of", "purchase_of", "severity_of", "types_named", "words"]
 
 
-def types_named(names: str | Iterable[str] | None) -> frozenset[str] | None:
+def name_of(value: str, argument: str) -> str:
+    """A name.
+
+    Args:
+        value: What was given.
+        argument: The argument, as the test spells it.
+
+    Raises:
+        InvalidValueError: It is no text, or an empty one, which everything would be called.
+    """
+    if not isinstance(value, str) or not value:
+        raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed="a name")
+    return value
+
+
+def count(value: int, argument: str) -> int:
+    """A number of things.
+
+    Args:
+        value: What was given.
+        argument: The argument, as the test spells it.
+
+    Raises:
+        InvalidValueError: It is no whole number, or a negative one.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidValueError(
+            f"got {shown(value)}", argument=argument, value=value, allowed="a whole number, 0 or more"
+        )
+    return value
+
+
+def types_named(names: str | Iterable[str] | None, argument: str) -> frozenset[str] | None:
     """Names of all types of some types and families; None for None.
 
     Args:
         names: Such as ``g6.xlarge`` or ``g6``.
+        argument: The argument, as the test spells it.
 
     Raises:
+        InvalidValueError: They are no names.
         UnknownNameError: None is called so.
     """
     if names is None:
         return None
     return frozenset(
-        each.name for name in listed(names) for each in ((instance_type(name),) if "." in name else family(name))
+        each.name
+        for name in listed(names, argument)
+        for each in ((instance_type(name),) if "." in name else family(name))
     )
 
 
@@ -39,7 +75,7 @@ def purchase_of(value: Purchase | str | None) -> Purchase | None:
     """
     try:
         return None if value is None else Purchase(value)
-    except ValueError:
+    except (TypeError, ValueError):
         allowed = ", ".join(map(str, Purchase))
         raise InvalidValueError(f"got {shown(value)}", argument="purchase", value=value, allowed=allowed) from None
 
@@ -55,24 +91,33 @@ def severity_of(value: Severity | str) -> Severity:
     """
     try:
         return Severity(value)
-    except ValueError:
+    except (TypeError, ValueError):
         allowed = ", ".join(map(str, Severity))
         raise InvalidValueError(f"got {shown(value)}", argument="at_least", value=value, allowed=allowed) from None
 
 
-def listed(names: str | Iterable[str]) -> tuple[str, ...]:
+def listed(names: str | Iterable[str], argument: str) -> tuple[str, ...]:
     """One name or several.
 
     Args:
         names: A text is one name.
+        argument: The argument, as the test spells it.
+
+    Raises:
+        InvalidValueError: They are no names.
     """
-    return (names,) if isinstance(names, str) else tuple(names)
+    found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (None,)
+    if not all(isinstance(each, str) for each in found):
+        raise InvalidValueError(
+            f"got {shown(names)}", argument=argument, value=names, allowed="a name, or a list of names"
+        )
+    return tuple(str(each) for each in found)
 
 
-def words(names: str | Iterable[str]) -> str:
+def words(names: Iterable[str]) -> str:
     """The names as a failure shows them.
 
     Args:
-        names: One or several.
+        names: Any number of them.
     """
-    return ", ".join(listed(names))
+    return ", ".join(names)

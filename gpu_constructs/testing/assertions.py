@@ -8,7 +8,15 @@ from gpu_constructs.fleet import Fleet, Pool, PoolKind, Purchase, Task, Unknown
 from gpu_constructs.hardware import image
 from gpu_constructs.review import Review
 from gpu_constructs.rules import Finding, Severity, find_rule
-from gpu_constructs.testing.arguments import listed, purchase_of, severity_of, types_named, words
+from gpu_constructs.testing.arguments import (
+    count,
+    listed,
+    name_of,
+    purchase_of,
+    severity_of,
+    types_named,
+    words,
+)
 from gpu_constructs.testing.called import is_called, most_alike
 from gpu_constructs.testing.places import gpu_pools, gpu_tasks, instance_types_of, routes_of
 from gpu_constructs.testing.tables import (
@@ -59,10 +67,14 @@ class GpuAssertions:
 
         Raises:
             AssertionError: There is no such task.
+            InvalidValueError: An argument is no name or no number.
             UnknownNameError: No instance type or family is called so.
         """
         __tracebackhide__ = True
-        allowed = types_named(on)
+        name_of(name, "name")
+        gpus = None if gpus is None else count(gpus, "gpus")
+        on = None if on is None else listed(on, "on")
+        allowed = types_named(on, "on")
         tasks = gpu_tasks(self.fleet)
         misses = {task.name: self._misses(task, gpus, allowed) for task in tasks if is_called(task, name)}
         if all(misses.values()):
@@ -93,11 +105,15 @@ class GpuAssertions:
 
         Raises:
             AssertionError: There is no such pool.
-            InvalidValueError: `purchase` is no way of buying.
+            InvalidValueError: `purchase` is no way of buying, or another argument no name or no number.
             UnknownNameError: No instance type or family is called so.
         """
         __tracebackhide__ = True
-        allowed, bought = types_named(instance_types), purchase_of(purchase)
+        name_of(name, "name")
+        min_instances = None if min_instances is None else count(min_instances, "min_instances")
+        max_instances = None if max_instances is None else count(max_instances, "max_instances")
+        instance_types = None if instance_types is None else listed(instance_types, "instance_types")
+        allowed, bought = types_named(instance_types, "instance_types"), purchase_of(purchase)
         misses: dict[str, list[str]] = {}
         for pool in (each for each in self.fleet.pools if is_called(each, name)):
             reasons = misses[pool.name] = []
@@ -129,7 +145,8 @@ class GpuAssertions:
             UnknownNameError: No image is called so.
         """
         __tracebackhide__ = True
-        wanted = image(name)
+        wanted = image(name_of(name, "name"))
+        release = None if release is None else name_of(release, "release")
         text = f"image {name}" + ("" if release is None else f", release {release}")
 
         def reason(each: Pool) -> str | None:
@@ -170,8 +187,10 @@ class GpuAssertions:
 
         Raises:
             AssertionError: There may be more, or nobody knows how many.
+            InvalidValueError: `instances` is no number.
         """
         __tracebackhide__ = True
+        count(instances, "instances")
         pools = self._pools(pool)
         most = [each.max_instances for each in pools]
         open_ended = [each.name for each in pools if isinstance(each.max_instances, Unknown)]
@@ -215,12 +234,12 @@ class GpuAssertions:
 
         Raises:
             AssertionError: They have.
-            InvalidValueError: `at_least` is no severity.
+            InvalidValueError: `at_least` is no severity, or `ignore` no list of names.
             UnknownNameError: No rule has such an id.
         """
         __tracebackhide__ = True
         least = severity_of(at_least)
-        ignored = {find_rule(each).id for each in listed(ignore)}
+        ignored = {find_rule(each).id for each in listed(ignore, "ignore")}
         found = [each for each in self.findings if each.severity.rank <= least.rank and each.rule not in ignored]
         if found:
             raise AssertionError(f"{len(found)} findings of {least} or worse\n{finding_lines(found)}")
@@ -261,7 +280,7 @@ class GpuAssertions:
         __tracebackhide__ = True
         if name is None:
             return gpu_pools(self.fleet)
-        pools = tuple(each for each in self.fleet.pools if is_called(each, name))
+        pools = tuple(each for each in self.fleet.pools if is_called(each, name_of(name, "pool")))
         if not pools:
             nearest = _otherwise(most_alike(self.fleet.pools, name))
             raise AssertionError(_report(f"no pool {name!r}", nearest, pool_table(self.fleet)))

@@ -11,7 +11,7 @@ from gpu_constructs.fleet import Pool, Task
 
 __all__ = ["is_called", "most_alike"]
 
-Thing = TypeVar("Thing", Pool, Task)
+_Thing = TypeVar("_Thing", Pool, Task)
 
 # The hash of the construct's path that CDK appends to a logical id, and what constructs call the parts of their own.
 _SUFFIX = re.compile(r"(?:(?:Provider|Group|ASG|TaskDef|Resource)*[0-9A-F]{8})?$")
@@ -33,7 +33,7 @@ def is_called(thing: Pool | Task, name: str) -> bool:
     )
 
 
-def most_alike(things: Sequence[Thing], name: str) -> Thing | None:
+def most_alike(things: Sequence[_Thing], name: str) -> _Thing | None:
     """The one whose name is most like another; None if there is none.
 
     Args:
@@ -42,7 +42,7 @@ def most_alike(things: Sequence[Thing], name: str) -> Thing | None:
     """
     wanted = name.lower()[:_LONGEST]
 
-    def likeness(thing: Thing) -> float:
+    def likeness(thing: _Thing) -> float:
         return max(SequenceMatcher(None, wanted, known.lower()[:_LONGEST]).ratio() for known in _names(thing))
 
     return max(things, key=likeness, default=None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gpu_constructs.fleet import Fleet, Pool, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import Fit, fit
+from gpu_constructs.placement.routing import items_with_tasks
 from gpu_constructs.rules.assignments import assignments, schedules
 
 __all__ = ["Place", "Route", "gpu_pools", "gpu_tasks", "instance_types_of", "routes_of"]
@@ -84,10 +85,10 @@ def routes_of(fleet: Fleet, task: Task) -> tuple[Route, ...]:
     routes = []
     for workload in workloads:
         found = known.get(id(workload))
-        placings = () if found is None else found.placings
+        destinations = () if found is None else found.destinations
         routes.append(
             Route(
-                places=tuple(Place(pool=each.pool, fit=each.fit) for each in placings),
+                places=tuple(Place(pool=each.pool, fit=each.fit) for each in destinations),
                 every=found is not None and found.every,
                 elsewhere=_elsewhere(workload),
             )
@@ -106,9 +107,8 @@ def instance_types_of(routes: Iterable[Route]) -> tuple[InstanceType, ...]:
 
 
 def _elsewhere(workload: Workload) -> tuple[str, ...]:
-    weighted = any(item.weight != 0 for item in workload.strategy)
     return tuple(
         "a capacity provider" if isinstance(item.provider, Unknown) else f"capacity provider {item.provider}"
-        for item in workload.strategy
-        if item.pool is None and (not weighted or item.weight != 0 or item.base != 0)
+        for item in items_with_tasks(workload.strategy)
+        if item.pool is None
     )

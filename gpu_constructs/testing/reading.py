@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
-from gpu_constructs.review import Review, review
+from gpu_constructs.review import Review, is_region, review
 from gpu_constructs.rules import check
 from gpu_constructs.testing.assertions import GpuAssertions
 from gpu_constructs.testing.snapshot import HasTemplate
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from aws_cdk import Stack, Stage
 
 __all__ = ["gpus"]
+
+_LONGEST = 200  # of what Python has against a template
+_TEMPLATE = "what a template in JSON can hold"
 
 
 def gpus(
@@ -38,7 +41,7 @@ def gpus(
         region: Where it is deployed to, where it does not say so itself.
 
     Raises:
-        InvalidValueError: It is none of these.
+        InvalidValueError: It is none of these, or an argument is wrong.
         UnreadableError: It cannot be read.
     """
     return GpuAssertions(_reviewed(source, parameters, region))
@@ -47,15 +50,35 @@ def gpus(
 def _reviewed(source: object, parameters: Mapping[str, str] | None, region: str | None) -> Review:
     if isinstance(source, Fleet):
         return Review(fleet=source, findings=check(source))
+    _require_parameters(parameters)
     if isinstance(source, HasTemplate):
         source = source.to_json()
     if isinstance(source, Mapping):
-        text = json.dumps(source, default=str).encode()
-        return review(["-"], stdin=text, parameters=parameters, region=region)
+        return review(["-"], stdin=_text(source), parameters=parameters, region=region)
     if isinstance(source, str | Path):
         return review([source], parameters=parameters, region=region)
     path, own_region = _synthesized(source)
     return review([path], parameters=parameters, region=region or own_region)
+
+
+def _text(template: Mapping[str, object]) -> bytes:
+    try:
+        return json.dumps(template, default=str).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        # A key that is no text, a part of itself or a number of thousands of digits, thousands of dictionaries.
+        raise InvalidValueError(
+            f"the template cannot be written as JSON: {str(error)[:_LONGEST]}", argument="source", allowed=_TEMPLATE
+        ) from None
+
+
+def _require_parameters(parameters: object) -> None:
+    if parameters is None:
+        return
+    items = list(parameters.items()) if isinstance(parameters, Mapping) else [(None, None)]
+    if not all(isinstance(each, str) for item in items for each in item):
+        raise InvalidValueError(
+            f"got {shown(parameters)}", argument="parameters", value=parameters, allowed="texts by name"
+        )
 
 
 def _synthesized(source: object) -> tuple[str, str | None]:
@@ -66,8 +89,8 @@ def _synthesized(source: object) -> tuple[str, str | None]:
         return str(source.synth().directory), None
     if cdk is not None and isinstance(source, cdk.Stack):
         assembly = cdk.Stage.of(source).synth()
-        region = None if cdk.Token.is_unresolved(source.region) else str(source.region)
-        return str(Path(assembly.directory, source.template_file)), region
+        region = str(source.region)
+        return str(Path(assembly.directory, source.template_file)), region if is_region(region) else None
     raise InvalidValueError(
         f"nothing to read in {shown(source)}",
         argument="source",

@@ -83,7 +83,12 @@ def normalized(template: Mapping[str, Any] | HasTemplate, *, path_hashes: bool =
     def rewritten(text: str) -> str:
         return _stable(_WORD.sub(lambda word: renamed.get(word[0], word[0]), text))
 
-    result: dict[str, Any] = _rewritten(kept, rewritten)
+    try:
+        result: dict[str, Any] = _rewritten(kept, rewritten)
+    except (RecursionError, ValueError):  # ValueError: a key that is a number of thousands of digits
+        raise InvalidValueError(
+            "it is nested too deeply, or a part of itself", argument="template", allowed="a template"
+        ) from None
     return result
 
 

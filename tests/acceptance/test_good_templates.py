@@ -12,18 +12,11 @@ from gpu_constructs.rules import Severity
 GOOD = sorted((Path(__file__).parent / "good").iterdir())
 
 # What a reviewer would say about them all the same. Anything else is a false alarm.
-FLOATING = {"GPU002"}  # their image follows the newest release, which every second template in the world does
 WARNINGS: dict[str, set[str]] = {
-    **dict.fromkeys(("01-asg-provider-service", "02-hosts-by-user-data-only", "03-minified", "04-batch-gpu"), FLOATING),
-    **dict.fromkeys(("05-batch-old-keys", "11-cpu-and-gpu-pools", "12-spot-mixed-policy"), FLOATING),
-    **dict.fromkeys(("13-bottlerocket-arm", "14-inferentia", "15-efa-training", "17-fractional"), FLOATING),
-    **dict.fromkeys(("21-daemon-exporter", "22-scaled-service", "24-cloud-config-mime"), FLOATING),
-    **dict.fromkeys(("27-two-fargate-and-gpu", "29-capacity-block", "30-attribute-based-group"), FLOATING),
     "16-sharing-mps": {"GPU034"},  # a fault of one container restarts its neighbours
     "18-conditions": {"GPU005", "GPU014"},  # nothing is known before the deploy
-    "23-launch-configuration-old-type": FLOATING | {"GPU056"},
-    "31-single-instance": FLOATING,
-    "32-old-sharing-recipe": FLOATING | {"GPU038"},
+    "23-launch-configuration-old-type": {"GPU056"},
+    "32-old-sharing-recipe": {"GPU038"},
 }
 
 

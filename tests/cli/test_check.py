@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.cli import check as command
-from gpu_constructs.cli import main
+from gpu_constructs.cli import inputs, main
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.review import Review
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
@@ -63,7 +62,7 @@ def test_a_good_template_has_no_error(good: str, capsys: pytest.CaptureFixture[s
 def test_the_exit_code_says_whether_something_as_grave_was_found(
     severities: Sequence[Severity], fail_on: list[str], code: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "review", lambda *_, **__: found(*severities))
+    monkeypatch.setattr(inputs, "review", lambda *_, **__: found(*severities))
     assert main(["check", "t.json", "--format", kind, *fail_on]) == code
 
 
@@ -110,7 +109,7 @@ def test_a_task_definition_of_the_api_comes_from_stdin(
 
 def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    monkeypatch.setattr(command, "review", lambda paths, **given: seen.update(given, paths=paths) or found())
+    monkeypatch.setattr(inputs, "review", lambda paths, **given: seen.update(given, paths=paths) or found())
     main(
         [
             "check",
@@ -145,7 +144,7 @@ def test_an_ignored_rule_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.extend(rules)
         return found()
 
-    monkeypatch.setattr(command, "review", noted)
+    monkeypatch.setattr(inputs, "review", noted)
     main(["check", "t.json", "--ignore", "gpu002", "--ignore", "GPU009"])
     assert {each.id for each in RULES} - {each.id for each in asked} == {"GPU002", "GPU009"}
 
@@ -202,6 +201,55 @@ def test_a_report_of_what_went_wrong_never_replaces_what_is_checked(
     assert main(["check", str(broken), "--format", "json", "--output", str(broken)]) == 2
     assert broken.read_text(encoding="utf-8") == "{"
     assert json.loads(capsys.readouterr().out)["error"]
+
+
+def _assembly(folder: Path) -> Path:
+    nested = {"Type": "AWS::CloudFormation::Stack", "Metadata": {"aws:asset:path": "nested.json"}}
+    written({**template(), "Resources": {**template()["Resources"], "Nested": nested}}, folder / "t.json")
+    written(template(), folder / "nested.json")
+    stack = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "t.json"}}
+    written({"version": "48.0.0", "artifacts": {"App": stack}}, folder / "manifest.json")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["t.json", "manifest.json", "nested.json", "link.json"])
+@pytest.mark.parametrize("broken", [None, "nested.json"])
+def test_a_report_never_replaces_what_the_named_files_name(
+    name: str, broken: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _assembly(tmp_path)
+    (tmp_path / "link.json").symlink_to(tmp_path / "nested.json")
+    if broken is not None:
+        (tmp_path / broken).write_text("{", encoding="utf-8")
+    before = (tmp_path / name).read_bytes()
+    assert main(["check", str(tmp_path), "--format", "json", "--output", str(tmp_path / name)]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]
+    assert (tmp_path / name).read_bytes() == before
+
+
+def test_a_report_beside_the_files_of_an_assembly_is_written_again_and_again(tmp_path: Path) -> None:
+    report = _assembly(tmp_path) / "report.json"
+    for _ in range(2):
+        assert main(["check", str(tmp_path), "--format", "json", "--fail-on", "never", "--output", str(report)]) == 0
+    assert "error" not in json.loads(report.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("command", [["check"], ["explain", "Chat"]])
+@pytest.mark.parametrize("region", ["eu_west_1", "eu-west-1 ", "EU-WEST-1", "eu-west-1a", "Ireland", "", "x" * 100_000])
+def test_what_is_no_region_is_2(command: list[str], region: str, good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, good, "--region", region]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("gpu-constructs: --region: ")
+    assert "is no region; allowed: a name such as eu-west-1" in message
+    assert len(message) < 400
+
+
+@pytest.mark.parametrize("region", ["eu-west-9", "us-gov-west-1", "eusc-de-east-1", "cn-north-1"])
+def test_a_region_that_nothing_is_recorded_about_is_said(
+    region: str, good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", good, "--region", region, "--fail-on", "never"]) == 0
+    assert f"gpu-constructs: nothing is recorded about region {region}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

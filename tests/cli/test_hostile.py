@@ -122,3 +122,28 @@ def test_names_of_a_template_cannot_drive_the_terminal(tmp_path: Path, capsys: p
     output = capsys.readouterr().out
     assert "\x1b" not in output
     assert not any(line.startswith("::") for line in output.splitlines())
+
+
+def test_names_as_long_as_a_file_do_not_fill_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template(gpus="0")
+    for name in ("Chat", "Provider"):
+        body = json.loads(json.dumps(body).replace(f'"{name}"', f'"{name}{"x" * 1_000_000}"'))
+    file = written(body, tmp_path / "t.json")
+    for arguments in (["check", file], ["explain", f"Chat{'x' * 1_000_000}", file]):
+        main(arguments)
+        output = capsys.readouterr()
+        assert "x" * 100 in output.out
+        assert len(output.out + output.err) < 100_000
+
+
+@pytest.mark.parametrize("text", ["a: !{} b", "a: !{} [b]", "a: *{}", "a: &{0} [*{0}]"])
+def test_what_a_file_calls_its_values_is_quoted_in_part(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "t.yaml"
+    file.write_text(text.format("x" * 1_000_000), encoding="utf-8")
+    assert main(["check", str(file), "--format", "json"]) == 2
+    output = capsys.readouterr()
+    assert "xxx" in output.err
+    assert len(output.err) < 1_000
+    assert len(output.out) < 1_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -11,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_constructs.cli import check as check_command
-from gpu_constructs.cli import main, program
+from gpu_constructs.cli import inputs, main, program
 from tests.cli.templates import template, written
 
 COMMANDS = ("check", "explain", "instances", "rules")
@@ -54,7 +54,7 @@ def _crash(*_: object, **__: object) -> None:
 def test_a_crash_is_one_line_that_asks_for_a_report(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(check_command, "review", _crash)
+    monkeypatch.setattr(inputs, "review", _crash)
     assert main(["check", "t.json"]) == 2
     output = capsys.readouterr()
     assert output.err == (
@@ -67,7 +67,7 @@ def test_a_crash_is_one_line_that_asks_for_a_report(
 def test_a_crash_shows_its_traceback_when_it_is_asked_for(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(check_command, "review", _crash)
+    monkeypatch.setattr(inputs, "review", _crash)
     assert main(arguments) == 2
     assert "Traceback" in capsys.readouterr().err
 
@@ -79,7 +79,7 @@ def test_too_much_for_the_interpreter_is_a_crash_like_others(
     def crash(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(check_command, "review", crash)
+    monkeypatch.setattr(inputs, "review", crash)
     assert main(["check", "t.json"]) == 2
 
 
@@ -87,7 +87,7 @@ def test_ctrl_c_is_130_and_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(check_command, "review", interrupted)
+    monkeypatch.setattr(inputs, "review", interrupted)
     assert main(["check", "t.json"]) == 130
     assert capsys.readouterr() == ("", "")
 
@@ -199,6 +199,63 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
+@pytest.mark.parametrize(
+    "arguments", ["check {}", "check {} --format json", "instances", "rules", "--help", "check --help", "--version"]
+)
+@pytest.mark.parametrize(("redirected", "words"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")])
+def test_an_output_that_cannot_be_written_is_2_with_one_line(
+    arguments: str, redirected: str, words: str, tmp_path: Path
+) -> None:
+    done = _shell(arguments.format(written(template(gpus="8"), tmp_path / "t.json")), redirected)
+    assert (done.returncode, done.stderr) == (2, f"gpu-constructs: cannot write the output: {words}\n")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
+@pytest.mark.parametrize("redirected", ["2>/dev/full", "2>&-", "2>&- <&-"])
+def test_what_nobody_can_be_told_is_still_an_exit_code(redirected: str, tmp_path: Path) -> None:
+    assert _shell("check nowhere.json", redirected).returncode == 2
+    report = tmp_path / "report.json"
+    file = written(template(), tmp_path / "t.json")
+    assert _shell(f"check {file} --format json --output {report}", redirected).returncode == 0
+    assert json.loads(report.read_text(encoding="utf-8"))["files"] == [file]
+
+
+def test_without_any_stream_it_is_2() -> None:
+    assert _shell("check -", ">&- 2>&- <&-").returncode == 2
+
+
+def test_a_closed_standard_input_is_said() -> None:
+    done = _shell("check -", "<&-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gpu-constructs: -: standard input is closed; fix: name a file, or pipe one in\n"
+
+
+def test_a_standard_input_that_breaks_off_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken(io.BytesIO):
+        def read(self, _: int | None = None, /) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Broken()))
+    assert main(["check", "-"]) == 2
+    assert capsys.readouterr().err == "gpu-constructs: -: standard input cannot be read: Input/output error\n"
+
+
+def _shell(arguments: str, redirected: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "-c", f"'{sys.executable}' -m gpu_constructs {arguments} {redirected}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 def test_a_name_that_the_terminal_cannot_show_is_no_error(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from gpu_constructs.cli import json_report, sarif_report, text_report
-from gpu_constructs.cli.failure import FAILURES
 from gpu_constructs.cli.terminal import plain
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Origin, Pool, ResourceRequirement, Task, Workload
 from gpu_constructs.hardware import instance_type
@@ -63,7 +62,7 @@ def test_people_read_it_by_file_and_resource() -> None:
         "                     fix: pin a release\n"
         "\n"
         "acknowledged: GPU003 of Hosts\n"
-        "1 error, 1 warning in 1 file; 1 pool, 1 task, 1 service looked at"
+        "1 error, 1 warning, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"
     )
 
 
@@ -83,15 +82,15 @@ def test_stdin_is_called_so() -> None:
 @pytest.mark.parametrize(
     ("review", "line"),
     [
-        (REVIEW, "1 error, 1 warning, 1 info in 1 file; 1 pool, 1 task, 1 service looked at"),
+        (REVIEW, "1 error, 1 warning, 1 info, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"),
         (
             replace(REVIEW, findings=(GRAVE, GRAVE), files=("a", "b")),
-            "2 errors in 2 files; 1 pool, 1 task, 1 service looked at",
+            "2 errors, 1 acknowledged in 2 files; 1 pool, 1 task, 1 service looked at",
         ),
-        (replace(REVIEW, findings=()), "nothing found in 1 file; 1 pool, 1 task, 1 service looked at"),
+        (replace(REVIEW, findings=()), "nothing found, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"),
         (
             replace(REVIEW, findings=(), fleet=Fleet(tasks=(Task(name="Web", containers=(Container(name="nginx"),)),))),
-            "nothing found in 1 file; 0 pools, 1 task, 0 services looked at, no GPU known among them",
+            "nothing found, 1 acknowledged in 1 file; 0 pools, 1 task, 0 services looked at, no GPU known among them",
         ),
         (NOTHING, "no ECS capacity or task was found in a.json"),
         (replace(NOTHING, files=()), "no ECS capacity or task was found in what was read"),
@@ -257,7 +256,7 @@ def objects(value: Any, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from objects(child, key)
 
 
-@pytest.mark.parametrize("log", [sarif_report.text(REVIEW), sarif_report.text(NOTHING), FAILURES["sarif"]("why")])
+@pytest.mark.parametrize("log", [sarif_report.text(REVIEW), sarif_report.text(NOTHING), sarif_report.failure("why")])
 def test_a_log_is_built_as_the_schema_of_sarif_2_1_0_says(log: str) -> None:
     for name, found in objects(json.loads(log)):
         required, optional = STRUCTURE[name]
@@ -268,7 +267,7 @@ def test_a_log_is_built_as_the_schema_of_sarif_2_1_0_says(log: str) -> None:
 
 
 def test_a_scanner_is_told_that_nothing_could_be_checked() -> None:
-    (run,) = json.loads(FAILURES["sarif"]("no such file"))["runs"]
+    (run,) = json.loads(sarif_report.failure("no such file"))["runs"]
     (invocation,) = run["invocations"]
     assert invocation["executionSuccessful"] is False
     assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "no such file"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, PoolKind, Task
+from gpu_constructs.fleet import UNKNOWN, Container, PoolKind, ResourceRequirement, Task
 from gpu_constructs.placement import DoubtKind, ObstacleKind, Resource, fit
 from tests.placement.given import a_pool, a_task, neuron, shares
 
@@ -38,6 +38,14 @@ def test_parts_are_for_fractional_hosts_and_whole_gpus_for_the_others(
 def test_parts_of_several_containers_add_up() -> None:
     assert fit(a_task("0.125", "0.125"), a_pool("g6f.large")).answer is False
     assert fit(a_task("0.125", "0.125"), a_pool("g6f.2xlarge")).answer is True
+
+
+@pytest.mark.parametrize(("host", "answer"), [("g6.xlarge", UNKNOWN), ("g6.12xlarge", True), ("c7i.large", False)])
+def test_whether_entries_of_one_container_add_up_is_a_doubt(host: str, answer: object) -> None:
+    entry = ResourceRequirement.gpus(1)
+    found = fit(Task(name="t", containers=(Container(name="c", requirements=(entry, entry)),)), a_pool(host))
+    assert found.answer is answer
+    assert [each.kind for each in found.doubts] == ([DoubtKind.ENTRIES] if answer is UNKNOWN else [])
 
 
 def test_no_gpu_is_left_beside_a_container_that_takes_all() -> None:

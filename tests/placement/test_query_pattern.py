@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.hardware import find
 from gpu_constructs.placement.query import Attribute, Host, Matches, evaluate, judge, parse
 from gpu_constructs.placement.query.automaton import matches_whole, pattern_problem, why_not_judged
 
@@ -173,6 +175,28 @@ def test_no_pattern_takes_longer_than_its_value(pattern: str) -> None:
     query = parse(f"attribute:x =~ {pattern}")
     for value in ("a" * 128, "a" * 2000, "x" * 128 + "!"):
         assert evaluate(query, Host(attributes={"x": value + "!"})) is False
+
+
+# As long as an expression may be, or as large as an automaton may grow, with most of it alive at every character.
+LARGE = [
+    "(.*)*" * 320,
+    "(.*)*" * 400,
+    ".?" * 499,
+    "(.*g.*)*(.*5.*)*" * 60,
+    "(" * 39 + "(.*)*" * 50 + ".?" * 200 + ")*" * 39,
+    "^" + ".?" * 300 + "$",
+    "(" + "|".join("[a-z]*\\d?" for _ in range(150)) + ")*",
+    ".*" + "".join(f"(.*{each}.*)?" for each in "abcdefghijklmnopqrstuvwxyz0123456789.-" * 4),
+]
+
+
+@pytest.mark.parametrize("pattern", LARGE)
+def test_a_large_pattern_is_asked_about_every_instance_type_in_no_time(pattern: str) -> None:
+    names = [each.name for each in find()]
+    before = time.process_time()
+    answers = {matches_whole(pattern, name) for name in names}
+    assert answers <= {True, False} or answers == {None}
+    assert time.process_time() - before < 1  # it took 5 s and more when every state was followed by itself
 
 
 def test_an_empty_repetition_is_free_however_often_it_is_asked_for() -> None:

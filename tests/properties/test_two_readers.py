@@ -137,7 +137,7 @@ def test_what_is_read_is_what_was_built(plan: Plan) -> None:
         stack = cdk.Stack(app, "Stack", env=environment)
         held = build(stack, plan)
         read = read_stacks([app.synth().directory])
-        found = fleet_of(read.stacks, tasks=[each.resource for each in read.tasks], remarks=read.remarks)
+        found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
     assert found.remarks == ()
     assert found.pools == held.pools
     assert tuple(map(_without_cdk_variables, found.tasks)) == held.tasks

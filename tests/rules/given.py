@@ -1,17 +1,99 @@
-"""Fleets to ask rules about: a good one, and short words to make it a bad one."""
+"""Fleets to ask rules about: good ones, short words to make them bad, and what rules say about them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from gpu_constructs.fleet import Container, Fleet, HostImage, Pool, ResourceRequirement, StrategyItem, Task, Workload
+from gpu_constructs.fleet import (
+    Container,
+    Fleet,
+    HostImage,
+    NvidiaMps,
+    PlacementConstraint,
+    Pool,
+    PoolKind,
+    ResourceRequirement,
+    StrategyItem,
+    Task,
+    Unknown,
+    Workload,
+)
 from gpu_constructs.hardware import image, instance_type
-from gpu_constructs.rules import Finding, Rule, check
+from gpu_constructs.rules import (
+    Finding,
+    Rule,
+    check,
+    cpu_share,
+    elsewhere,
+    fit,
+    gpu_needs,
+    host_kinds,
+    placing,
+    unplaced,
+)
 
-__all__ = ["GPU_TASK", "a_pool", "asked", "of_image", "running_on"]
+__all__ = [
+    "FIT_RULES",
+    "GPU_TASK",
+    "a_pool",
+    "a_task",
+    "asked",
+    "container",
+    "fleet_of",
+    "found",
+    "gpu",
+    "managed_pool",
+    "member_of",
+    "mps",
+    "of_image",
+    "on_launch_type",
+    "on_strategy",
+    "only",
+    "running_on",
+    "said",
+    "service",
+    "task_of",
+]
 
+FIT_RULES = tuple(
+    each for module in (cpu_share, elsewhere, fit, gpu_needs, host_kinds, placing, unplaced) for each in module.RULES
+)
 GPU_TASK = Task(name="chat", containers=(Container(name="vllm", requirements=(ResourceRequirement.gpus(1),)),))
+_RELEASE = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
+
+
+def gpu(value: str | Unknown | None = "1") -> ResourceRequirement:
+    return ResourceRequirement(value=value)
+
+
+def mps(memory: int | Unknown | None = 4096, percent: int | Unknown | None = None) -> ResourceRequirement:
+    return ResourceRequirement(nvidia_mps=NvidiaMps(memory_mib=memory, max_compute_percent=percent))
+
+
+def container(*requirements: ResourceRequirement, name: str = "main") -> Container:
+    return Container(name=name, requirements=requirements, cpu=1024, memory_limit_mib=4096)
+
+
+def task_of(*containers: Container, name: str = "train") -> Task:
+    return Task(name=name, containers=containers)
+
+
+def a_task(*values: str | Unknown, name: str = "train", **changes: Any) -> Task:
+    """A task with a container for each number of GPUs."""
+    containers = tuple(
+        Container(name=f"c{place}", requirements=(ResourceRequirement(value=each),))
+        for place, each in enumerate(values)
+    )
+    return Task(**{"name": name, "containers": containers or (Container(name="c"),), **changes})
+
+
+def member_of(expression: str) -> PlacementConstraint:
+    return PlacementConstraint(type="memberOf", expression=expression)
+
+
+def of_image(name: str = "al2023-gpu", *, release: str | None = _RELEASE) -> HostImage:
+    return HostImage(image=image(name), release=release)
 
 
 def a_pool(*types: str, **changes: Any) -> Pool:
@@ -20,7 +102,7 @@ def a_pool(*types: str, **changes: Any) -> Pool:
         **{
             "name": "Hosts",
             "instance_types": tuple(map(instance_type, types or ("g6.xlarge",))),
-            "image": of_image("al2023-gpu"),
+            "image": of_image(),
             "min_instances": 0,
             "max_instances": 4,
             **changes,
@@ -28,20 +110,63 @@ def a_pool(*types: str, **changes: Any) -> Pool:
     )
 
 
-def of_image(name: str, *, release: str | None = "pinned") -> HostImage:
-    return HostImage(image=image(name), release=release)
+def managed_pool(*types: str) -> Pool:
+    """The same of ECS Managed Instances."""
+    picture = of_image("bottlerocket-ecs-2-nvidia-x86_64", release=None)
+    return a_pool(*types, name="managed", image=picture, kind=PoolKind.MANAGED_INSTANCES)
+
+
+def service(task: Task, *pools: Pool, **changes: Any) -> Workload:
+    """A service that goes to all of these pools."""
+    strategy = tuple(StrategyItem(provider=each.name, pool=each, weight=1) for each in pools)
+    return Workload(**{"name": "service", "task": task, "strategy": strategy, **changes})
+
+
+def fleet_of(*tasks: Task, workloads: tuple[Workload, ...] = (), is_whole: bool = False) -> Fleet:
+    """Tasks and services, with the pools that these name."""
+    pools = {item.pool.name: item.pool for each in workloads for item in each.strategy if item.pool is not None}
+    return Fleet(pools=tuple(pools.values()), tasks=tasks, workloads=workloads, is_whole=is_whole)
 
 
 def running_on(*pools: Pool, task: Task = GPU_TASK, **changes: Any) -> Fleet:
     """The pools with one service that goes to all of them."""
-    strategy = tuple(StrategyItem(provider=each.name, pool=each, weight=1) for each in pools)
-    service = Workload(**{"name": "chat-service", "task": task, "strategy": strategy, **changes})
-    return Fleet(pools=pools, tasks=(task,), workloads=(service,))
+    return Fleet(pools=pools, tasks=(task,), workloads=(service(task, *pools, **{"name": "chat-service", **changes}),))
 
 
-def asked(rules: Iterable[Rule], what: Fleet | Pool) -> dict[str, Finding]:
-    """What these rules find, by their ids; each may find one thing only."""
-    findings = check(what if isinstance(what, Fleet) else Fleet(pools=(what,)), rules=rules)
+def on_launch_type(*pools: Pool, task: Task, is_whole: bool = False, **changes: Any) -> Fleet:
+    """The pools with one service without a strategy in their cluster."""
+    runs = service(task, **{"launch_type": "EC2", **changes})
+    return Fleet(pools=pools, tasks=(task,), workloads=(runs,), is_whole=is_whole)
+
+
+def on_strategy(task: Task, *items: tuple[Pool, int, int]) -> Fleet:
+    """One service on a strategy of pools with their weight and base."""
+    strategy = tuple(
+        StrategyItem(provider=pool.name, pool=pool, weight=weight, base=base) for pool, weight, base in items
+    )
+    return running_on(*(pool for pool, _, _ in items), task=task, strategy=strategy)
+
+
+def said(rules: Rule | Iterable[Rule], what: Fleet | Pool) -> list[Finding]:
+    """Everything that these rules find."""
+    fleet = what if isinstance(what, Fleet) else Fleet(pools=(what,))
+    return list(check(fleet, rules=(rules,) if isinstance(rules, Rule) else rules))
+
+
+def only(rules: Rule | Iterable[Rule], what: Fleet | Pool) -> Finding:
+    """The one thing that they find."""
+    (finding,) = said(rules, what)
+    return finding
+
+
+def asked(rules: Rule | Iterable[Rule], what: Fleet | Pool) -> dict[str, Finding]:
+    """What they find, by their ids; each may find one thing only."""
+    findings = said(rules, what)
     by_id = {each.rule: each for each in findings}
     assert len(by_id) == len(findings), findings
     return by_id
+
+
+def found(fleet: Fleet) -> list[tuple[str, str, str]]:
+    """Rule, message and fix of everything that the rules about fit find."""
+    return [(each.rule, each.message, each.fix) for each in said(FIT_RULES, fleet)]

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import Fleet, StrategyItem, UserData, Workload
+from gpu_constructs.fleet import UNKNOWN, Fleet, StrategyItem, Unknown, UserData, Workload
+from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.query import parse, render
 from gpu_constructs.rules.attributes import existing, one_family
-from tests.rules.fleets import container, fleet_of, gpu, member_of, only, pool_of, said, service, task_of
+from tests.rules.given import a_pool, container, fleet_of, gpu, member_of, only, said, service, task_of
 
 TYPE = "attribute:ecs.instance-type"
 TASK = task_of(container(gpu()))
@@ -60,7 +61,7 @@ def test_what_exists_or_is_the_users_own_is_silent(expression: str) -> None:
 
 def test_an_attribute_of_the_users_own_may_be_called_as_one_of_ecs() -> None:
     data = UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", '{"instance-type": "fast"}'),))
-    fleet = replace(expressed("attribute:instance-type == fast"), pools=(replace(pool_of(), user_data=data),))
+    fleet = replace(expressed("attribute:instance-type == fast"), pools=(a_pool(user_data=data),))
     assert said(existing, fleet) == []
 
 
@@ -109,15 +110,30 @@ def test_a_pattern_that_the_rest_makes_harmless_is_silent(expressions: tuple[str
 
 def test_a_strategy_whose_hosts_are_all_of_the_family_makes_it_harmless() -> None:
     task = replace(TASK, constraints=(member_of(f"{TYPE} =~ g5.*"),))
-    fits = service(task, pool_of("g5.xlarge", name="A10G"))
+    fits = service(task, a_pool("g5.xlarge", name="A10G"))
     assert said(one_family, fleet_of(task, workloads=(fits,))) == []
+
+
+@pytest.mark.parametrize(("cluster", "count"), [("gpu", 0), ("other", 1), (UNKNOWN, 1)])
+def test_hosts_of_its_cluster_count_where_a_service_has_no_strategy(cluster: str | Unknown, count: int) -> None:
+    task = replace(TASK, constraints=(member_of(f"{TYPE} =~ g5.*"),))
+    runs = Workload(name="s", task=task, launch_type="EC2", cluster=cluster)
+    fleet = Fleet(pools=(a_pool("g5.xlarge", cluster="gpu"),), tasks=(task,), workloads=(runs,))
+    assert len(said(one_family, fleet)) == count
+
+
+def test_a_task_that_is_built_for_the_other_processor_is_not_placed_there() -> None:
+    constraints = (member_of(f"{TYPE} =~ g5.*"),)
+    for built, count in ((Architecture.X86_64, 0), (Architecture.ARM64, 1), (None, 1)):
+        task = replace(TASK, constraints=constraints, architecture=built)
+        assert len(said(one_family, fleet_of(task))) == count
 
 
 @pytest.mark.parametrize("of_task", [True, False])
 def test_hosts_that_may_be_of_the_other_family_do_not(of_task: bool) -> None:
     constraints = (member_of(f"{TYPE} =~ g5.*"),)
     task = replace(TASK, constraints=constraints) if of_task else TASK
-    mixed = service(task, pool_of("g5.xlarge", name="A10G"), pool_of("g5g.xlarge", name="Arm"))
+    mixed = service(task, a_pool("g5.xlarge", name="A10G"), a_pool("g5g.xlarge", name="Arm"))
     own = () if of_task else constraints
     for workload in (
         mixed,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Workload
 from gpu_constructs.rules.constraints import RULES, consistent, in_the_language, satisfiable, within_limits
 from gpu_constructs.rules.finding import Severity
-from tests.rules.fleets import container, fleet_of, gpu, member_of, only, said, task_of
+from tests.rules.given import container, fleet_of, gpu, member_of, only, said, task_of
 
 TYPE = "attribute:ecs.instance-type"
 TASK = task_of(container(gpu()))

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task
+from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task, Workload
 from gpu_constructs.rules.containers import asked_of_ecs, has_memory, left_to_ecs, shared_memory, sizes
-from tests.rules.fleets import container, fleet_of, gpu, mps, only, said, task_of
+from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
 
 BARE = Container(name="main")
 
@@ -21,6 +21,13 @@ def test_a_container_without_memory_is_an_error(without: Container) -> None:
     finding = only(has_memory, fleet_of(task_of(without)))
     assert finding.rule == "GPU035"
     assert "container main has no memory" in finding.message
+
+
+def test_a_daemon_is_told_of_the_default_runtime() -> None:
+    task = task_of(replace(container(), environment=(("NVIDIA_VISIBLE_DEVICES", "all"),)))
+    daemon = Workload(name="exporter", task=task, daemon=True)
+    finding = only(asked_of_ecs, fleet_of(task, workloads=(daemon,)))
+    assert finding.fix.startswith("nvidia as the default Docker runtime")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, ResourceRequirement
 from gpu_constructs.rules import Severity
-from tests.rules.fitting import a_task, found, only
-from tests.rules.given import a_pool, running_on
+from tests.rules.given import FIT_RULES, a_pool, a_task, found, only, running_on
 
 SOFT = Container(name="c", cpu=128, requirements=(ResourceRequirement.gpus(1),))
 
@@ -30,7 +29,8 @@ def test_a_limit_of_a_vcpu_for_each_gpu_or_none_has_no_finding(fleet: Fleet) -> 
 @pytest.mark.parametrize("value", ["8", "ALL"])
 def test_one_vcpu_for_eight_gpus_is_a_warning_with_the_share_that_goes_with_them(value: str) -> None:
     finding = only(
-        running_on(a_pool("p5.48xlarge"), a_pool("p5en.48xlarge", name="B"), task=a_task(value, cpu_limit=1024))
+        FIT_RULES,
+        running_on(a_pool("p5.48xlarge"), a_pool("p5en.48xlarge", name="B"), task=a_task(value, cpu_limit=1024)),
     )
     assert (finding.rule, finding.severity, finding.subject) == ("GPU074", Severity.WARNING, "train")
     assert "1024 CPU units, 1 vCPU, for all containers with 8 GPUs together" in finding.message

@@ -8,6 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Purchase
 from gpu_constructs.hardware import accelerated
+from gpu_constructs.rules import Severity
 from gpu_constructs.rules.efa import RULES
 from tests.rules.given import a_pool, asked
 
@@ -32,9 +33,34 @@ def test_a_misspelt_interface_type_is_refused_at_launch() -> None:
 
 @pytest.mark.parametrize("name", ["g5.xlarge", "g6.4xlarge", "inf2.48xlarge"])
 def test_a_type_without_efa_takes_no_efa_interface(name: str) -> None:
-    found = asked(RULES, a_pool(name, "g6.8xlarge", interfaces=(_nic(),), **NEAR))
+    found = asked(RULES, a_pool(name, interfaces=(_nic(),), **NEAR))
     assert list(found) == ["GPU091"]
     assert f"{name} supports none" in found["GPU091"].message
+
+
+def test_several_types_without_efa_are_one_error() -> None:
+    found = asked(RULES, a_pool("g5.xlarge", "g6.xlarge", interfaces=(_nic(),), **NEAR))
+    assert list(found) == ["GPU091"]
+    assert "g5.xlarge or g6.xlarge supports none" in found["GPU091"].message
+
+
+@pytest.mark.parametrize(
+    ("types", "interfaces", "words"),
+    [
+        (("g6.xlarge", "g6.8xlarge"), (_nic(),), "g6.xlarge supports no EFA interface"),
+        (("p5.48xlarge", "g6.8xlarge"), (_nic(), _nic("efa-only", 1)), "g6.8xlarge takes 1 EFA interface"),
+    ],
+)
+def test_a_type_beside_others_that_take_the_interfaces_is_a_warning(
+    types: tuple[str, ...], interfaces: tuple[NetworkInterface, ...], words: str
+) -> None:
+    found = asked(RULES, a_pool(*types, interfaces=interfaces, **NEAR))
+    assert {each.rule: each.severity for each in found.values()} == {"GPU118": Severity.WARNING}
+    assert words in found["GPU118"].message
+
+
+def test_a_type_that_is_not_known_may_take_them() -> None:
+    assert list(asked(RULES, a_pool("g6.xlarge", has_unknown_types=True, interfaces=(_nic(),), **NEAR))) == ["GPU118"]
 
 
 @pytest.mark.parametrize(

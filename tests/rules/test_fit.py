@@ -22,8 +22,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, instance_type
 from gpu_constructs.placement import fair_share
 from gpu_constructs.rules import Severity, check
-from tests.rules.fitting import RULES, a_service, a_task, found, on_launch_type, only
-from tests.rules.given import a_pool, running_on
+from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, on_strategy, only, running_on
 
 KEPT = UserData(agent=(("ECS_RESERVED_MEMORY", "256"),))
 
@@ -87,14 +86,16 @@ def test_what_fits_or_is_not_known_to_be_too_large_has_no_finding(fleet: Fleet) 
 def test_a_task_that_is_too_large_is_an_error_with_both_numbers_and_a_way_out(
     task: Task, pool: Pool, message: str, fix: str
 ) -> None:
-    finding = only(running_on(pool, task=task))
+    finding = only(FIT_RULES, running_on(pool, task=task))
     assert (finding.rule, finding.severity, finding.subject) == ("GPU060", Severity.ERROR, "chat-service")
     assert message in finding.message
     assert fix in finding.fix
 
 
 def test_everything_that_is_short_is_told_at_once() -> None:
-    finding = only(running_on(a_pool("g5.xlarge"), task=a_task("4", cpu_limit=8192, memory_limit_mib=99_999)))
+    finding = only(
+        FIT_RULES, running_on(a_pool("g5.xlarge"), task=a_task("4", cpu_limit=8192, memory_limit_mib=99_999))
+    )
     assert finding.rule == "GPU060"
     for words in ("GPUs: 4 asked", "CPU units: 8192 asked", "memory: 99999 MiB asked"):
         assert words in finding.message
@@ -102,7 +103,7 @@ def test_everything_that_is_short_is_told_at_once() -> None:
 
 def test_each_pool_of_a_strategy_that_never_runs_it_is_told_by_itself() -> None:
     pools = a_pool("g5.xlarge", name="A"), a_pool("g5.12xlarge", name="B"), a_pool("g6.xlarge", name="C")
-    findings = check(running_on(*pools, task=a_task("4")), rules=RULES)
+    findings = check(running_on(*pools, task=a_task("4")), rules=FIT_RULES)
     assert [each.rule for each in findings] == ["GPU060", "GPU060"]
     assert ["on A" in findings[0].message, "on C" in findings[1].message] == [True, True]
 
@@ -112,17 +113,17 @@ def test_each_pool_of_a_strategy_that_never_runs_it_is_told_by_itself() -> None:
     [(0, 0, []), (1, 0, ["GPU060"]), (0, 1, ["GPU060"]), (UNKNOWN, 0, ["GPU060"])],
 )
 def test_a_pool_that_gets_no_tasks_may_be_too_small(weight: Any, base: int, rules: list[str]) -> None:
-    fleet = a_service(a_task("4"), (a_pool("g5.12xlarge"), 1, 0), (a_pool("g5.xlarge", name="Small"), weight, base))
+    fleet = on_strategy(a_task("4"), (a_pool("g5.12xlarge"), 1, 0), (a_pool("g5.xlarge", name="Small"), weight, base))
     assert [rule for rule, _, _ in found(fleet)] == rules
 
 
 def test_a_sole_provider_gets_all_tasks_whatever_its_weight() -> None:
-    assert [rule for rule, _, _ in found(a_service(a_task("4"), (a_pool("g5.xlarge"), 0, 0)))] == ["GPU060"]
+    assert [rule for rule, _, _ in found(on_strategy(a_task("4"), (a_pool("g5.xlarge"), 0, 0)))] == ["GPU060"]
 
 
 class TestLargerTypesBehindASmallOne:
     def test_are_never_launched_from_nothing(self) -> None:
-        finding = only(running_on(a_pool("g5.xlarge", "g5.12xlarge"), task=a_task("4")))
+        finding = only(FIT_RULES, running_on(a_pool("g5.xlarge", "g5.12xlarge"), task=a_task("4")))
         assert finding.rule == "GPU060"
         assert "only g5.12xlarge can run it, and managed scaling looks at the smallest type" in finding.message
         assert finding.fix == "a capacity provider of its own for g5.12xlarge"
@@ -131,7 +132,7 @@ class TestLargerTypesBehindASmallOne:
         "changes", [{"min_instances": 2}, {"min_instances": UNKNOWN}, {"managed_scaling": UNKNOWN}]
     )
     def test_are_a_warning_where_hosts_may_run_already(self, changes: dict[str, Any]) -> None:
-        finding = only(running_on(a_pool("g5.xlarge", "g5.12xlarge", **changes), task=a_task("4")))
+        finding = only(FIT_RULES, running_on(a_pool("g5.xlarge", "g5.12xlarge", **changes), task=a_task("4")))
         assert (finding.rule, finding.severity) == ("GPU069", Severity.WARNING)
         assert "g5.12xlarge" in finding.message
         assert finding.fix == "a capacity provider of its own for g5.12xlarge"
@@ -144,8 +145,8 @@ class TestLaunchTypes:
 
     def test_none_that_fits_is_one_error_with_all_of_them(self) -> None:
         pools = a_pool("c7i.large", name="Cpu"), a_pool("g6.xlarge")
-        finding = only(on_launch_type(*pools, task=a_task("4")))
-        assert finding.rule == "GPU060"
+        finding = only(FIT_RULES, on_launch_type(*pools, task=a_task("4"), is_whole=True))
+        assert (finding.rule, finding.severity) == ("GPU060", Severity.ERROR)
         assert "on any host of its cluster here" in finding.message
         assert "Cpu: GPUs: 4 asked, c7i.large has 0" in finding.message
         assert "Hosts: GPUs: 4 asked, g6.xlarge has 1" in finding.message
@@ -160,19 +161,19 @@ class TestLaunchTypes:
 
 class TestWhatMayNotFit:
     def test_memory_near_the_nominal_size_is_a_warning_with_the_number_that_is_safe(self) -> None:
-        finding = only(running_on(a_pool(user_data=KEPT), task=a_task("1", memory_limit_mib=16000)))
+        finding = only(FIT_RULES, running_on(a_pool(user_data=KEPT), task=a_task("1", memory_limit_mib=16000)))
         assert (finding.rule, finding.severity, finding.subject) == ("GPU006", Severity.WARNING, "train")
         assert "train may not fit on Hosts" in finding.message
         assert "ask for no more than 14899" in finding.message
 
     def test_a_part_smaller_than_the_hosts_is_a_warning(self) -> None:
-        finding = only(running_on(a_pool("g6f.4xlarge"), task=a_task("0.25")))
+        finding = only(FIT_RULES, running_on(a_pool("g6f.4xlarge"), task=a_task("0.25")))
         assert finding.rule == "GPU006"
         assert "g6f.4xlarge has 0.5 of a GPU" in finding.message
 
     def test_a_reservation_of_the_deploy_is_a_warning(self) -> None:
         hosts = a_pool(user_data=UserData(agent=(("ECS_RESERVED_MEMORY", UNKNOWN),)))
-        finding = only(running_on(hosts, task=a_task("1", memory_limit_mib=1024)))
+        finding = only(FIT_RULES, running_on(hosts, task=a_task("1", memory_limit_mib=1024)))
         assert (finding.rule, "ECS_RESERVED_MEMORY" in finding.message) == ("GPU006", True)
 
 
@@ -186,7 +187,7 @@ class TestNumbersOfTheDeploy:
         ],
     )
     def test_each_is_one_warning_however_many_pools_there_are(self, task: Task, labels: list[str]) -> None:
-        findings = check(running_on(a_pool(), a_pool(name="Other"), task=task), rules=RULES)
+        findings = check(running_on(a_pool(), a_pool(name="Other"), task=task), rules=FIT_RULES)
         assert [each.rule for each in findings] == ["GPU014"] * len(labels)
         assert [each.subject for each in findings] == ["train"] * len(labels)
         assert all(
@@ -194,7 +195,7 @@ class TestNumbersOfTheDeploy:
             for label, each in zip(labels, findings, strict=True)
         )
 
-    def test_a_gpu_task_is_warned_of_without_a_service(self) -> None:
+    def test_a_gpu_task_is_warned_of_without_on_strategy(self) -> None:
         assert [rule for rule, _, _ in found(Fleet(tasks=(a_task(UNKNOWN),)))] == ["GPU014"]
 
     def test_a_task_of_fargate_is_not(self) -> None:
@@ -236,7 +237,7 @@ def test_whatever_is_asked_the_rules_answer(
     constraint = PlacementConstraint(type="memberOf", expression=expression)
     task = a_task(*values, constraints=(constraint,))
     pool = a_pool(instance_types=tuple(map(instance_type, types)), kind=kind, min_instances=least)
-    for finding in check(running_on(pool, task=task), rules=RULES):
+    for finding in check(running_on(pool, task=task), rules=FIT_RULES):
         assert finding.message
         assert not finding.message.endswith(".")
         assert "None" not in finding.message + finding.fix

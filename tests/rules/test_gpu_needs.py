@@ -6,8 +6,7 @@ import pytest
 
 from gpu_constructs.fleet import Container, GpuNeeds, PlacementConstraint, Pool, ResourceRequirement, Task
 from gpu_constructs.rules import Severity
-from tests.rules.fitting import found, only
-from tests.rules.given import a_pool, running_on
+from tests.rules.given import FIT_RULES, a_pool, found, only, running_on
 
 
 def needing(gpus: str = "1", **needs: object) -> Task:
@@ -70,7 +69,7 @@ def test_needs_that_are_served_have_no_finding(task: Task, pool: Pool) -> None:
 def test_a_need_that_is_not_served_is_a_warning_with_both_values(
     task: Task, pool: Pool, rule: str, message: str, fix: str
 ) -> None:
-    finding = only(running_on(pool, task=task))
+    finding = only(FIT_RULES, running_on(pool, task=task))
     assert (finding.rule, finding.severity, finding.subject) == (rule, Severity.WARNING, "chat")
     assert message in finding.message
     assert fix in finding.fix
@@ -78,7 +77,7 @@ def test_a_need_that_is_not_served_is_a_warning_with_both_values(
 
 def test_one_type_of_several_is_enough_to_be_warned_of_because_ecs_does_not_look() -> None:
     mixed = a_pool("g6.xlarge", "g6e.xlarge")
-    finding = only(running_on(mixed, task=needing(memory_mib=40_960)))
+    finding = only(FIT_RULES, running_on(mixed, task=needing(memory_mib=40_960)))
     assert "g6.xlarge of Hosts, on which it may land, has 22888 MiB" in finding.message
 
 

@@ -7,8 +7,7 @@ import pytest
 from gpu_constructs.fleet import NEURON_DEVICE, Container, NvidiaMps, Pool, PoolKind, ResourceRequirement, Task
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.rules import Severity
-from tests.rules.fitting import a_task, found, only
-from tests.rules.given import a_pool, running_on
+from tests.rules.given import FIT_RULES, a_pool, a_task, found, only, running_on
 
 
 def sharing(*memory_mib: int) -> Task:
@@ -84,7 +83,7 @@ def test_hosts_that_are_what_a_task_is_made_for_have_no_finding(task: Task, pool
     ],
 )
 def test_hosts_that_are_something_else_are_an_error(task: Task, pool: Pool, rule: str, message: str, fix: str) -> None:
-    finding = only(running_on(pool, task=task))
+    finding = only(FIT_RULES, running_on(pool, task=task))
     assert (finding.rule, finding.severity) == (rule, Severity.ERROR)
     assert message in finding.message
     assert fix in finding.fix

@@ -7,12 +7,26 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, HostImage, UserData, UserDataFormat
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Fleet,
+    HostImage,
+    InstanceRequirements,
+    Pool,
+    PoolKind,
+    Scheduler,
+    UserData,
+    UserDataFormat,
+)
 from gpu_constructs.hardware import Architecture, Vendor, image
+from gpu_constructs.rules import Severity
 from gpu_constructs.rules.images import RULES
 from tests.rules.given import GPU_TASK, a_pool, asked, of_image, running_on
 
 SETS_GPU_SUPPORT = UserData(format=UserDataFormat.SHELL, agent=(("ECS_ENABLE_GPU_SUPPORT", "true"),))
+
+
+TOLD = "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
 
 
 def _custom(**changes: Any) -> HostImage:
@@ -22,6 +36,7 @@ def _custom(**changes: Any) -> HostImage:
 def test_an_image_that_floats_is_told_the_release_to_pin() -> None:
     found = asked(RULES, a_pool(image=of_image("al2023-gpu", release=None)))
     assert list(found) == ["GPU002"]
+    assert found["GPU002"].severity is Severity.INFO
     assert "any deploy may change the AMI" in found["GPU002"].message
     assert found["GPU002"].fix.startswith("pin a release, such as al2023-ami-ecs-gpu-hvm-")
 
@@ -65,6 +80,25 @@ def test_types_of_one_kind_are_one_error_and_those_that_are_driven_are_none() ->
     assert asked(RULES, pool)["GPU052"].message.startswith("image al2023-gpu cannot drive g5g.xlarge or g5g.2xlarge: ")
 
 
+@pytest.mark.parametrize(
+    ("types", "image_name", "changes", "wrong"),
+    [
+        (("g5.xlarge", "p2.xlarge"), "al2023-gpu", {}, "p2.xlarge: al2023-gpu has driver branch 580"),
+        (("g5.xlarge", "inf2.xlarge"), "al2023-gpu", {}, "inf2.xlarge: "),
+        (("p2.xlarge",), "al2023-gpu", {"has_unknown_types": True}, "p2.xlarge: "),
+        (("g5.xlarge", "g5g.xlarge"), "al2023-gpu", {"requirements": InstanceRequirements()}, "g5g.xlarge: "),
+    ],
+    ids=["an old GPU", "another vendor", "types of the deploy", "types that nobody listed"],
+)
+def test_some_types_that_the_image_cannot_drive_are_a_warning(
+    types: tuple[str, ...], image_name: str, changes: dict[str, Any], wrong: str
+) -> None:
+    found = asked(RULES, a_pool(*types, image=of_image(image_name), **changes))
+    assert {each.rule: each.severity for each in found.values()} == {"GPU117": Severity.WARNING}
+    assert f"of the types of Hosts, image {image_name} cannot drive {wrong}" in found["GPU117"].message
+    assert found["GPU117"].fix.startswith(f"leave {wrong.partition(':')[0]} out, or ")
+
+
 def test_a_plain_image_under_a_gpu_task_is_an_error_because_the_agent_registers_no_gpu() -> None:
     found = asked(RULES, running_on(a_pool("g5.xlarge", image=of_image("al2023"))))
     assert list(found) == ["GPU052"]
@@ -81,18 +115,51 @@ def test_bottlerocket_runs_no_script_that_could_install_a_driver() -> None:
 
 
 @pytest.mark.parametrize(
-    "user_data",
+    ("user_data", "words"),
     [
-        SETS_GPU_SUPPORT,
-        UserData(format=UserDataFormat.SHELL, agent=(("ECS_ENABLE_GPU_SUPPORT", UNKNOWN),)),
-        UserData(format=UNKNOWN, complete=False),
+        (SETS_GPU_SUPPORT, TOLD),
+        (UserData(format=UserDataFormat.SHELL, agent=(("ECS_ENABLE_GPU_SUPPORT", UNKNOWN),)), TOLD),
+        (UserData(format=UNKNOWN, complete=False), "nobody uses it, unless the user data installs one"),
     ],
 )
-def test_user_data_that_may_install_a_driver_makes_it_a_warning(user_data: UserData) -> None:
+def test_user_data_that_may_install_a_driver_makes_it_a_warning(user_data: UserData, words: str) -> None:
     found = asked(RULES, running_on(a_pool("g5.xlarge", image=of_image("al2023"), user_data=user_data)))
     assert list(found) == ["GPU099"]
     assert "no driver for the A10G of g5.xlarge" in found["GPU099"].message
-    assert "unless the user data installs one" in found["GPU099"].message
+    assert words in found["GPU099"].message
+
+
+JOB = replace(GPU_TASK, scheduler=Scheduler.BATCH)
+PLAIN_BATCH = a_pool("g5.xlarge", image=of_image("al2023"), kind=PoolKind.BATCH)
+
+
+def test_a_job_that_no_compute_environment_gives_a_gpu_is_an_error() -> None:
+    found = asked(RULES, Fleet(pools=(PLAIN_BATCH,), tasks=(JOB,), is_whole=True))
+    assert list(found) == ["GPU052"]
+    assert "chat asks for GPUs, and image al2023 has no driver for g5.xlarge" in found["GPU052"].message
+
+
+@pytest.mark.parametrize(
+    ("pools", "is_whole"),
+    [((PLAIN_BATCH,), False), ((PLAIN_BATCH, a_pool("g5.xlarge", name="Gpu", kind=PoolKind.BATCH)), True)],
+    ids=["environments of other files", "another environment"],
+)
+def test_a_job_that_another_environment_may_take_is_none(pools: tuple[Pool, ...], is_whole: bool) -> None:
+    found = asked(RULES, Fleet(pools=pools, tasks=(JOB,), is_whole=is_whole))
+    assert list(found) == ["GPU099"]
+    assert "its hosts register no GPU, and no task gets one" in found["GPU099"].message
+
+
+def test_the_image_to_take_is_of_the_same_system_where_that_has_one() -> None:
+    bottlerocket = running_on(a_pool("g5.xlarge", image=of_image("bottlerocket-ecs-2-x86_64")))
+    finding = asked(RULES, bottlerocket)["GPU052"]
+    assert finding.message.endswith("its hosts register no GPU, and no script can install one")
+    assert finding.fix == "image bottlerocket-ecs-2-nvidia-x86_64"
+
+
+def test_the_image_of_another_system_is_told_with_the_form_of_its_user_data() -> None:
+    finding = asked(RULES, a_pool("g5g.xlarge", user_data=UserData(format=UserDataFormat.SHELL)))["GPU052"]
+    assert finding.fix == "image bottlerocket-ecs-2-nvidia-arm64, with its user data in TOML"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from gpu_constructs.fleet import Fleet, PoolKind
 from gpu_constructs.hardware import accelerated, general
 from gpu_constructs.rules import check
 from gpu_constructs.rules.instance_types import RULES
-from tests.rules.given import GPU_TASK, a_pool, asked, of_image, running_on
+from tests.rules.given import FIT_RULES, GPU_TASK, a_pool, a_task, asked, of_image, running_on
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,33 @@ def test_types_of_several_shapes_never_scale_out_for_the_larger(types: tuple[str
     assert list(found) == ["GPU053"]
     assert words in found["GPU053"].message
     assert found["GPU053"].fix == "a capacity provider for each shape"
+
+
+@pytest.mark.parametrize(("gpus", "rules"), [("1", []), ("4", ["GPU053"])])
+def test_a_task_that_is_known_decides_whether_shapes_matter(gpus: str, rules: list[str]) -> None:
+    mixed = a_pool("g5.xlarge", "g5.12xlarge")
+    assert list(asked(RULES, Fleet(pools=(mixed,), tasks=(a_task(gpus),)))) == rules
+    assert asked(RULES, running_on(mixed, task=a_task("1"))) == {}
+
+
+@pytest.mark.parametrize(("name", "count"), [("m99.large", 0), ("g99.xlarge", 1), ("trn9.xlarge", 1)])
+def test_a_new_type_is_asked_about_where_it_may_have_accelerators(name: str, count: int) -> None:
+    assert list(asked(RULES, a_pool(instance_types=(), unknown_type_names=(name,)))) == ["GPU051"] * count
+
+
+def test_a_new_type_is_asked_about_where_a_gpu_task_goes() -> None:
+    pool = a_pool(instance_types=(), unknown_type_names=("m99.large",))
+    assert list(asked(RULES, running_on(pool, task=a_task("1")))) == ["GPU051"]
+
+
+def test_a_name_that_nothing_can_have_is_an_error_whatever_it_is_for() -> None:
+    assert list(asked(RULES, a_pool(instance_types=(), unknown_type_names=("m5.gigantic",)))) == ["GPU050"]
+
+
+@pytest.mark.parametrize(("least", "rule"), [(0, "GPU060"), (1, "GPU069")])
+def test_a_task_that_only_a_larger_type_can_run_is_told_instead(least: int, rule: str) -> None:
+    fleet = running_on(a_pool("g5.xlarge", "g5.12xlarge", min_instances=least), task=a_task("4"))
+    assert list(asked((*RULES, *FIT_RULES), fleet)) == [rule]
 
 
 @pytest.mark.parametrize(

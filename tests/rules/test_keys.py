@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import Fleet, ResourceRequirement, Scheduler, Task
 from gpu_constructs.rules.keys import RULES, known_keys, manageable, spelled
-from tests.rules.fleets import container, fleet_of, gpu, managed_pool, only, pool_of, said, service, task_of
+from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, only, said, service, task_of
 
 TASK = task_of(container(gpu()))
 MANAGED = replace(TASK, compatibilities=("MANAGED_INSTANCES",))
@@ -54,7 +54,7 @@ def test_a_service_on_managed_instances_counts_as_well() -> None:
         fleet_of(replace(MANAGED, network_mode="host", used_keys=("PidMode",))),
         fleet_of(replace(MANAGED, network_mode="bridge")),
         fleet_of(replace(TASK, ipc_mode="host")),
-        fleet_of(replace(TASK, ipc_mode="host"), workloads=(service(replace(TASK, ipc_mode="host"), pool_of()),)),
+        fleet_of(replace(TASK, ipc_mode="host"), workloads=(service(replace(TASK, ipc_mode="host"), a_pool()),)),
         fleet_of(replace(MANAGED, ipc_mode="host", scheduler=Scheduler.BATCH)),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Scheduler, Task
 from gpu_constructs.rules.names import accepted
-from tests.rules.fleets import container, fleet_of, only, pool_of, said, task_of
+from tests.rules.given import a_pool, container, fleet_of, only, said, task_of
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from tests.rules.fleets import container, fleet_of, only, pool_of, said, task_of
     ],
 )
 def test_a_name_of_a_provider_that_ecs_refuses_is_an_error(name: str, words: str, fix: str) -> None:
-    finding = only(accepted, Fleet(pools=(replace(pool_of(), provider=name),)))
+    finding = only(accepted, Fleet(pools=(a_pool(provider=name),)))
     assert finding.rule == "GPU046"
     assert words in finding.message
     assert fix in finding.fix
@@ -33,12 +33,12 @@ def test_a_name_of_a_provider_that_ecs_refuses_is_an_error(name: str, words: str
 @pytest.mark.parametrize(
     "pool",
     [
-        pool_of(),
-        replace(pool_of(), provider="gpu-L4_1"),
-        replace(pool_of(), provider="x" * 255),
-        replace(pool_of(), provider="my-aws-gpu"),
-        replace(pool_of(), provider=UNKNOWN),
-        replace(pool_of(), provider="aws", has_provider=False),
+        a_pool(),
+        a_pool(provider="gpu-L4_1"),
+        a_pool(provider="x" * 255),
+        a_pool(provider="my-aws-gpu"),
+        a_pool(provider=UNKNOWN),
+        a_pool(provider="aws", has_provider=False),
     ],
 )
 def test_a_name_of_a_provider_that_ecs_takes_is_silent(pool: Pool) -> None:

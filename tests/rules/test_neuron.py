@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, ResourceRequirement, Scheduler, StrategyItem, Task, Workload
 from gpu_constructs.rules.neuron import neuron
-from tests.rules.fleets import container, fleet_of, managed_pool, only, pool_of, said, service, task_of
+from tests.rules.given import a_pool, container, fleet_of, managed_pool, of_image, only, said, service, task_of
 
 ALL = ResourceRequirement(type="NeuronDevice", value="ALL")
 TASK = replace(task_of(container(ALL)), compatibilities=("MANAGED_INSTANCES",))
@@ -36,7 +36,7 @@ def test_a_task_for_ec2_cannot_have_them() -> None:
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
-        (service(TASK, pool_of("inf2.xlarge", name="Inf", image_name="al2023-neuron")), "Inf (Auto Scaling group)"),
+        (service(TASK, a_pool("inf2.xlarge", name="Inf", image=of_image("al2023-neuron"))), "Inf (Auto Scaling group)"),
         (Workload(name="s", task=TASK, launch_type="EC2"), "launch type EC2"),
         (Workload(name="s", task=TASK, strategy=(StrategyItem(provider="FARGATE"),)), "capacity provider FARGATE"),
     ],

@@ -8,8 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint
 from gpu_constructs.rules import Severity
-from tests.rules.fitting import a_task, found, on_launch_type, only
-from tests.rules.given import a_pool, running_on
+from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, only, running_on
 
 
 def where(expression: str) -> tuple[PlacementConstraint, ...]:
@@ -43,7 +42,7 @@ def test_constraints_that_hold_or_may_hold_everywhere_have_no_finding(fleet: Fle
 def test_constraints_that_no_type_satisfies_are_an_error_with_the_expression_and_the_types(of_task: bool) -> None:
     constraints = where(IN.format("g5.xlarge"))
     task = a_task("1", constraints=constraints if of_task else ())
-    finding = only(running_on(L4, task=task, constraints=() if of_task else constraints))
+    finding = only(FIT_RULES, running_on(L4, task=task, constraints=() if of_task else constraints))
     assert (finding.rule, finding.severity, finding.subject) == ("GPU070", Severity.ERROR, "chat-service")
     assert "no host of Hosts satisfies the placement constraints of chat-service" in finding.message
     assert (
@@ -55,12 +54,14 @@ def test_constraints_that_no_type_satisfies_are_an_error_with_the_expression_and
 
 def test_two_constraints_that_leave_no_type_between_them_are_an_error() -> None:
     constraints = where(IN.format("g6.xlarge, g5.xlarge")) + where(IN.format("g6.2xlarge, g5.xlarge"))
-    assert only(running_on(L4, task=a_task("1"), constraints=constraints)).rule == "GPU070"
+    assert only(FIT_RULES, running_on(L4, task=a_task("1"), constraints=constraints)).rule == "GPU070"
 
 
 def test_a_pool_of_a_strategy_that_a_list_of_types_leaves_out_never_runs_its_share() -> None:
     other = a_pool("g5.xlarge", name="A10G")
-    finding = only(running_on(L4, other, task=a_task("1"), constraints=where(IN.format("g6.xlarge, g6.2xlarge"))))
+    finding = only(
+        FIT_RULES, running_on(L4, other, task=a_task("1"), constraints=where(IN.format("g6.xlarge, g6.2xlarge")))
+    )
     assert finding.rule == "GPU070"
     assert "no host of A10G satisfies" in finding.message
 
@@ -68,11 +69,12 @@ def test_a_pool_of_a_strategy_that_a_list_of_types_leaves_out_never_runs_its_sha
 def test_with_a_launch_type_constraints_choose_among_the_hosts_of_the_cluster() -> None:
     pools = a_pool("g6.xlarge", name="L4", managed_scaling=False), a_pool("g5.xlarge", managed_scaling=False)
     assert found(on_launch_type(*pools, task=a_task("1"), constraints=where(IN.format("g6.xlarge")))) == []
-    assert only(on_launch_type(*pools, task=a_task("1"), constraints=where(IN.format("p5.4xlarge")))).rule == "GPU070"
+    elsewhere = on_launch_type(*pools, task=a_task("1"), constraints=where(IN.format("p5.4xlarge")), is_whole=True)
+    assert only(FIT_RULES, elsewhere).rule == "GPU070"
 
 
 def test_constraints_that_leave_out_some_types_may_stop_scale_out() -> None:
-    finding = only(running_on(L4, task=a_task("1"), constraints=where(IN.format("g6.2xlarge"))))
+    finding = only(FIT_RULES, running_on(L4, task=a_task("1"), constraints=where(IN.format("g6.2xlarge"))))
     assert (finding.rule, finding.severity) == ("GPU071", Severity.WARNING)
     assert "a host (g6.xlarge) does not satisfy" in finding.message
     assert "never launch g6.2xlarge" in finding.message
@@ -81,7 +83,7 @@ def test_constraints_that_leave_out_some_types_may_stop_scale_out() -> None:
 
 class TestServicesWithoutAStrategy:
     def test_never_make_managed_scaling_move(self) -> None:
-        finding = only(on_launch_type(a_pool(provider="l4"), task=a_task("1")))
+        finding = only(FIT_RULES, on_launch_type(a_pool(provider="l4"), task=a_task("1")))
         assert (finding.rule, finding.severity, finding.subject) == ("GPU072", Severity.WARNING, "service")
         assert "has no capacity provider strategy but launch type EC2" in finding.message
         assert "never make Hosts scale out" in finding.message

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, ResourceRequirement, StrategyItem, Task, Workload
 from gpu_constructs.rules.platform import on_hosts, on_linux
-from tests.rules.fleets import container, fleet_of, gpu, mps, only, pool_of, said, service, task_of
+from tests.rules.given import a_pool, container, fleet_of, gpu, mps, only, said, service, task_of
 
 TASK = task_of(container(gpu("1"), name="cuda"), container(name="logs"))
 
@@ -48,7 +48,7 @@ def test_one_mistake_is_said_once() -> None:
 @pytest.mark.parametrize(
     "workload",
     [
-        service(TASK, pool_of()),
+        service(TASK, a_pool()),
         Workload(name="web", task=TASK, launch_type=UNKNOWN),
         Workload(name="web", task=TASK, strategy=(StrategyItem(provider=UNKNOWN),)),
         Workload(name="web", task=task_of(container(), name="cpu"), launch_type="FARGATE"),

@@ -8,6 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Purchase
 from gpu_constructs.hardware import PurchaseClass, general
+from gpu_constructs.rules import Severity
 from gpu_constructs.rules.purchase import RULES
 from tests.rules.given import a_pool, asked
 
@@ -20,9 +21,10 @@ def test_a_type_that_is_not_sold_as_spot_is_a_warning(purchase: Purchase) -> Non
     assert f"{name} was not sold as spot" in found["GPU096"].message
 
 
-def test_a_type_without_capacity_blocks_is_an_error() -> None:
+def test_a_type_without_capacity_blocks_is_a_warning() -> None:
     found = asked(RULES, a_pool("g5.xlarge", purchase=Purchase.CAPACITY_BLOCK))
     assert list(found) == ["GPU097"]
+    assert found["GPU097"].severity is Severity.WARNING
     assert "no capacity blocks of g5.xlarge" in found["GPU097"].message
     assert "p5.48xlarge" in found["GPU097"].fix
 

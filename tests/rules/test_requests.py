@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, GpuNeeds, NvidiaMps, ResourceRequirement, Scheduler, Task
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Container,
+    Fleet,
+    GpuNeeds,
+    NvidiaMps,
+    PoolKind,
+    ResourceRequirement,
+    Scheduler,
+    Task,
+)
 from gpu_constructs.rules.requests import (
     RIGHT_FORM,
     RULES,
@@ -18,7 +28,7 @@ from gpu_constructs.rules.requests import (
     one_option,
     right_form,
 )
-from tests.rules.fleets import container, fleet_of, gpu, mps, only, said, task_of
+from tests.rules.given import FIT_RULES, a_pool, container, fleet_of, gpu, mps, only, said, task_of
 
 
 @pytest.mark.parametrize(
@@ -37,7 +47,6 @@ from tests.rules.fleets import container, fleet_of, gpu, mps, only, said, task_o
         ("+2", 'write it "2"'),
         ("all", 'write it "ALL"'),
         ("٣", RIGHT_FORM),  # a digit, but none that ECS reads
-        ("9" * 5000, 'write it "999999"'),
     ],
 )
 def test_a_value_that_is_no_number_of_gpus_is_an_error_with_the_value_in_it(value: str, fix: str) -> None:
@@ -52,6 +61,28 @@ def test_a_value_that_is_no_number_of_gpus_is_an_error_with_the_value_in_it(valu
 @pytest.mark.parametrize("value", ["1", "8", "16", "ALL", "0.25", ".5", "0.125", UNKNOWN, None])
 def test_a_value_that_ecs_takes_is_silent(value: str | None) -> None:
     assert said(countable, fleet_of(task_of(container(gpu(value))))) == []
+
+
+def test_more_gpus_than_any_host_has_are_said_so() -> None:
+    finding = only(countable, fleet_of(task_of(container(gpu("9" * 5000)))))
+    assert finding.message.startswith("container main asks for 99999")
+    assert finding.message.endswith("… GPUs; no host has that many")
+    million = only(countable, fleet_of(task_of(container(gpu("1000000")))))
+    assert million.message == "container main asks for 1000000 GPUs; no host has that many"
+
+
+def test_a_job_of_batch_has_whole_gpus() -> None:
+    job = replace(task_of(container(gpu("0.5"))), scheduler=Scheduler.BATCH)
+    finding = only(countable, fleet_of(job))
+    assert "asks AWS Batch for '0.5' of a GPU" in finding.message
+    assert "g6f" not in finding.fix
+    assert said(FIT_RULES, Fleet(pools=(a_pool(kind=PoolKind.BATCH),), tasks=(job,))) == []
+
+
+def test_neuron_devices_of_a_job_are_given_by_their_path() -> None:
+    entry = ResourceRequirement(type="NeuronDevice", value="ALL")
+    job = replace(task_of(container(entry)), scheduler=Scheduler.BATCH)
+    assert only(right_form, fleet_of(job)).fix.startswith("in a job, LinuxParameters.Devices")
 
 
 def test_a_value_of_another_type_is_no_number_of_gpus() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, PoolKind
+from gpu_constructs.rules import Severity
 from gpu_constructs.rules.scaling import MAX_PROVIDERS, RULES
 from tests.rules.given import a_pool, asked, running_on
 
@@ -14,6 +15,7 @@ from tests.rules.given import a_pool, asked, running_on
 def test_termination_protection_outlives_the_stack() -> None:
     found = asked(RULES, a_pool(managed_termination_protection=True))
     assert list(found) == ["GPU007"]
+    assert found["GPU007"].severity is Severity.INFO
     assert "2862" in found["GPU007"].message
     assert asked(RULES, a_pool(managed_termination_protection=UNKNOWN)) == {}
 
@@ -60,6 +62,14 @@ def test_more_hosts_at_least_than_at_most_are_refused() -> None:
     assert list(found) == ["GPU111"]
     assert found["GPU111"].message == "5 hosts at least and 2 at most contradict each other"
     assert "MaxSize of 5" in found["GPU111"].fix
+
+
+def test_batch_has_other_words_for_them() -> None:
+    finding = asked(RULES, a_pool(min_instances=5, max_instances=2, kind=PoolKind.BATCH))["GPU111"]
+    assert (finding.message, finding.fix) == (
+        "MinvCpus is larger than MaxvCpus",
+        "a MaxvCpus of no less than MinvCpus",
+    )
 
 
 @pytest.mark.parametrize(("low", "high"), [(2, 2), (0, 0), (UNKNOWN, 1), (9, UNKNOWN)])

@@ -8,12 +8,24 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, ResourceRequirement, StrategyItem, Task, Workload
 from gpu_constructs.rules.sharing import apart, measured, new_enough, served, shareable
-from tests.rules.fleets import container, fleet_of, gpu, managed_pool, mps, only, pool_of, said, service, task_of
+from tests.rules.given import (
+    a_pool,
+    container,
+    fleet_of,
+    gpu,
+    managed_pool,
+    mps,
+    of_image,
+    only,
+    said,
+    service,
+    task_of,
+)
 
 SHARING = task_of(container(mps(), name="serve"))
 OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
-CUSTOM = pool_of(release="custom")
-BOTTLEROCKET = pool_of(image_name="bottlerocket-ecs-2-nvidia-x86_64", release="1.66.0")
+CUSTOM = a_pool(image=of_image(release="custom"))
+BOTTLEROCKET = a_pool(image=of_image("bottlerocket-ecs-2-nvidia-x86_64", release="1.66.0"))
 
 
 def on(pool: Pool) -> Fleet:
@@ -53,7 +65,7 @@ def test_a_service_of_launch_type_external_cannot_share() -> None:
 
 
 def test_a_part_of_a_gpu_cannot_be_shared() -> None:
-    finding = only(shareable, on(pool_of("g6f.xlarge", "g6f.2xlarge")))
+    finding = only(shareable, on(a_pool("g6f.xlarge", "g6f.2xlarge")))
     assert "g6f.xlarge and g6f.2xlarge" in finding.message
     assert '"Value": "0.25"' in finding.fix
 
@@ -61,10 +73,10 @@ def test_a_part_of_a_gpu_cannot_be_shared() -> None:
 @pytest.mark.parametrize(
     "fleet",
     [
-        on(pool_of()),
-        on(pool_of("g6f.xlarge", "g6.xlarge")),
-        on(replace(pool_of("g6f.xlarge"), has_unknown_types=True)),
-        fleet_of(task_of(container(gpu("0.25"))), workloads=(service(task_of(container(gpu("0.25"))), pool_of()),)),
+        on(a_pool()),
+        on(a_pool("g6f.xlarge", "g6.xlarge")),
+        on(replace(a_pool("g6f.xlarge"), has_unknown_types=True)),
+        fleet_of(task_of(container(gpu("0.25"))), workloads=(service(task_of(container(gpu("0.25"))), a_pool()),)),
         fleet_of(
             SHARING,
             workloads=(
@@ -72,8 +84,8 @@ def test_a_part_of_a_gpu_cannot_be_shared() -> None:
                     name="s",
                     task=SHARING,
                     strategy=(
-                        StrategyItem(provider="L4", pool=pool_of(), weight=1),
-                        StrategyItem(provider="part", pool=pool_of("g6f.xlarge", name="part"), weight=0),
+                        StrategyItem(provider="L4", pool=a_pool(), weight=1),
+                        StrategyItem(provider="part", pool=a_pool("g6f.xlarge", name="part"), weight=0),
                     ),
                 ),
             ),
@@ -88,8 +100,8 @@ def test_hosts_that_can_share_and_tasks_that_do_not_are_silent(fleet: Fleet) -> 
 @pytest.mark.parametrize(
     ("pool", "words"),
     [
-        (pool_of(release=OLD), "the release of 2026-09-18, whose ECS agent is older than 1.107.0"),
-        (pool_of("g5.xlarge", image_name="al2-gpu", release=None), "Amazon Linux 2, which has no MPS service"),
+        (a_pool(image=of_image(release=OLD)), "the release of 2026-09-18, whose ECS agent is older than 1.107.0"),
+        (a_pool("g5.xlarge", image=of_image("al2-gpu", release=None)), "Amazon Linux 2, which has no MPS service"),
     ],
 )
 def test_an_image_that_is_too_old_to_share_is_an_error(pool: Pool, words: str) -> None:
@@ -105,7 +117,7 @@ def test_an_image_that_is_too_old_to_share_is_an_error(pool: Pool, words: str) -
     [
         (BOTTLEROCKET, "documented nowhere"),
         (CUSTOM, "release custom"),
-        (replace(pool_of(), image=UNKNOWN), "its image is not known"),
+        (a_pool(image=UNKNOWN), "its image is not known"),
     ],
 )
 def test_an_image_of_which_nobody_knows_whether_it_shares_is_a_warning(pool: Pool, words: str) -> None:
@@ -117,7 +129,12 @@ def test_an_image_of_which_nobody_knows_whether_it_shares_is_a_warning(pool: Poo
 
 @pytest.mark.parametrize(
     "pool",
-    [pool_of(), pool_of(release=None), pool_of(release=OLD.replace("20260918", "20261113")), managed_pool()],
+    [
+        a_pool(),
+        a_pool(image=of_image(release=None)),
+        a_pool(image=of_image(release=OLD.replace("20260918", "20261113"))),
+        managed_pool(),
+    ],
 )
 def test_an_image_that_shares_is_silent(pool: Pool) -> None:
     assert said(new_enough, on(pool)) == []
@@ -125,7 +142,7 @@ def test_an_image_that_shares_is_silent(pool: Pool) -> None:
 
 
 def test_an_old_image_among_hosts_that_may_be_others_is_a_warning_only() -> None:
-    old = replace(pool_of(release=OLD), kind=PoolKind.INSTANCE)
+    old = a_pool(image=of_image(release=OLD), kind=PoolKind.INSTANCE)
     workload = Workload(name="s", task=SHARING, launch_type="EC2")
     fleet = Fleet(pools=(old,), tasks=(SHARING,), workloads=(workload,))
     assert said(new_enough, fleet) == []
@@ -147,10 +164,10 @@ def test_containers_that_share_a_gpu_share_its_faults(task: Task) -> None:
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
-        (service(SHARING, pool_of(), desired_count=4), "service (up to 4)"),
-        (replace(service(SHARING, pool_of()), max_count=3), "up to 3"),
-        (service(SHARING, pool_of(), desired_count=UNKNOWN), "only known at deploy time"),
-        (replace(service(SHARING, pool_of()), daemon=True), "one on every host"),
+        (service(SHARING, a_pool(), desired_count=4), "service (up to 4)"),
+        (replace(service(SHARING, a_pool()), max_count=3), "up to 3"),
+        (service(SHARING, a_pool(), desired_count=UNKNOWN), "only known at deploy time"),
+        (replace(service(SHARING, a_pool()), daemon=True), "one on every host"),
     ],
 )
 def test_copies_that_may_share_a_gpu_share_its_faults(workload: Workload, words: str) -> None:
@@ -161,10 +178,8 @@ def test_copies_that_may_share_a_gpu_share_its_faults(workload: Workload, words:
     "fleet",
     [
         fleet_of(SHARING),
-        on(pool_of()),
-        fleet_of(
-            task_of(container(gpu())), workloads=(service(task_of(container(gpu())), pool_of(), desired_count=4),)
-        ),
+        on(a_pool()),
+        fleet_of(task_of(container(gpu())), workloads=(service(task_of(container(gpu())), a_pool(), desired_count=4),)),
     ],
 )
 def test_who_has_a_gpu_alone_has_no_neighbours(fleet: Fleet) -> None:

@@ -3,53 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import (
-    UNKNOWN,
-    Container,
-    Fleet,
-    Pool,
-    ResourceRequirement,
-    StrategyItem,
-    Task,
-    Unknown,
-    Workload,
-)
-from gpu_constructs.hardware import instance_type
+from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.whole_fleet import RULES
+from tests.rules import given
+from tests.rules.given import a_pool, container, fleet_of, gpu, said, task_of
 
 
-def pool(*types: str, most: int | Unknown = 2, least: int = 0, name: str = "L4") -> Pool:
-    return Pool(
-        name=name,
-        instance_types=tuple(map(instance_type, types or ("g6.12xlarge",))),  # 4 GPUs, 48 vCPU, 192 GiB
-        image=UNKNOWN,
-        min_instances=least,
-        max_instances=most,
-    )
+def pool(*types: str, most: int | Unknown = 2, **changes: Any) -> Pool:
+    """Hosts of 4 GPUs, 48 vCPU and 192 GiB, if nothing else is said."""
+    return a_pool(*(types or ("g6.12xlarge",)), **{"name": "L4", "max_instances": most, **changes})
 
 
 def service(
     name: str, of: Pool, gpus: int = 1, copies: int | Unknown = 1, *, most: int | None = None, vcpus: int = 1
 ) -> Workload:
-    requirements = (ResourceRequirement.gpus(gpus),) if gpus else ()
-    main = Container(name="c", requirements=requirements, cpu=vcpus * 1024, memory_limit_mib=4096)
-    return Workload(
-        name=name,
-        task=Task(name=f"{name}-task", containers=(main,)),
-        strategy=(StrategyItem(provider=of.name, pool=of, weight=1),),
-        desired_count=copies,
-        max_count=most,
-    )
+    main = replace(container(*([gpu(str(gpus))] if gpus else [])), cpu=vcpus * 1024)
+    task = task_of(main, name=f"{name}-task")
+    return given.service(task, of, name=name, desired_count=copies, max_count=most)
 
 
 def found(*workloads: Workload) -> list[Finding]:
-    pools = {item.pool.name: item.pool for each in workloads for item in each.strategy if item.pool is not None}
-    fleet = Fleet(pools=tuple(pools.values()), workloads=workloads)
-    return [finding for each in RULES for finding in each.findings(fleet)]
+    return said(RULES, fleet_of(workloads=workloads))
 
 
 L4 = pool()
@@ -141,10 +120,10 @@ def test_a_packing_that_only_the_best_order_finds_may_not_be_found() -> None:
         pytest.param([replace(service("dcgm", L4, 0), daemon=True)], id="a daemon without GPUs"),
         pytest.param([service("chat", L4, 1, 4, vcpus=12)], id="every GPU is used"),
         pytest.param([service("chat", L4, 3, 2)], id="GPUs that are left over"),
-        pytest.param([service("chat", replace(H100, max_instances=1), 8)], id="one host at most"),
+        pytest.param([service("chat", pool("p5.48xlarge", max_instances=1), 8)], id="one host at most"),
         pytest.param([service("chat", H100, 8, 2)], id="two hosts are needed"),
-        pytest.param([service("chat", replace(H100, min_instances=1), 8)], id="not from zero"),
-        pytest.param([service("chat", replace(H100, managed_scaling=False), 8)], id="no managed scaling"),
+        pytest.param([service("chat", pool("p5.48xlarge", min_instances=1), 8)], id="not from zero"),
+        pytest.param([service("chat", pool("p5.48xlarge", managed_scaling=False), 8)], id="no managed scaling"),
         pytest.param([service("chat", pool("g6.xlarge"))], id="a host that costs little"),
         pytest.param([service("chat", pool("p5e.48xlarge"), 8)], id="a host without a price"),
         pytest.param([], id="nothing"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template import Stacks, UnreadableError, from_mapping, read_text
-from gpu_constructs.template.functions import FUNCTIONS
+from gpu_constructs.template.evaluation.functions import FUNCTIONS
 from gpu_constructs.template.model import Reference, Text
 from tests.template.large import large_template
 
@@ -151,6 +151,12 @@ def test_the_same_template_gives_the_same_stacks_in_both_forms() -> None:
     template = large_template(40)
     read = [read_text(text, name="stack").stacks for text in (json.dumps(template), yaml.safe_dump(template))]
     assert read[0] == read[1] == from_mapping(template, name="stack").stacks
+
+
+def test_more_resources_than_any_app_has_are_refused() -> None:
+    queues = {f"Queue{index}": {"Type": "AWS::SQS::Queue"} for index in range(20_001)}
+    with pytest.raises(UnreadableError, match="more than 20,000 resources"):
+        from_mapping({"Resources": queues}, name="stack")
 
 
 def nested(function: str, times: int) -> Any:

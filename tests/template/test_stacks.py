@@ -13,7 +13,7 @@ import pytest
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import UNKNOWN, Origin, RemarkKind
 from gpu_constructs.template import UnreadableError, from_mapping, read_stacks, read_text
-from gpu_constructs.template.document import line_of
+from gpu_constructs.template.documents import Document
 from gpu_constructs.template.model import Reference
 from tests.template.written import in_service, not_read, only_stack, read, save, template
 
@@ -86,20 +86,20 @@ def test_a_path_that_is_none_is_told(path: str) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "nothing is in it"),
-        (b" \n\t", "nothing is in it"),
-        (codecs.BOM_UTF8, "nothing is in it"),
+        (b"", "the file is empty"),
+        (b" \n\t", "the file is empty"),
+        (codecs.BOM_UTF8, "the file is empty"),
         (codecs.BOM_UTF16_LE + "a: 1".encode("utf-16-le"), "UTF-16 or UTF-32; allowed: UTF-8"),
         ("a: 1".encode("utf-16-be"), "a binary file"),
         (b"a: \xff\xfe", "not a text in UTF-8"),
         (b"\x7fELF\x02\x01\x01\x00", "a binary file"),
         (b"\x89PNG\r\n\x1a\n\x00", "not a text in UTF-8"),
-        (b"[1, 2]", "no object at its top"),
-        (b"just a text", "no object at its top"),
-        (b"5", "no object at its top"),
-        (b"null", "no object at its top"),
-        (b'{"Resources": {', "no JSON"),
-        (b"\n\n{", "no JSON"),
+        (b"[1, 2]", "a list, not an object"),
+        (b"just a text", "a single value, not an object"),
+        (b"5", "a single value, not an object"),
+        (b"null", "a single value, not an object"),
+        (b'{"Resources": {', "not JSON"),
+        (b"\n\n{", "not JSON"),
         (b"a" * (20 * 1024**2 + 1), "larger than 20 MiB"),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_mark_of_utf_8_at_the_start_is_skipped() -> None:
 def test_yaml_in_flow_style_is_read_where_the_file_says_so() -> None:
     text = "{Resources: {Service: {Type: 'AWS::ECS::Service', Properties: {Value: !Ref Service}}}}"
     assert in_service(read_text(text, name="a.yaml")) == Reference("a.yaml", "Service")
-    with pytest.raises(UnreadableError, match="no JSON"):
+    with pytest.raises(UnreadableError, match="not JSON"):
         read_text(text, name="a.json")
 
 
@@ -224,9 +224,9 @@ def test_a_place_elsewhere_has_no_line() -> None:
 
 
 def test_a_line_can_be_asked_of_a_text() -> None:
-    assert line_of(YAML, ("Resources", "Task", "Type")) == 3
-    assert line_of('{"a": 1,\n"b": [2,\n3]}', ("b", 1)) == 3
-    assert line_of(YAML, ("Nothing",)) is None
+    assert Document.read(YAML, file="file").line(("Resources", "Task", "Type")) == 3
+    assert Document.read('{"a": 1,\n"b": [2,\n3]}', file="file").line(("b", 1)) == 3
+    assert Document.read(YAML, file="file").line(("Nothing",)) is None
 
 
 class _Text(str):

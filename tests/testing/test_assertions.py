@@ -269,8 +269,10 @@ def test_findings_are_listed_with_place_and_fix(tmp_path: Path) -> None:
 def test_a_finding_counts_from_its_severity_on_and_may_be_ignored() -> None:
     found = gpus(template(capacity("L4", "g6.12xlarge", image="recommended/image_id"), task("Train", service_on="L4")))
     found.has_no_findings(at_least="error")
-    found.has_no_findings(ignore=["gpu002"])
-    assert "L4: warning GPU002: image al2023-gpu follows the newest release" in failure(found.has_no_findings)
+    found.has_no_findings(at_least="info", ignore=["gpu002", "GPU039", "GPU088"])
+    found.has_no_findings()
+    text = failure(lambda: found.has_no_findings(at_least="info"))
+    assert "L4: info GPU002: image al2023-gpu follows the newest release" in text
 
 
 @pytest.mark.parametrize(
@@ -280,10 +282,26 @@ def test_a_finding_counts_from_its_severity_on_and_may_be_ignored() -> None:
         (lambda found: found.has_gpu_task("Train", on="g66"), UnknownNameError, "g6"),
         (lambda found: found.has_pool("L4", purchase="cheap"), InvalidValueError, "allowed: on-demand, spot"),
         (lambda found: found.uses_image("al2023-gpus"), UnknownNameError, "did you mean al2023-gpu"),
+        (lambda found: found.has_gpu_task(None), InvalidValueError, "name: got None; allowed: a name"),
+        (lambda found: found.has_gpu_task(""), InvalidValueError, "name: got ''"),
+        (lambda found: found.has_gpu_task("Chat", gpus="1"), InvalidValueError, "gpus: got '1'"),
+        (lambda found: found.has_gpu_task("Chat", gpus=True), InvalidValueError, "gpus: got True"),
+        (lambda found: found.has_gpu_task("Chat", on=5), InvalidValueError, "on: got 5; allowed: a name, or a list"),
+        (lambda found: found.has_gpu_task("Chat", on=["g6", None]), InvalidValueError, "on: got"),
+        (lambda found: found.has_pool(5), InvalidValueError, "name: got 5"),
+        (lambda found: found.has_pool("L4", instance_types=5), InvalidValueError, "instance_types: got 5"),
+        (lambda found: found.has_pool("L4", purchase=[]), InvalidValueError, "purchase: got"),
+        (lambda found: found.has_pool("L4", min_instances="0"), InvalidValueError, "min_instances: got '0'"),
+        (lambda found: found.has_pool("L4", max_instances=-1), InvalidValueError, "max_instances: got -1"),
+        (lambda found: found.uses_image(5), InvalidValueError, "name: got 5"),
+        (lambda found: found.uses_image("al2023-gpu", release=5), InvalidValueError, "release: got 5"),
+        (lambda found: found.scales_to_zero(pool=5), InvalidValueError, "pool: got 5"),
+        (lambda found: found.launches_at_most(""), InvalidValueError, "instances: got ''"),
+        (lambda found: found.has_no_findings(ignore=None), InvalidValueError, "ignore: got None"),
+        (lambda found: found.has_no_findings(at_least=[]), InvalidValueError, "at_least: got"),
         (lambda found: found.has_no_findings(at_least="worst"), InvalidValueError, "allowed: error, warning, info"),
         (lambda found: found.has_no_findings(ignore=["GPU9999"]), UnknownNameError, "no rule 'GPU9999'"),
     ],
-    ids=["type", "family", "purchase", "image", "severity", "rule"],
 )
 def test_a_mistake_in_the_test_itself_is_no_failed_assertion(
     good: GpuAssertions, assertion: Callable[[GpuAssertions], object], error: type[Exception], words: str

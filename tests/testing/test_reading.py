@@ -25,6 +25,50 @@ def test_what_is_no_template_is_refused(nothing: Any) -> None:
         gpus(nothing)
 
 
+def _circle() -> dict[str, Any]:
+    circle: dict[str, Any] = {"Resources": {}}
+    circle["Resources"]["A"] = circle
+    return circle
+
+
+def _deep(levels: int) -> dict[str, Any]:
+    deep: dict[str, Any] = {}
+    for _ in range(levels):
+        deep = {"a": deep}
+    return {"Resources": deep}
+
+
+@pytest.mark.parametrize(
+    "template",
+    [_circle(), _deep(3000), {"Resources": {("a", "b"): 1}}, {"Resources": {"A": 10**5000}}],
+    ids=["a part of itself", "3000 dictionaries", "a key that is no text", "a number of 5000 digits"],
+)
+def test_a_dictionary_that_is_no_json_is_refused(template: dict[str, Any]) -> None:
+    with pytest.raises(InvalidValueError, match="source: the template cannot be written as JSON") as caught:
+        gpus(template)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"region": 5}, "region: 5 is no region"),
+        ({"region": "eu_west_1"}, "region: 'eu_west_1' is no region"),
+        ({"parameters": 5}, "parameters: got 5"),
+        ({"parameters": {"A": 1}}, "parameters: got {'A': 1}; allowed: texts by name"),
+    ],
+)
+def test_what_is_no_region_and_no_parameter_is_refused(arguments: Any, words: str) -> None:
+    with pytest.raises(InvalidValueError, match=words):
+        gpus({"Resources": {}}, **arguments)
+
+
+def test_a_stack_in_a_region_that_there_is_not_is_read() -> None:
+    stack = cdk.Stack(cdk.App(), "Far", env=cdk.Environment(region="bermuda-triangle-1337", account="1" * 12))
+    cdk.CfnResource(stack, "Queue", type="AWS::SQS::Queue")
+    assert gpus(stack).findings == ()
+
+
 def test_what_cannot_be_read_says_so(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError):
         gpus(tmp_path / "gone.yaml")

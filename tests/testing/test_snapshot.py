@@ -168,6 +168,11 @@ def test_without_path_hashes_ids_are_the_names_of_constructs_wherever_they_are_w
 
 @pytest.mark.parametrize("nothing", [None, "{}", 3, ["Resources"]], ids=str)
 def test_what_is_no_template_is_refused(nothing: Any) -> None:
+    circle: dict[str, Any] = {}
+    circle["A"] = circle
+    for endless in (circle, {"Resources": {10**5000: 1}}):
+        with pytest.raises(InvalidValueError, match="template: it is nested too deeply"):
+            normalized(endless)
     with pytest.raises(InvalidValueError, match="template: got"):
         normalized(nothing)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware import Architecture, InstanceType
 
 __all__ = ["BUILT_IN_ATTRIBUTES", "Host", "host_of"]
 
@@ -75,5 +76,16 @@ def host_of(instance_type: InstanceType, *, attributes: Mapping[str, str | Unkno
         instance_type: What the host is.
         attributes: More of its attributes, such as ``ecs.os-type`` or those of ``ECS_INSTANCE_ATTRIBUTES``.
     """
-    known = {"ecs.instance-type": instance_type.name, "ecs.cpu-architecture": str(instance_type.architecture)}
-    return Host(attributes={**known, **(attributes or {})}, complete=False)
+    if attributes:
+        return Host(attributes={**_known(instance_type.name, instance_type.architecture), **attributes}, complete=False)
+    return _bare(instance_type.name, instance_type.architecture)
+
+
+# Every expression is asked about every type that there is, one after the other.
+@lru_cache(maxsize=4096)
+def _bare(name: str, architecture: Architecture) -> Host:
+    return Host(attributes=_known(name, architecture), complete=False)
+
+
+def _known(name: str, architecture: Architecture) -> dict[str, str | Unknown | None]:
+    return {"ecs.instance-type": name, "ecs.cpu-architecture": str(architecture)}

@@ -1,0 +1,181 @@
+"""Whether a task fits, and what stands between it and a host: shortfalls, obstacles, and doubts.
+
+A shortfall and an obstacle are certain: ECS never places the task on such a host, or the host cannot run it. A doubt is
+what nobody can say before the deploy; it is told apart, so that nobody mistakes one for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.hardware import InstanceType
+
+__all__ = [
+    "Doubt",
+    "DoubtKind",
+    "Fit",
+    "Obstacle",
+    "ObstacleKind",
+    "Reason",
+    "Resource",
+    "Shortfall",
+    "listed",
+]
+
+_MOST_NAMES = 6
+
+
+class Resource(Enum):
+    """What a host can be short of, with the unit that goes with it."""
+
+    GPU = ("GPUs", "")
+    GPU_MEMORY = ("memory per GPU", " MiB")
+    CPU = ("CPU units", "")
+    MEMORY = ("memory", " MiB")
+    INTERFACES = ("network interfaces for tasks", "")
+    SHARED_GPU_MEMORY = ("memory of one GPU, shared through MPS", " MiB")
+    NEURON_DEVICES = ("Neuron devices", "")
+
+    @property
+    def label(self) -> str:
+        """The words of a message."""
+        return self.value[0]
+
+    def amount(self, number: int | None) -> str:
+        """A number with its unit."""
+        return "an unknown amount" if number is None else f"{number}{self.value[1]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortfall:
+    """A resource of which the smallest host has too little.
+
+    Attributes:
+        resource: What is short.
+        asked: What the task asks for.
+        available: What the host has at most; None where no source says, which never satisfies a need.
+        instance_type: The smallest type, measured by this resource.
+        note: Why the host has no more, where that can be changed.
+    """
+
+    resource: Resource
+    asked: int
+    available: int | None
+    instance_type: InstanceType
+    note: str = ""
+
+    def __str__(self) -> str:
+        have = self.resource.amount(self.available)
+        text = f"{self.resource.label}: {self.resource.amount(self.asked)} asked, {self.instance_type} has {have}"
+        return f"{text} ({self.note})" if self.note else text
+
+
+class ObstacleKind(Enum):
+    """What excludes a host that is not a matter of how much it has."""
+
+    ARCHITECTURE = "processor architecture"
+    OPERATING_SYSTEM = "operating system"
+    GPU_PART = "whole GPUs and parts of one"
+    SHARING = "sharing a GPU"
+    NEURON = "Neuron devices"
+    LAUNCHER = "what launches the hosts"
+    CONSTRAINT = "placement constraint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """What excludes some hosts, whatever they have.
+
+    Attributes:
+        kind: What it is about.
+        text: Why, said of one host: ``has 0.125 of a GPU, and whole GPUs are asked``.
+        instance_types: The hosts that it excludes.
+    """
+
+    kind: ObstacleKind
+    text: str
+    instance_types: tuple[InstanceType, ...]
+
+    def __str__(self) -> str:
+        return f"a host ({listed(self.instance_types, 'or')}) {self.text}"
+
+
+class DoubtKind(Enum):
+    """Why nobody can say before the deploy whether a task fits."""
+
+    DEPLOY_TIME = "a value of the task is only known at deploy time"
+    HOSTS = "what the hosts are is not known"
+    MEMORY = "memory near what a host has nominally"
+    SMALLEST_TYPE = "only larger types have enough, and managed scaling looks at the smallest"
+    SOME_TYPES = "only some types can run it, and managed scaling may look at the others"
+    CONSTRAINED_TYPES = "placement constraints exclude some types, and managed scaling may look at those"
+    CONSTRAINT = "a placement constraint cannot be judged"
+    ENTRIES = "whether several entries for GPUs of one container add up is not documented"
+    UNDOCUMENTED = "not documented"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """What may keep a task from fitting.
+
+    Attributes:
+        kind: What it is about.
+        text: Why, in words.
+    """
+
+    kind: DoubtKind
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Reason: TypeAlias = Shortfall | Obstacle | Doubt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """Whether one copy of a task fits, and why not.
+
+    Attributes:
+        shortfalls: Resources of which there is certainly too little.
+        obstacles: What else certainly excludes it.
+        doubts: Why nobody can say; empty where something excludes it.
+        hosts: Instance types that nothing excludes. On a pool there may be some though the answer is no, where managed
+            scaling looks at a smaller type and launches none of them.
+    """
+
+    shortfalls: tuple[Shortfall, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    hosts: tuple[InstanceType, ...] = ()
+
+    @property
+    def answer(self) -> bool | Unknown:
+        """Whether it fits; unknown where nobody can say, which is never taken for a fit."""
+        if self.shortfalls or self.obstacles:
+            return False
+        return UNKNOWN if self.doubts else True
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Everything that keeps it from a clear yes, in words."""
+        return tuple(map(str, (*self.shortfalls, *self.obstacles, *self.doubts)))
+
+
+def listed(names: Iterable[object], word: str = "and") -> str:
+    """``a, b and c``, cut short where there are many.
+
+    Args:
+        names: What to list.
+        word: What stands before the last.
+    """
+    texts = [str(each) for each in names]
+    if len(texts) > _MOST_NAMES:
+        texts = [*texts[: _MOST_NAMES - 1], f"{len(texts) - _MOST_NAMES + 1} more"]
+    *before, last = texts or ["none"]
+    return f"{', '.join(before)} {word} {last}" if before else last

@@ -1,0 +1,12 @@
+"""The first half of reading: files as plain values, before anything in them is worked out.
+
+What a path turns out to be (`discovery`: a template, a cloud `assembly`, bare `task_definitions`), which `files` may be
+opened for it, and how a text becomes a `document` (`json_text`, `yaml_text`) of plain values (`node`) with lines.
+"""
+
+from gpu_constructs.template.documents.discovery import found_at, found_in
+from gpu_constructs.template.documents.document import Document
+from gpu_constructs.template.documents.files import Files
+from gpu_constructs.template.documents.sources import Source
+
+__all__ = ["Document", "Files", "Source", "found_at", "found_in"]

@@ -1,0 +1,186 @@
+"""Cloud assemblies, which ``cdk synth`` writes to ``cdk.out``: a manifest, and the stacks that it names.
+
+https://docs.aws.amazon.com/cdk/v2/guide/deploy.html#deploy-how-synth-app
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import TypeAlias
+
+from gpu_constructs.errors import shown
+from gpu_constructs.template.documents.assets import asset_by_parameter, asset_path, last_step, published
+from gpu_constructs.template.documents.document import Document
+from gpu_constructs.template.documents.files import Files
+from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.sources import Source
+from gpu_constructs.template.limits import ASSEMBLY_DEPTH
+from gpu_constructs.template.model import Value
+from gpu_constructs.template.unreadable import UnreadableError
+
+__all__ = ["MANIFEST", "assembly_sources", "is_manifest"]
+
+MANIFEST = "manifest.json"
+
+_STACK = "aws:cloudformation:stack"
+_NESTED_ASSEMBLY = "cdk:cloud-assembly"
+_ASSETS = "cdk:asset-manifest"
+_ENVIRONMENT = "aws://"
+_ANY_REGION = "unknown-region"
+
+
+_Notes: TypeAlias = "Callable[[], Mapping[str, Node]]"
+
+
+def is_manifest(data: Node) -> bool:
+    """Whether a file is the manifest of a cloud assembly.
+
+    Args:
+        data: What is in it.
+    """
+    return isinstance(data, dict) and "artifacts" in data and "version" in data and "Resources" not in data
+
+
+def assembly_sources(directory: str, files: Files) -> Iterator[Source]:
+    """The stacks of a cloud assembly and of the assemblies in it, in the order of the manifest.
+
+    Args:
+        directory: The assembly's directory as the user named it.
+        files: What reads them.
+
+    Raises:
+        UnreadableError: If it is no assembly, or names files outside of itself.
+    """
+    _require_manifest(directory)
+    yield from _Assembly(directory, root=directory, files=files).sources(ASSEMBLY_DEPTH)
+
+
+def _require_manifest(directory: str) -> None:
+    if os.path.lexists(os.path.join(directory, MANIFEST)):  # noqa: PTH118 - a path keeps the user's spelling
+        return
+    below = os.path.join(directory, "cdk.out")  # noqa: PTH118
+    nearest = f"did you mean {below}?" if os.path.isdir(below) else "run cdk synth, or name the template files"  # noqa: PTH112
+    raise UnreadableError(
+        f"a directory without {MANIFEST}", file=directory, allowed="the cdk.out of cdk synth, or files", fix=nearest
+    )
+
+
+class _Assembly:
+    def __init__(self, directory: str, *, root: str, files: Files) -> None:
+        self._directory = directory
+        self._root = root
+        self._files = files
+        self._manifest = self._path(MANIFEST)
+        self._assets: dict[str, str] | None = None
+        self._document = self._read(MANIFEST)
+        artifacts = self._document.object("the manifest of a cloud assembly").get("artifacts", {})
+        if not isinstance(artifacts, dict):
+            line = self._document.line(("artifacts",))
+            raise UnreadableError("artifacts is no object", file=self._manifest, line=line, fix="run cdk synth")
+        self._artifacts = {key: each for key, each in artifacts.items() if isinstance(each, dict)}
+
+    def sources(self, depth: int) -> Iterator[Source]:
+        for name, artifact in self._artifacts.items():
+            properties = artifact.get("properties")
+            properties = properties if isinstance(properties, dict) else {}
+            if artifact.get("type") == _STACK:
+                yield self._source(name, artifact, properties)
+            elif artifact.get("type") == _NESTED_ASSEMBLY:
+                yield from self._below(name, properties, depth)
+
+    def _below(self, name: str, properties: Mapping[str, Node], depth: int) -> Iterator[Source]:
+        directory = self._path(self._file(name, properties, "directoryName"))
+        if depth <= 0:
+            raise UnreadableError("assemblies are nested too deeply", file=self._manifest)
+        self._files.require_inside(self._root, directory, wanted_by=self._manifest)
+        yield from _Assembly(directory, root=self._root, files=self._files).sources(depth - 1)
+
+    def _source(self, name: str, artifact: Mapping[str, Node], properties: Mapping[str, Node]) -> Source:
+        stack_name, display_name = properties.get("stackName"), artifact.get("displayName")
+        stack_name = stack_name if isinstance(stack_name, str) and stack_name else name
+        document = self._read(self._file(name, properties, "templateFile"))
+        # Read where somebody asks: a template that carries the paths of its constructs, in which nothing is found,
+        # needs none of it.
+        notes = cache(lambda: self._notes(artifact))
+        constructs = cache(lambda: _logical_ids(notes()))
+        return Source(
+            name=stack_name,
+            other_name=display_name if isinstance(display_name, str) and display_name else name,
+            stack_name=stack_name,
+            document=document,
+            region=_region(artifact.get("environment")),
+            nested=lambda declaration, url: self._nested(declaration, url, notes),
+            construct=lambda logical_id: constructs().get(logical_id),
+            is_of_assembly=True,
+            acknowledged=cache(lambda: _acknowledged(notes())),
+        )
+
+    def _file(self, name: str, properties: Mapping[str, Node], key: str) -> str:
+        file = properties.get(key)
+        if not isinstance(file, str) or not file:
+            line = self._document.line(("artifacts", name))
+            raise UnreadableError(f"artifact {shown(name)} has no {key}", file=self._manifest, line=line)
+        return file
+
+    def _path(self, file: str) -> str:
+        return os.path.join(self._directory, file)  # noqa: PTH118 - a path keeps the user's spelling
+
+    def _read(self, file: str) -> Document:
+        return self._files.inside(self._root, self._path(file), wanted_by=self._manifest)
+
+    def _nested(self, declaration: Mapping[str, Node], url: Value, notes: _Notes) -> Document | None:
+        path = asset_path(declaration) or self._asset_files().get(last_step(url) or "")
+        path = path or asset_by_parameter(declaration, (asset for _, asset in _noted(notes(), "aws:cdk:asset")))
+        return None if path is None else self._read(path)
+
+    def _asset_files(self) -> Mapping[str, str]:
+        """Files of the assembly by the name that they get in the bucket of their assets."""
+        if self._assets is None:
+            self._assets = {}
+            for name, artifact in self._artifacts.items():
+                properties = artifact.get("properties")
+                if artifact.get("type") == _ASSETS and isinstance(properties, dict):
+                    self._assets.update(published(self._read(self._file(name, properties, "file")).data))
+        return self._assets
+
+    def _notes(self, artifact: Mapping[str, Node]) -> dict[str, Node]:
+        """What the app notes about its constructs, by their path."""
+        file = artifact.get("additionalMetadataFile")
+        both = (artifact.get("metadata"), self._read(file).data if isinstance(file, str) else None)
+        return {path: entries for each in both if isinstance(each, dict) for path, entries in each.items()}
+
+
+def _region(environment: Node) -> str | None:
+    """The region of ``aws://account/region``; None where the stack may go to any."""
+    if not isinstance(environment, str) or not environment.startswith(_ENVIRONMENT):
+        return None
+    region = environment[len(_ENVIRONMENT) :].partition("/")[2]
+    return region if region and region != _ANY_REGION else None
+
+
+def _logical_ids(notes: Mapping[str, Node]) -> dict[str, str]:
+    """Construct paths by logical id."""
+    return {
+        logical_id: path.removeprefix("/")
+        for path, logical_id in _noted(notes, "aws:cdk:logicalId")
+        if isinstance(logical_id, str)
+    }
+
+
+def _acknowledged(notes: Mapping[str, Node]) -> dict[str, dict[str, str]]:
+    """Reasons by construct path and by id, as ``Validations.of(…).acknowledge(…)`` of CDK leaves them."""
+    found: dict[str, dict[str, str]] = {}
+    for path, reasons in _noted(notes, "aws:cdk:acknowledged-rules"):
+        given = reasons.items() if isinstance(reasons, dict) else ()
+        texts = {rule: reason for rule, reason in given if isinstance(reason, str)}
+        found.setdefault(path.removeprefix("/"), {}).update(texts)
+    return found
+
+
+def _noted(notes: Mapping[str, Node], kind: str) -> Iterator[tuple[str, Node]]:
+    for path, entries in notes.items():
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and entry.get("type") == kind:
+                yield path, entry.get("data")

@@ -1,0 +1,74 @@
+"""What a path that a user names turns out to be: a template, a cloud assembly, or a task definition."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpu_constructs.template.documents.assembly import MANIFEST, assembly_sources, is_manifest
+from gpu_constructs.template.documents.document import Document
+from gpu_constructs.template.documents.files import Files
+from gpu_constructs.template.documents.sources import Source, nested_beside, stack_name_of
+from gpu_constructs.template.documents.task_definitions import task_definition
+from gpu_constructs.template.model import Resource
+from gpu_constructs.template.unreadable import UnreadableError
+
+__all__ = ["found_at", "found_in"]
+
+_STDIN = "-"
+_ALLOWED = "a CloudFormation template with Resources, an ECS task definition, or the cdk.out of cdk synth"
+
+
+def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None) -> Iterator[Source | Resource]:
+    """The templates and task definitions behind one path.
+
+    Args:
+        path: A file, a directory, or ``-``.
+        files: What reads files.
+        stdin: What comes from the standard input.
+        region: Where stacks are deployed to that do not say so themselves.
+
+    Raises:
+        UnreadableError: If it is nothing that can be read.
+    """
+    if path == _STDIN:
+        if stdin is None:
+            raise UnreadableError("nothing came from the standard input", file=path)
+        yield found_in(files.take(Document.read(stdin, file=path)), name="stdin", region=region)
+    elif os.path.isdir(path):  # noqa: PTH112 - a path keeps the user's spelling
+        yield from _of_assembly(path, files, region)
+    else:
+        document = files.named(path)
+        if os.path.basename(path) == MANIFEST and is_manifest(document.data):  # noqa: PTH119
+            yield from _of_assembly(os.path.dirname(path) or ".", files, region)  # noqa: PTH120
+        else:
+            yield found_in(document, name=stack_name_of(path), region=region, files=files)
+
+
+def found_in(document: Document, *, name: str, region: str | None, files: Files | None = None) -> Source | Resource:
+    """The template or the task definition that one document is.
+
+    Args:
+        document: What is in the file.
+        name: The stack's name.
+        region: Where it is deployed to, where it does not say so itself.
+        files: What reads the templates that it names; None leaves them.
+
+    Raises:
+        UnreadableError: If it is neither.
+    """
+    data = document.data if isinstance(document.data, list) else document.object(_ALLOWED)
+    if isinstance(data, dict) and ("Resources" in data or "AWSTemplateFormatVersion" in data):
+        source = Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)
+        return source if files is None else replace(source, nested=nested_beside(document.file, files))
+    found = task_definition(data, file=document.file, region=region)
+    if found is None:
+        document.object(_ALLOWED)
+        raise UnreadableError("neither Resources nor containerDefinitions", file=document.file, allowed=_ALLOWED)
+    return found
+
+
+def _of_assembly(directory: str, files: Files, region: str | None) -> Iterator[Source]:
+    for each in assembly_sources(directory, files):
+        yield replace(each, region=each.region or region)

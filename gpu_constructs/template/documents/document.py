@@ -1,0 +1,134 @@
+"""One text, JSON or YAML, as plain values, with what is odd about it and the lines of its values."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+
+from gpu_constructs.template.documents.json_text import JsonLines, parse_json
+from gpu_constructs.template.documents.node import Node, Path, TooDeepError, plain
+from gpu_constructs.template.documents.yaml_events import YamlLines
+from gpu_constructs.template.documents.yaml_text import parse_yaml
+from gpu_constructs.template.limits import BYTES
+from gpu_constructs.template.unreadable import UnreadableError
+
+__all__ = ["Document"]
+
+_YAML_ENDINGS = (".yaml", ".yml", ".template")
+_OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+
+
+class Document:
+    """A file's values.
+
+    Attributes:
+        file: The file as the user named it.
+        data: What is in it.
+        twice: Paths of keys that are written twice; the last one counts, as for CloudFormation.
+    """
+
+    __slots__ = ("_is_json", "_lines", "_text", "data", "file", "twice")
+
+    def __init__(self, *, file: str, data: Node, twice: tuple[Path, ...], text: str | None, is_json: bool) -> None:
+        self.file = file
+        self.data = data
+        self.twice = twice
+        self._text = text
+        self._is_json = is_json
+        self._lines: JsonLines | YamlLines | None = None
+
+    @classmethod
+    def read(cls, content: bytes | str, *, file: str) -> Document:
+        """Parses a text.
+
+        Args:
+            content: The text, or its bytes in UTF-8.
+            file: The file as the user named it.
+
+        Raises:
+            UnreadableError: If it is neither JSON nor YAML, or too much of it.
+        """
+        text = _decoded(content, file)
+        if not text.strip():
+            raise UnreadableError(
+                "the file is empty", file=file, allowed="a CloudFormation template or a task definition"
+            )
+        if text.lstrip()[0] in "{[":
+            try:
+                data, twice = parse_json(text, file=file)
+            except UnreadableError:
+                # YAML's flow style looks like JSON too; a file's name says what it is meant to be.
+                if not file.lower().endswith(_YAML_ENDINGS):
+                    raise
+            else:
+                return cls(file=file, data=data, twice=twice, text=text, is_json=True)
+        data, twice = parse_yaml(text, file=file)
+        return cls(file=file, data=data, twice=twice, text=text, is_json=False)
+
+    @classmethod
+    def of(cls, template: Mapping[str, object], *, file: str) -> Document:
+        """Takes what somebody else has parsed.
+
+        Args:
+            template: A parsed template; it is copied.
+            file: The file as the user named it.
+
+        Raises:
+            UnreadableError: If there is no end to it.
+        """
+        try:
+            data = plain(template)
+        except (TooDeepError, RecursionError):
+            raise UnreadableError("nested too deeply, or too large", file=file) from None
+        return cls(file=file, data=data, twice=(), text=None, is_json=True)
+
+    def object(self, allowed: str = "a template with Resources") -> dict[str, Node]:
+        """The object that it is.
+
+        Args:
+            allowed: What a file in its place may be, for errors.
+
+        Raises:
+            UnreadableError: If it is a list or a single value.
+        """
+        if isinstance(self.data, dict):
+            return self.data
+        kind = "a list" if isinstance(self.data, list) else "a single value"
+        raise UnreadableError(f"{kind}, not an object", file=self.file, allowed=allowed)
+
+    def line(self, path: Path) -> int | None:
+        """The line of a path, or of the deepest part of it that is there; None where no text is at hand.
+
+        Args:
+            path: Keys and indexes from the top.
+        """
+        if self._text is None:
+            return None
+        if self._lines is None:
+            self._lines = JsonLines(self._text) if self._is_json else YamlLines(self._text, file=self.file)
+        return self._lines.find(path)
+
+
+def _decoded(content: bytes | str, file: str) -> str:
+    if len(content) > BYTES:
+        raise UnreadableError(f"larger than {BYTES // 1024**2} MiB", file=file, allowed="a template of at most 1 MB")
+    if isinstance(content, str):
+        try:
+            content.encode()
+        except UnicodeEncodeError:
+            raise UnreadableError("half a character, such as \\ud800 alone", file=file) from None
+        return content.removeprefix("\ufeff")
+    if content.startswith(_OTHER_ENCODINGS):
+        raise UnreadableError("UTF-16 or UTF-32", file=file, allowed="UTF-8", fix="save the file as UTF-8")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(
+            "not a text in UTF-8",
+            file=file,
+            line=content.count(b"\n", 0, error.start) + 1,
+            fix="save the file as UTF-8",
+        ) from None
+    if "\0" in text:
+        raise UnreadableError("a binary file", file=file, allowed="JSON or YAML", fix="save it as text, in UTF-8")
+    return text

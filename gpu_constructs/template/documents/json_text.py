@@ -1,0 +1,176 @@
+"""JSON: values, keys that are written twice, and the line of a path, which is looked for when somebody asks."""
+
+from __future__ import annotations
+
+import json
+import re
+from json.decoder import scanstring  # type: ignore[attr-defined]
+
+from gpu_constructs.template.documents.node import Node, Path, decimal, deeper_than, integer, of_any_case, paths_to
+from gpu_constructs.template.limits import DEPTH, JSON_MARKS
+from gpu_constructs.template.unreadable import UnreadableError
+
+__all__ = ["JsonLines", "parse_json"]
+
+
+def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
+    """The values of a JSON text, and the paths of keys that are written twice; the last of them counts.
+
+    ``NaN`` and numbers without an end stay the texts that they are.
+
+    Args:
+        text: The text.
+        file: The file, for errors.
+
+    Raises:
+        UnreadableError: If it is no JSON, or too much of it.
+    """
+    if sum(map(text.count, ",[{")) > JSON_MARKS:
+        raise UnreadableError(f"more than {JSON_MARKS:,} values", file=file, allowed="a template of at most 1 MB")
+    repeated: list[tuple[dict[str, Node], tuple[str, ...]]] = []
+
+    def gather(pairs: list[tuple[str, Node]]) -> dict[str, Node]:
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            repeated.append((members, _twice(pairs)))
+        return members
+
+    try:
+        data: Node = json.loads(
+            text, object_pairs_hook=gather, parse_int=integer, parse_float=decimal, parse_constant=str
+        )
+    except json.JSONDecodeError as error:
+        raise UnreadableError(_reason(error, text), file=file, line=error.lineno, column=error.colno) from None
+    except RecursionError:
+        raise _too_deep(file) from None
+    if deeper_than(data, DEPTH):
+        raise _too_deep(file)
+    if _SURROGATE.search(text) and not _can_be_written(data):
+        half = next((each.start() for each in _SURROGATES.finditer(text) if len(each[0]) < _PAIR), 0)
+        line = text.count("\n", 0, half) + 1
+        raise UnreadableError(r"not JSON: half a character, such as \ud800 alone", file=file, line=line)
+    if not repeated:
+        return data, ()
+    keys = {id(members): names for members, names in repeated}
+    return data, tuple((*path, name) for path, node in paths_to(data, set(keys)) for name in keys[id(node)])
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATES = re.compile(
+    r"(?:\\u[dD][89abAB][0-9a-fA-F]{2})?\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89abAB][0-9a-fA-F]{2}"
+)
+_PAIR = len(r"\ud83d\ude00")
+
+
+def _can_be_written(data: Node) -> bool:
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _twice(pairs: list[tuple[str, Node]]) -> tuple[str, ...]:
+    seen: set[str] = set()
+    twice: dict[str, None] = {}
+    for key, _ in pairs:
+        if key in seen:
+            twice[key] = None
+        seen.add(key)
+    return tuple(twice)
+
+
+# What Python's parser says, by how it begins, in the words of whoever wrote the file.
+_REASONS = {
+    "Expecting value": "a value is missing",
+    "Expecting property name": "a key in double quotes is missing",
+    "Expecting ',' delimiter": "a comma or a closing bracket is missing",
+    "Expecting ':' delimiter": "a colon is missing after the key",
+    "Extra data": "something follows after the end",
+    "Illegal trailing comma": "a comma stands before a closing bracket",
+    "Invalid control character": "a line break or a tab stands in a text",
+    "Unterminated string": "a text is not closed",
+}
+
+
+def _reason(error: json.JSONDecodeError, text: str) -> str:
+    said = error.msg[0].lower() + error.msg[1:]
+    reason = next((words for start, words in _REASONS.items() if error.msg.startswith(start)), said)
+    ended = " (the file ends there)" if error.pos >= len(text.rstrip()) else ""
+    return f"not JSON: {reason}{ended}"
+
+
+def _too_deep(file: str) -> UnreadableError:
+    return UnreadableError("lists and objects are nested too deeply", file=file, allowed=f"at most {DEPTH} levels")
+
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_BLOCK = 32 * 1024  # characters that are counted again for each line that is asked for
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+
+
+class JsonLines:
+    """Lines of the values of one JSON text; what lies beside the path is skipped as fast as JSON is parsed.
+
+    Args:
+        text: A text that `parse_json` has read.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._children: dict[Path, dict[str | int, tuple[int, int]]] = {}
+        self._line_of_block: list[int] = []
+
+    def find(self, path: Path) -> int | None:
+        """The line of a path, or of the deepest part of it that is there; None if no part is.
+
+        Args:
+            path: Keys and indexes from the top.
+        """
+        start, value = -1, self._skip(0)
+        for depth, step in enumerate(path):
+            children = self._members(path[:depth], value)
+            found = of_any_case(children, step)
+            if found is None:
+                break
+            start, value = found
+        return self._line(start) if start >= 0 else None
+
+    def _line(self, position: int) -> int:
+        """The line of a position; lines are counted through the text once, whatever the number of positions."""
+        if not self._line_of_block:
+            line = 1
+            for begin in range(0, len(self._text) + 1, _BLOCK):
+                self._line_of_block.append(line)
+                line += self._text.count("\n", begin, begin + _BLOCK)
+        block = position // _BLOCK
+        return self._line_of_block[block] + self._text.count("\n", block * _BLOCK, position)
+
+    def _skip(self, position: int) -> int:
+        match = _BLANK.match(self._text, position)
+        return match.end() if match else position
+
+    def _members(self, path: Path, position: int) -> dict[str | int, tuple[int, int]]:
+        """Where each key or item of a list or object starts, and where its value does."""
+        if path not in self._children:
+            self._children[path] = self._scan(position)
+        return self._children[path]
+
+    def _scan(self, position: int) -> dict[str | int, tuple[int, int]]:
+        members: dict[str | int, tuple[int, int]] = {}
+        opening, text = self._text[position : position + 1], self._text
+        if opening not in ("{", "["):
+            return members
+        position = self._skip(position + 1)
+        while text[position] not in "}]":
+            start, key = position, len(members)
+            name: str | int = key
+            if opening == "{":
+                name, position = scanstring(text, position + 1, True)  # noqa: FBT003 - a C function without names
+                position = self._skip(self._skip(position) + 1)
+            members[name] = start, position
+            _, position = _DECODER.raw_decode(text, position)
+            position = self._skip(position)
+            if text[position] == ",":
+                position = self._skip(position + 1)
+        return members

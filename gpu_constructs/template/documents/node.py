@@ -1,0 +1,144 @@
+"""What a parsed file is made of, before any function of CloudFormation is worked out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias, TypeVar
+
+from gpu_constructs.template.limits import DEPTH, DIGITS, YAML_NODES
+
+__all__ = [
+    "Node",
+    "Path",
+    "TooDeepError",
+    "decimal",
+    "deeper_than",
+    "integer",
+    "of_any_case",
+    "path_to",
+    "paths_to",
+    "plain",
+]
+
+_Child = TypeVar("_Child")
+
+Node: TypeAlias = "bool | int | float | str | list[Node] | dict[str, Node] | None"
+"""Plain lists, plain objects, texts, finite numbers, booleans and null."""
+
+Path: TypeAlias = "tuple[str | int, ...]"
+"""Keys and indexes from the top of the file."""
+
+
+class TooDeepError(ValueError):
+    """Lists and objects are nested too deeply, or there is no end to them."""
+
+
+def integer(text: str) -> int | str:
+    """A whole number; a text where it is longer than any number that means something."""
+    return int(text) if len(text) <= DIGITS else text
+
+
+def decimal(text: str) -> float | str:
+    """A number; a text where it is no finite one, so that nothing that follows meets an infinity."""
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+def deeper_than(node: Node, depth: int) -> bool:
+    """Whether lists and objects are nested more deeply, found without recursion.
+
+    Args:
+        node: The top.
+        depth: How deep is deep enough; 1 is a list of plain values.
+    """
+    level = [node] if isinstance(node, (dict, list)) else []
+    for _ in range(depth):
+        if not level:
+            return False
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if type(parent) is dict else parent)
+            if type(child) is dict or type(child) is list
+        ]
+    return bool(level)
+
+
+def path_to(root: Node, target: object) -> Path | None:
+    """Keys and indexes from a node down to another one, which is found by identity."""
+    return next((path for path, _ in paths_to(root, {id(target)})), None)
+
+
+def paths_to(root: Node, targets: set[int]) -> Iterator[tuple[Path, Node]]:
+    """Every list and object among the targets with its path.
+
+    Args:
+        root: Where to start.
+        targets: What `id` gives for each that is looked for.
+    """
+    waiting: list[tuple[Path, Node]] = [((), root)]
+    while waiting:
+        path, node = waiting.pop()
+        if id(node) in targets:
+            yield path, node
+        if isinstance(node, dict):
+            waiting += [((*path, key), child) for key, child in node.items() if isinstance(child, (dict, list))]
+        elif isinstance(node, list):
+            waiting += [((*path, index), child) for index, child in enumerate(node) if isinstance(child, (dict, list))]
+
+
+def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> _Child | None:
+    """The child of a key or an index; else that of another spelling, as a task definition's ``memory`` is ``Memory``.
+
+    Args:
+        children: Children by key or index.
+        step: The one that is looked for.
+    """
+    if step in children or not isinstance(step, str):
+        return children.get(step)
+    wanted = step.lower()
+    return next((child for name, child in children.items() if isinstance(name, str) and name.lower() == wanted), None)
+
+
+def plain(value: object) -> Node:
+    """What somebody else parsed, as nodes: copies, of exact types, with texts for whatever else it holds.
+
+    Args:
+        value: Any value, of a linter's own types for instance.
+
+    Raises:
+        TooDeepError: If it is nested too deeply, contains itself or is too large.
+    """
+    left = [YAML_NODES]
+    return _plain(value, DEPTH, left)
+
+
+def _plain(value: object, depth: int, left: list[int]) -> Node:
+    left[0] -= 1
+    if depth < 0 or left[0] < 0:
+        raise TooDeepError
+    if isinstance(value, Mapping):
+        return {_text(key): _plain(child, depth - 1, left) for key, child in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(child, depth - 1, left) for child in value]
+    return _scalar(value)
+
+
+def _scalar(value: object) -> Node:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value) if abs(value) < 10**DIGITS else _text(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else _text(value)
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return str.__str__(value) if value.isascii() else value.encode(errors="replace").decode()
+    try:
+        return str(value)
+    except ValueError:  # a whole number of more than 4300 digits
+        return "a very large number"

@@ -1,0 +1,101 @@
+"""Task definitions outside of any template, as ``register-task-definition`` takes and ``describe-...`` gives them.
+
+The API writes names in camel case, CloudFormation in Pascal case, and a few of them differ in more than that:
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html and
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html
+"""
+
+from __future__ import annotations
+
+import os
+
+from gpu_constructs.fleet import Origin
+from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.model import Resource, Value
+
+__all__ = ["task_definition"]
+
+_TYPE = "AWS::ECS::TaskDefinition"
+
+# Where CloudFormation's name is not the API's with a capital.
+_NAMES = {
+    "efsVolumeConfiguration": "EFSVolumeConfiguration",
+    "fsxWindowsFileServerVolumeConfiguration": "FSxWindowsFileServerVolumeConfiguration",
+    "iam": "IAM",
+}
+_NAMES_BELOW = {
+    ("efsVolumeConfiguration", "fileSystemId"): "FilesystemId",
+    ("proxyConfiguration", "properties"): "ProxyConfigurationProperties",
+}
+# Objects whose keys are the user's own.
+_FREE = frozenset({"dockerLabels", "driverOpts", "labels", "options"})
+
+
+def task_definition(data: Node, *, file: str, region: str | None) -> Resource | None:
+    """A task definition in a file of its own, as CloudFormation would write it; None if it is none.
+
+    The list of containers alone, which Terraform's ``container_definitions`` is, is a task definition that is named
+    after its file (https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/ecs_task_definition).
+
+    It belongs to no stack: where a resource has its stack's name, this one has its file's. Its logical id is its
+    family.
+
+    Args:
+        data: What is in the file.
+        file: The file as the user named it.
+        region: Where it will be registered, where that is known.
+    """
+    path: Path = ()
+    if isinstance(data, list):
+        return _of_containers(data, file=file, region=region)
+    if not isinstance(data, dict):
+        return None
+    inner = data.get("taskDefinition", data.get("TaskDefinition"))
+    if isinstance(inner, dict):
+        key = "taskDefinition" if "taskDefinition" in data else "TaskDefinition"
+        path, data = (key,), inner
+    if not isinstance(data.get("containerDefinitions", data.get("ContainerDefinitions")), list):
+        return None
+    properties = {_pascal(key): _value(key, child) for key, child in data.items()}
+    family = properties.get("Family")
+    name = family if isinstance(family, str) and family else file
+    return Resource(
+        logical_id=name,
+        type=_TYPE,
+        stack=file,
+        properties=properties,
+        origin=Origin(resource=name, file=file, path=path, region=region),
+    )
+
+
+def _of_containers(containers: list[Node], *, file: str, region: str | None) -> Resource | None:
+    if not containers or not all(map(_is_container, containers)):
+        return None
+    name = os.path.basename(file).partition(".")[0] or file  # noqa: PTH119 - a path keeps the user's spelling
+    # The list is the file itself, so that what is below it has no path of its own.
+    return Resource(
+        logical_id=name,
+        type=_TYPE,
+        stack=file,
+        properties={"ContainerDefinitions": _value("", containers)},
+        origin=Origin(resource=name, file=file, region=region),
+    )
+
+
+def _is_container(node: Node) -> bool:
+    names = {_pascal(key) for key in node} if isinstance(node, dict) else set()
+    return {"Name", "Image"} <= names
+
+
+def _value(key: str, node: Node) -> Value:
+    if isinstance(node, dict):
+        if key[:1].lower() + key[1:] in _FREE:
+            return dict(node)
+        return {_pascal(name, below=key): _value(name, child) for name, child in node.items()}
+    if isinstance(node, list):
+        return [_value("", child) for child in node]
+    return node
+
+
+def _pascal(key: str, *, below: str = "") -> str:
+    return _NAMES_BELOW.get((below, key)) or _NAMES.get(key) or key[:1].upper() + key[1:]

@@ -1,0 +1,185 @@
+"""The events of a YAML text, from libyaml where PyYAML was built with it, and the lines of its values."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gpu_constructs.template.documents.node import Path, of_any_case
+from gpu_constructs.template.limits import YAML_DIRECTIVES
+from gpu_constructs.template.unreadable import UnreadableError
+
+__all__ = ["Event", "YamlLines", "events"]
+
+
+class Event(NamedTuple):
+    """One event.
+
+    Attributes:
+        kind: ``scalar``, ``map``, ``list``, ``end`` of one of both, ``alias``, or ``document``.
+        line: Where it starts, from 1.
+        value: Text of a scalar.
+        tag: Its tag, where one is written.
+        anchor: The anchor that it gets or, for an alias, that it stands for.
+        plain: Whether a scalar has no quotes and no tag.
+    """
+
+    kind: str
+    line: int
+    value: str = ""
+    tag: str | None = None
+    anchor: str | None = None
+    plain: bool = False
+
+
+def events(text: str, *, file: str) -> Iterator[Event]:
+    """Events one by one, so that a reader can stop at any of them.
+
+    Args:
+        text: YAML.
+        file: The file, for errors.
+
+    Raises:
+        UnreadableError: If it is no YAML, or PyYAML is not installed.
+    """
+    _require_few_directives(text, file)
+    yaml = _yaml(file)
+    kinds = {
+        yaml.MappingStartEvent: "map",
+        yaml.SequenceStartEvent: "list",
+        yaml.MappingEndEvent: "end",
+        yaml.SequenceEndEvent: "end",
+        yaml.AliasEvent: "alias",
+        yaml.DocumentStartEvent: "document",
+    }
+    scalar = yaml.ScalarEvent
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+        get_event = loader.get_event
+        while (event := get_event()) is not None:
+            of = type(event)
+            line = event.start_mark.line + 1
+            if of is scalar:
+                tag = event.tag
+                yield Event("scalar", line, event.value, tag, event.anchor, tag is None and event.implicit[0])
+            elif of in kinds:
+                kind = kinds[of]
+                yield Event(kind, line, "", getattr(event, "tag", None), getattr(event, "anchor", None))
+    except yaml.YAMLError as error:
+        raise _failure(error, file) from None
+    except (UnicodeError, RecursionError, MemoryError) as error:
+        raise UnreadableError(f"not YAML: {type(error).__name__}", file=file) from None
+
+
+def _require_few_directives(text: str, file: str) -> None:
+    directives = text.startswith("%") + sum(map(text.count, ("\n%", "\r%", "\x85%", "\u2028%", "\u2029%")))
+    if directives > YAML_DIRECTIVES:
+        raise UnreadableError(
+            f"more than {YAML_DIRECTIVES} lines that begin with %",
+            file=file,
+            allowed="directives such as %YAML, of which a template needs none",
+        )
+
+
+def _yaml(file: str) -> Any:  # noqa: ANN401 - PyYAML comes without types
+    try:
+        return importlib.import_module("yaml")
+    except ImportError:
+        raise UnreadableError(
+            "YAML is read with PyYAML, which is not installed", file=file, fix='pip install "gpu-constructs[cli]"'
+        ) from None
+
+
+# What libyaml and PyYAML say, by a part of it, in the words of whoever wrote the file, and what helps.
+_REASONS: tuple[tuple[str, str, str | None], ...] = (
+    ("tab character", "a tab in the indentation", "indent with spaces"),
+    ("cannot start any token", "no value begins like that", "indent with spaces, and quote what begins with @, ` or %"),
+    ("mapping values are not allowed", "a colon where no key can stand", "quote a value with a colon in it"),
+    ("could not find expected ':'", "a key without a colon", None),
+    ("expected ',' or", "a list or an object in brackets is not closed", None),
+    ("expected key", "not indented as the lines around it", None),
+    ("expected <block end>", "not indented as the lines around it", None),
+    ("expected '-' indicator", "not indented as the items around it", None),
+    ("unexpected end of stream", "a text in quotes is not closed", None),
+    ("unknown escape character", "no such escape in double quotes", "use single quotes"),
+)
+
+
+def _failure(error: Exception, file: str) -> UnreadableError:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not understood"
+    found = ((words, fix) for part, words, fix in _REASONS if part in problem)
+    reason, fix = next(found, (problem, None))
+    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
+    return UnreadableError(f"not YAML: {reason}", file=file, line=line, column=column, fix=fix)
+
+
+class _Place:
+    """Line of a value, and the places below it."""
+
+    __slots__ = ("children", "line")
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.children: dict[str | int, _Place] = {}
+
+
+class YamlLines:
+    """Lines of the values of one YAML text.
+
+    Args:
+        text: A text that `parse_yaml` has read.
+        file: The file, for errors.
+    """
+
+    def __init__(self, text: str, *, file: str) -> None:
+        self._top = _places(text, file)
+
+    def find(self, path: Path) -> int | None:
+        """The line of a path, or of the deepest part of it that is there; None if no part is.
+
+        Args:
+            path: Keys and indexes from the top.
+        """
+        place, line = self._top, None
+        for step in path:
+            found = of_any_case(place.children, step)
+            if found is None:
+                break
+            place, line = found, found.line
+        return line
+
+
+def _places(text: str, file: str) -> _Place:
+    top = _Place(1)
+    # Each open list or object, with the key that waits for its value; a list has no key.
+    open_ones: list[tuple[_Place, str, list[tuple[str, int]]]] = []
+    anchors: dict[str, _Place] = {}
+    for event in events(text, file=file):
+        if event.kind == "document":
+            continue
+        if event.kind == "end":
+            open_ones.pop()
+            continue
+        if open_ones and open_ones[-1][1] == "map" and not open_ones[-1][2]:
+            open_ones[-1][2].append((event.value, event.line))
+            continue
+        place = _placed(event, open_ones, anchors) if open_ones else top
+        if event.anchor is not None and event.kind != "alias":
+            anchors[event.anchor] = place
+        if event.kind in {"map", "list"}:
+            open_ones.append((place, event.kind, []))
+    return top
+
+
+def _placed(
+    event: Event, open_ones: list[tuple[_Place, str, list[tuple[str, int]]]], anchors: dict[str, _Place]
+) -> _Place:
+    parent, kind, key = open_ones[-1]
+    name, line = key.pop() if kind == "map" else (len(parent.children), event.line)
+    place = _Place(line)
+    if event.kind == "alias" and event.anchor in anchors:
+        place.children = anchors[event.anchor].children
+    parent.children[name] = place
+    return place

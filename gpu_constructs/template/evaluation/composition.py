@@ -1,0 +1,196 @@
+"""All templates of one call made into stacks, which know each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gpu_constructs.fleet import Origin, Remark, RemarkKind
+from gpu_constructs.template.documents.document import Document
+from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.sources import Source
+from gpu_constructs.template.evaluation.answers import Answers, Choice
+from gpu_constructs.template.evaluation.scope import Scope
+from gpu_constructs.template.evaluation.stack import stack_of
+from gpu_constructs.template.evaluation.world import World
+from gpu_constructs.template.limits import ASSEMBLY_DEPTH, STACKS
+from gpu_constructs.template.model import Stack, Value
+from gpu_constructs.template.unreadable import UnreadableError
+
+__all__ = ["Composition", "composed"]
+
+_NESTED = "AWS::CloudFormation::Stack"
+# Macros that add nothing which is not written in the template.
+_KNOWN_TRANSFORMS = frozenset(
+    {"AWS::LanguageExtensions", "AWS::SecretsManager-2020-07-23", "AWS::SecretsManager-2024-09-16"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composition:
+    """What came out.
+
+    Attributes:
+        stacks: All stacks; nested ones follow the stack around them.
+        remarks: What was odd.
+        choices: Parameters that allow other values than their default.
+        is_whole: Whether nothing was left unread.
+    """
+
+    stacks: tuple[Stack, ...]
+    remarks: tuple[Remark, ...]
+    choices: tuple[Choice, ...]
+    is_whole: bool
+
+
+def composed(sources: list[Source], documents: Mapping[str, Document], parameters: Mapping[str, str]) -> Composition:
+    """Makes templates into stacks.
+
+    Args:
+        sources: The templates that the user named.
+        documents: Every file that was read for them.
+        parameters: Values of parameters by name, or by ``Stack:Name``.
+
+    Raises:
+        UnreadableError: If a nested template cannot be read, or a value is given for a parameter that no template has.
+    """
+    try:
+        return _Composer(parameters).run(sources, documents)
+    except RecursionError:
+        raise UnreadableError("too much is nested", file=sources[0].document.file) from None
+
+
+class _Composer:
+    def __init__(self, parameters: Mapping[str, str]) -> None:
+        self._world = World()
+        self._answers = Answers(parameters)
+        self._names: set[str] = set()
+        self._scopes: list[tuple[Scope, Source]] = []
+        self._nested_files: list[tuple[str, Source]] = []
+
+    def run(self, sources: list[Source], documents: Mapping[str, Document]) -> Composition:
+        for source in _each_once(sources):
+            self._add(source)
+        self._drop_nested()
+        self._answers.require_used(list(dict.fromkeys(scope.file for scope, _ in self._scopes)))
+        for document in documents.values():
+            self._remark_keys(document)
+        self._world.exports.open()
+        stacks = tuple(stack_of(scope, source) for scope, source in self._scopes)
+        remarks = self._world.remarks
+        is_whole = (
+            bool(sources)
+            and all(source.is_of_assembly for source in sources)
+            and self._world.is_complete
+            and all(remark.kind is not RemarkKind.NOT_READ for remark in remarks)
+        )
+        return Composition(stacks=stacks, remarks=remarks, choices=tuple(self._answers.choices), is_whole=is_whole)
+
+    def _add(self, source: Source) -> None:
+        name = self._unique(source.name, source.other_name)
+        given = self._answers.of(name, source.document)
+        scope = self._scope(name, source, source.document, given, stack_name=source.stack_name)
+        self._scopes.append((scope, source))
+        self._add_nested(scope, source, ASSEMBLY_DEPTH)
+
+    def _scope(
+        self,
+        name: str,
+        source: Source,
+        document: Document,
+        given: Mapping[str, Callable[[], Value]],
+        *,
+        stack_name: str | None = None,
+    ) -> Scope:
+        template = document.object()
+        if len(self._scopes) >= STACKS:
+            raise UnreadableError(f"more than {STACKS:,} stacks", file=document.file)
+        if not set(_texts(template.get("Transform"))) <= _KNOWN_TRANSFORMS:
+            self._world.is_complete = False
+        return Scope(
+            world=self._world,
+            name=name,
+            stack_name=stack_name,
+            file=document.file,
+            region=source.region,
+            template=template,
+            given=given,
+        )
+
+    def _unique(self, name: str, other: str) -> str:
+        candidates = [name, other, *(f"{other} {number}" for number in range(2, len(self._names) + 3))]
+        free = next(each for each in candidates if each not in self._names)
+        self._names.add(free)
+        return free
+
+    # -- nested stacks ---------------------------------------------------------------------------------------------
+
+    def _add_nested(self, scope: Scope, source: Source, depth: int) -> None:
+        for logical_id, declaration in scope.resources.items():
+            if not isinstance(declaration, dict) or declaration.get("Type") != _NESTED:
+                continue
+            if scope.exists(declaration) is False:
+                continue
+            properties = declaration.get("Properties")
+            properties = properties if isinstance(properties, dict) else {}
+            with self._world.quiet():
+                url = scope.value(properties.get("TemplateURL"))
+            document = source.nested(declaration, url) if depth > 0 else None
+            if document is None:
+                path = ("Resources", logical_id, "Properties", "TemplateURL")
+                text = f"the template of nested stack {logical_id!r} is not among the files"
+                self._world.remark(RemarkKind.NOT_READ, text, scope.origin(path))
+                continue
+            given = _passed_on(scope, logical_id, properties.get("Parameters"))
+            name = f"{scope.name}/{logical_id}"
+            nested = self._scope(self._unique(name, f"{name} ({document.file})"), source, document, given)
+            scope.nested[logical_id] = nested
+            self._nested_files.append((os.path.realpath(document.file), source))
+            self._scopes.append((nested, source))
+            self._add_nested(nested, source, depth - 1)
+
+    def _drop_nested(self) -> None:
+        """Leaves a template that the user named out where another one nests it: there, its parameters are known."""
+        dropped: set[int] = set()
+        for _, source in self._scopes:
+            file = os.path.realpath(source.document.file)
+            others = [outer for nested, outer in self._nested_files if nested == file and outer is not source]
+            if not source.is_of_assembly and any(id(outer) not in dropped for outer in others):
+                dropped.add(id(source))
+        gone = {scope.name for scope, source in self._scopes if id(source) in dropped}
+        self._scopes = [each for each in self._scopes if id(each[1]) not in dropped]
+        self._answers.choices[:] = [each for each in self._answers.choices if each.stack not in gone]
+        self._world.stacks[:] = [scope for scope, _ in self._scopes]
+
+    # -- remarks ---------------------------------------------------------------------------------------------------
+
+    def _remark_keys(self, document: Document) -> None:
+        for path in document.twice:
+            resource = str(path[1]) if len(path) > 1 and path[0] == "Resources" else str(path[0])
+            origin = Origin(resource=resource, file=document.file, path=path)
+            self._world.remark(
+                RemarkKind.DUPLICATE_KEY, f"{path[-1]!r} is written twice, and the last one counts", origin
+            )
+
+
+def _each_once(sources: list[Source]) -> list[Source]:
+    """Without templates of an assembly that are named besides it."""
+    files = {os.path.realpath(each.document.file) for each in sources if each.is_of_assembly}
+    return [each for each in sources if each.is_of_assembly or os.path.realpath(each.document.file) not in files]
+
+
+def _texts(node: Node) -> Iterator[str]:
+    for each in node if isinstance(node, list) else [node]:
+        if each is not None:
+            yield each if isinstance(each, str) else ""
+
+
+def _passed_on(scope: Scope, logical_id: str, parameters: Node) -> dict[str, Callable[[], Value]]:
+    """What a stack gives the parameters of one in it, each worked out in the outer one when it is asked for."""
+
+    def passed(key: str, node: Node) -> Callable[[], Value]:
+        path = ("Resources", logical_id, "Properties", "Parameters", key)
+        return lambda: scope.at(path, node, lambda: scope.value(node))
+
+    return {key: passed(key, node) for key, node in parameters.items()} if isinstance(parameters, dict) else {}

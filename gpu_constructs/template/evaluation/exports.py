@@ -1,0 +1,186 @@
+"""Values that stacks hand each other: exports and imports, and outputs that are read by name.
+
+https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-exports.html
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Protocol, TypeAlias
+
+from gpu_constructs.template.model import Text, Value
+
+__all__ = ["Exports", "Publisher"]
+
+# Lengths of ends that are told apart: names made of a stack's name have a handful, a hostile file has thousands.
+_LENGTHS = 500
+
+
+class Publisher(Protocol):
+    """A stack with outputs."""
+
+    @property
+    def stack_name(self) -> str | None:
+        """Its name where it is deployed; None if the files do not say."""
+
+    @property
+    def region(self) -> str | None:
+        """Where it is deployed to."""
+
+    def output(self, name: str) -> Value:
+        """The value of an output; unknown if it has none."""
+
+    def exports(self) -> Iterable[tuple[Value, str]]:
+        """The names it exports, each with the output behind it."""
+
+
+_Export: TypeAlias = "tuple[Publisher, str]"
+_Ends: TypeAlias = "tuple[str, str]"
+
+
+class Exports:
+    """Everything that the stacks of one call export.
+
+    Args:
+        stacks: All of them; they are asked once `open` was called and the first import is met.
+    """
+
+    def __init__(self, stacks: Sequence[Publisher]) -> None:
+        self._stacks = stacks
+        self._names = _Names()
+        self._patterns = _Patterns()
+        self._found: dict[tuple[str | _Ends, str | None], _Export | None] = {}
+        self._is_open = self._is_ready = False
+
+    def open(self) -> None:
+        """Lets imports look, once every stack is there."""
+        self._is_open = True
+
+    def find(self, name: Value, region: str | None) -> tuple[Publisher, str] | None:
+        """The stack and the output behind an imported name; None if there is none, or no single one.
+
+        Names are often made of the name of a stack, which is only known at deploy time: ``${AWS::StackName}:Cluster``
+        on one side, ``${NetworkStack}:Cluster`` on the other. Files that are read together belong together, so such a
+        name is followed where all that is known of it fits exactly one.
+
+        Args:
+            name: What is imported.
+            region: Where the importing stack is deployed to; exports of another region are not seen.
+        """
+        if not self._is_open or not isinstance(name, (str, Text)):
+            return None
+        if not self._is_ready:
+            self._prepare()
+        wanted = name if isinstance(name, str) else _ends(name)
+        key = wanted, region
+        if key not in self._found:
+            self._found[key] = self._look_up(wanted, region)
+        return self._found[key]
+
+    def of_stack(self, stack: Value, region: Value) -> Publisher | None:
+        """The stack of a name; None if there is none, or no single one.
+
+        Args:
+            stack: The name where it is deployed.
+            region: Where it is deployed to, unknown if that is.
+        """
+        wanted = region if isinstance(region, str) else None
+        found = [each for each in self._stacks if each.stack_name == stack and _is_in(each, wanted)]
+        return found[0] if isinstance(stack, str) and len(found) == 1 else None
+
+    def _prepare(self) -> None:
+        # Before the names are known: one that is itself made of an import finds nothing, instead of itself.
+        self._is_ready = True
+        for export, name in [((stack, output), name) for stack in self._stacks for name, output in stack.exports()]:
+            if isinstance(name, str):
+                self._names.add(name, export)
+            elif isinstance(name, Text):
+                self._patterns.add(_ends(name), export)
+        self._found.clear()
+
+    def _look_up(self, wanted: str | _Ends, region: str | None) -> _Export | None:
+        if isinstance(wanted, str):
+            found = _in_region(self._names.called(wanted), region)
+            found = found or _in_region(self._patterns.fitting(wanted), region)
+        else:
+            found = _in_region(chain(self._names.between(wanted), self._patterns.ending(wanted)), region)
+        return found[0] if len(found) == 1 else None
+
+
+class _Names:
+    """Exports by their names, in order from either end, so that those of one beginning or end lie side by side."""
+
+    def __init__(self) -> None:
+        self._exports: dict[str, list[_Export]] = {}
+        self._forwards: list[str] = []
+        self._backwards: list[str] = []
+
+    def add(self, name: str, export: _Export) -> None:
+        self._exports.setdefault(name, []).append(export)
+
+    def called(self, name: str) -> Sequence[_Export]:
+        return self._exports.get(name, ())
+
+    def between(self, ends: _Ends) -> Iterator[_Export]:
+        """Exports whose names begin and end so; of a name of which neither end is known there is none."""
+        begin, end = ends
+        if not (begin or end):
+            return
+        if len(self._forwards) != len(self._exports):
+            self._forwards = sorted(self._exports)
+            self._backwards = sorted(name[::-1] for name in self._exports)
+        ahead, back = _starting_with(self._forwards, begin), _starting_with(self._backwards, end[::-1])
+        nearer = (self._forwards[each] for each in ahead)
+        if len(back) < len(ahead):
+            nearer = (self._backwards[each][::-1] for each in back)
+        for name in nearer:
+            if len(name) >= len(begin) + len(end) and name.startswith(begin) and name.endswith(end):
+                yield from self._exports[name]
+
+
+class _Patterns:
+    """Exports of whose names only the ends are known."""
+
+    def __init__(self) -> None:
+        self._by_ends: dict[_Ends, list[_Export]] = {}
+        self._by_end: dict[str, list[_Export]] = {}
+        self._lengths: dict[tuple[int, int], None] = {}
+
+    def add(self, ends: _Ends, export: _Export) -> None:
+        begin, end = ends
+        self._by_ends.setdefault(ends, []).append(export)
+        self._by_end.setdefault(end, []).append(export)
+        if (begin or end) and len(self._lengths) < _LENGTHS:
+            self._lengths[len(begin), len(end)] = None
+
+    def fitting(self, name: str) -> Iterator[_Export]:
+        """Exports that a name fits; a pattern of which neither end is known fits none."""
+        for begin, end in self._lengths:
+            if begin + end <= len(name):
+                yield from self._by_ends.get((name[:begin], name[len(name) - end :]), ())
+
+    def ending(self, ends: _Ends) -> Sequence[_Export]:
+        """Exports that end alike: the stack's name, which differs, comes first and the output's last."""
+        return self._by_end.get(ends[1], ()) if ends[1] else ()
+
+
+def _starting_with(ordered: Sequence[str], start: str) -> range:
+    """Where texts with a beginning lie in their order."""
+    return range(bisect_left(ordered, start), bisect_right(ordered, start + "\U0010ffff"))
+
+
+def _in_region(exports: Iterable[_Export], region: str | None) -> list[_Export]:
+    """Those of a region; a second one is enough to know that there is no single one."""
+    return list(islice((each for each in exports if _is_in(each[0], region)), 2))
+
+
+def _is_in(stack: Publisher, region: str | None) -> bool:
+    return region is None or stack.region is None or stack.region == region
+
+
+def _ends(text: Text) -> _Ends:
+    """What a text certainly begins and ends with."""
+    first, last = text.pieces[0], text.pieces[-1]
+    return first if isinstance(first, str) else "", last if isinstance(last, str) else ""

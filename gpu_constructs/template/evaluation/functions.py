@@ -1,0 +1,223 @@
+"""CloudFormation's functions, one by one; every one of them gives a value, whatever it is given.
+
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.evaluation.conditions import CONDITIONS, truth
+from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue
+from gpu_constructs.template.evaluation.texts import joined, separated, written
+from gpu_constructs.template.model import Text, Value, is_open
+
+__all__ = ["FUNCTIONS"]
+
+_VARIABLE = re.compile(r"\$\{([^${}]*)\}")
+_MOST_SUBNETS = 256
+_MOST_DIGITS = 9
+
+
+def _misused(name: str, takes: str, call: Node, at: Evaluator) -> Unknown:
+    at.remark(f"{name} takes {takes}", call)
+    return UNKNOWN
+
+
+def _ref(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
+    if not isinstance(argument, str):
+        return _misused("Ref", "a name", call, at)
+    return at.reference(argument, call)
+
+
+def _get_att(argument: Node, call: Node, at: Evaluator) -> Value:
+    steps = argument.split(".", 1) if isinstance(argument, str) else argument
+    if not isinstance(steps, list) or len(steps) < 2 or not isinstance(steps[0], str):  # noqa: PLR2004
+        return _misused("Fn::GetAtt", "a resource and an attribute", call, at)
+    names = [written(at.value(step)) for step in steps[1:]]
+    return UNKNOWN if None in names else at.attribute(steps[0], ".".join(filter(None, names)), call)
+
+
+def _sub(argument: Node, call: Node, at: Evaluator) -> Value:
+    text, variables = argument, {}
+    if isinstance(argument, list) and len(argument) == 2 and isinstance(argument[1], dict):  # noqa: PLR2004
+        text, variables = argument[0], argument[1]
+    if not isinstance(text, str):
+        return _misused("Fn::Sub", "a text, or a text and an object of its variables", call, at)
+    if "${" not in text:
+        return text
+    result = joined(_substituted(text, variables, call, at))
+    return result if at.spend(text=_length(result)) else UNKNOWN
+
+
+def _substituted(text: str, variables: Mapping[str, Node], call: Node, at: Evaluator) -> Iterator[Value]:
+    known: dict[str, Value] = {}
+    position = 0
+    for match in _VARIABLE.finditer(text):
+        yield text[position : match.start()]
+        position = match.end()
+        name = match[1].strip()
+        if name.startswith("!"):
+            yield f"${{{name[1:]}}}"
+            continue
+        if name not in known:
+            known[name] = _variable(name, variables, call, at)
+        yield known[name]
+    yield text[position:]
+
+
+def _variable(name: str, variables: Mapping[str, Node], call: Node, at: Evaluator) -> Value:
+    if name in variables:
+        return at.value(variables[name])
+    resource, dot, attribute = name.partition(".")
+    if dot:
+        return at.attribute(resource, attribute, call)
+    value = at.reference(name, call)
+    return UNKNOWN if isinstance(value, NoValue) else value
+
+
+def _join(argument: Node, call: Node, at: Evaluator) -> Value:
+    if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
+        return _misused("Fn::Join", "a delimiter and a list", call, at)
+    delimiter, items = at.value(argument[0]), at.value(argument[1])
+    if not isinstance(items, list):
+        return UNKNOWN if is_open(items) else joined([items])
+    result = joined(_between(delimiter, items))
+    return result if at.spend(text=_length(result)) else UNKNOWN
+
+
+def _between(delimiter: Value, items: list[Value]) -> Iterator[Value]:
+    for index, item in enumerate(items):
+        if index and delimiter != "":
+            yield delimiter
+        yield item
+
+
+def _length(value: Value) -> int:
+    if isinstance(value, Text):
+        return sum(len(piece) for piece in value.pieces if isinstance(piece, str)) + len(value.pieces)
+    return len(value) if isinstance(value, str) else 1
+
+
+def _select(argument: Node, call: Node, at: Evaluator) -> Value:
+    if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
+        return _misused("Fn::Select", "an index and a list", call, at)
+    text, items = written(at.value(argument[0])), at.value(argument[1])
+    if text is None or not isinstance(items, list):
+        return UNKNOWN
+    index = _counted(text)
+    if index is None or index >= len(items):
+        return _misused("Fn::Select", f"an index of one of its {len(items)} items", call, at)
+    chosen: Value = items[index]
+    return chosen
+
+
+def _counted(text: str | None) -> int | None:
+    """A whole number that counts something; None if it is none, or too large to count anything here."""
+    return int(text) if text is not None and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def _split(argument: Node, call: Node, at: Evaluator) -> Value:
+    if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
+        return _misused("Fn::Split", "a delimiter and a text", call, at)
+    delimiter, text = written(at.value(argument[0])), at.value(argument[1])
+    if delimiter is None:
+        return UNKNOWN
+    items = separated(text, delimiter)
+    return items if not isinstance(items, list) or at.spend(nodes=len(items)) else UNKNOWN
+
+
+def _if(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
+    if not isinstance(argument, list) or len(argument) != 3:  # noqa: PLR2004
+        return _misused("Fn::If", "a condition and two values", call, at)
+    name, then, otherwise = argument
+    holds = at.condition(name, call) if isinstance(name, str) else truth(name, call, at)
+    if not isinstance(holds, Unknown):
+        return at.part(then if holds else otherwise)
+    one, other = at.part(then), at.part(otherwise)
+    return one if type(one) is type(other) and one == other else UNKNOWN
+
+
+def _find_in_map(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
+    if not isinstance(argument, list) or len(argument) not in {3, 4}:
+        return _misused("Fn::FindInMap", "a mapping and two keys", call, at)
+    name, first, second = (written(at.value(each)) for each in argument[:3])
+    table = None if name is None else at.row(name)
+    if name is not None and table is None:
+        at.remark(f"no mapping {name!r}", call)
+    if table is None or first is None or second is None:
+        return UNKNOWN
+    columns = table.get(first)
+    if isinstance(columns, dict) and second in columns:
+        return at.part(columns[second])
+    options = argument[-1]
+    if isinstance(options, dict) and "DefaultValue" in options:
+        return at.part(options["DefaultValue"])
+    at.remark(f"mapping {name!r} has nothing for {first!r} and {second!r}", call)
+    return UNKNOWN
+
+
+def _base64(argument: Node, _call: Node, at: Evaluator) -> Value:
+    # The text before it is encoded: nothing here needs the bytes, and a text with unknown pieces has none yet.
+    return at.value(argument)
+
+
+def _import_value(argument: Node, _call: Node, at: Evaluator) -> Value:
+    return at.exported(at.value(argument))
+
+
+def _get_stack_output(argument: Node, call: Node, at: Evaluator) -> Value:
+    if not isinstance(argument, dict):
+        return _misused("Fn::GetStackOutput", "an object with StackName and OutputName", call, at)
+    stack, name, region = (at.value(argument.get(key)) for key in ("StackName", "OutputName", "Region"))
+    return at.output_of(stack, name, region)
+
+
+def _unknown(_argument: Node, _call: Node, _at: Evaluator) -> Value:
+    return UNKNOWN
+
+
+def _cidr(argument: Node, _call: Node, at: Evaluator) -> Value:
+    """As many unknown blocks as it makes."""
+    count = _counted(written(at.value(argument[1]))) if isinstance(argument, list) and len(argument) > 1 else None
+    return UNKNOWN if count is None or count > _MOST_SUBNETS else [UNKNOWN] * count
+
+
+def _count(argument: Node, _call: Node, at: Evaluator) -> Value:
+    items = at.value(argument)
+    # An unknown item may be one that is left out.
+    return len(items) if isinstance(items, list) and UNKNOWN not in items else UNKNOWN
+
+
+def _to_json(argument: Node, _call: Node, at: Evaluator) -> str | Unknown:
+    try:
+        text = json.dumps(at.value(argument), separators=(",", ":"))
+    except (TypeError, ValueError):  # a value that is not known yet
+        return UNKNOWN
+    return text if at.spend(text=len(text)) else UNKNOWN
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "Ref": _ref,
+    "Fn::Base64": _base64,
+    "Fn::Cidr": _cidr,
+    "Fn::FindInMap": _find_in_map,
+    "Fn::GetAZs": _unknown,
+    "Fn::GetAtt": _get_att,
+    "Fn::GetStackOutput": _get_stack_output,
+    "Fn::If": _if,
+    "Fn::ImportValue": _import_value,
+    "Fn::Join": _join,
+    "Fn::Length": _count,
+    "Fn::Select": _select,
+    "Fn::Split": _split,
+    "Fn::Sub": _sub,
+    "Fn::ToJsonString": _to_json,
+    "Fn::Transform": _unknown,
+    **CONDITIONS,
+}
+"""What works out each function, by its long name."""

@@ -1,0 +1,131 @@
+"""The resources of one stack: the kinds that matter for placement at once, every other one when somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from gpu_constructs.fleet import RemarkKind
+from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.sources import Source
+from gpu_constructs.template.evaluation.scope import Scope
+from gpu_constructs.template.model import Resource, Stack, Value
+
+__all__ = ["stack_of"]
+
+# What a fleet is read from. What is odd in any other resource is of no interest here and is not remarked.
+_RELEVANT = (
+    "AWS::ApplicationAutoScaling::",
+    "AWS::AutoScaling::",
+    "AWS::Batch::",
+    "AWS::CloudFormation::Stack",
+    "AWS::EC2::CapacityReservation",
+    "AWS::EC2::EC2Fleet",
+    "AWS::EC2::Instance",
+    "AWS::EC2::LaunchTemplate",
+    "AWS::EC2::PlacementGroup",
+    "AWS::EC2::SecurityGroup",
+    "AWS::EC2::SpotFleet",
+    "AWS::EC2::Subnet",
+    "AWS::ECS::",
+    "AWS::IAM::InstanceProfile",
+    "AWS::SSM::Parameter",
+)
+
+
+class _Later(Mapping[str, Value]):
+    """Properties that are worked out when somebody looks at them."""
+
+    __slots__ = ("_found", "_node", "_scope")
+
+    def __init__(self, scope: Scope, node: Node) -> None:
+        self._scope = scope
+        self._node = node
+        self._found: Mapping[str, Value] | None = None
+
+    def _all(self) -> Mapping[str, Value]:
+        if self._found is None:
+            world = self._scope.world
+            depth = world.depth
+            try:
+                with world.quiet():
+                    value = self._scope.value(self._node)
+            except RecursionError:  # the reader itself is deep in something
+                value, world.depth = None, depth
+            self._found = value if isinstance(value, Mapping) else {}
+        return self._found
+
+    def __getitem__(self, key: str) -> Value:
+        return self._all()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return dict(self._all()) == (dict(other) if isinstance(other, Mapping) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+
+def stack_of(scope: Scope, source: Source) -> Stack:
+    """A stack, with its functions worked out.
+
+    Args:
+        scope: Its template.
+        source: Where that comes from; it knows the constructs behind resources that do not carry their paths.
+    """
+    resources = {}
+    for logical_id, declaration in scope.resources.items():
+        resource = _resource(scope, logical_id, declaration, source.construct)
+        if resource is not None:
+            resources[logical_id] = resource
+    return Stack(name=scope.name, resources=resources, region=scope.region, acknowledged=source.acknowledged)
+
+
+def _resource(
+    scope: Scope, logical_id: str, declaration: Node, construct_path: Callable[[str], str | None]
+) -> Resource | None:
+    path = ("Resources", logical_id)
+    kind = declaration.get("Type") if isinstance(declaration, dict) else None
+    if not isinstance(declaration, dict) or not isinstance(kind, str):
+        scope.world.remark(RemarkKind.NOT_READ, f"resource {logical_id!r} has no type", scope.origin(path))
+        return None
+    exists = scope.exists(declaration)
+    if exists is False:
+        return None
+    metadata = declaration.get("Metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    relevant = kind.startswith(_RELEVANT)
+    construct = metadata.get("aws:cdk:path")
+    if not isinstance(construct, str):
+        construct = construct_path(logical_id) if relevant else None
+    return Resource(
+        logical_id=logical_id,
+        type=kind,
+        stack=scope.name,
+        properties=_properties(scope, logical_id, declaration, relevant=relevant),
+        metadata=metadata,
+        origin=scope.origin(path, construct),
+        exists=exists,
+    )
+
+
+def _properties(
+    scope: Scope, logical_id: str, declaration: Mapping[str, Node], *, relevant: bool
+) -> Mapping[str, Value]:
+    written = declaration.get("Properties")
+    if written is None:
+        return {}
+    if not relevant:
+        return _Later(scope, written)
+    path = ("Resources", logical_id, "Properties")
+    properties = scope.at(path, written, lambda: scope.value(written))
+    if isinstance(properties, Mapping):
+        return properties
+    scope.world.remark(RemarkKind.NOT_READ, f"the properties of {logical_id!r} are no object", scope.origin(path))
+    return {}

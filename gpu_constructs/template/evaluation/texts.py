@@ -1,0 +1,127 @@
+"""Texts of which some pieces are only known at deploy time: putting together, splitting, comparing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.template.limits import TEXT
+from gpu_constructs.template.model import Reference, Text, Value
+
+__all__ = ["joined", "same", "separated", "written"]
+
+_Piece = str | Reference | Unknown
+
+
+def written(value: Value) -> str | None:
+    """A plain value as CloudFormation writes it into a text; None if it is none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (int, float)) else None
+
+
+def joined(values: Iterable[Value]) -> str | Reference | Text | Unknown:
+    """One text of many values; unknown if it would be too long to mean anything.
+
+    Args:
+        values: Its pieces in order; a list or an object has no text, so it is unknown.
+    """
+    pieces: list[_Piece] = []
+    run: list[str] = []
+    length = 0
+    for piece in _pieces(values):
+        if isinstance(piece, str):
+            length += len(piece)
+            run.append(piece)
+        else:
+            length += 1
+            _flush(run, pieces)
+            if piece is not UNKNOWN or pieces[-1:] != [UNKNOWN]:  # an unknown text after another is one
+                pieces.append(piece)
+        if length > TEXT:
+            return UNKNOWN
+    _flush(run, pieces)
+    if len(pieces) > 1:
+        return Text(tuple(pieces))
+    return pieces[0] if pieces else ""
+
+
+def _pieces(values: Iterable[Value]) -> Iterable[_Piece]:
+    for value in values:
+        if isinstance(value, Text):
+            yield from value.pieces
+        elif isinstance(value, Reference):
+            yield value
+        else:
+            text = written(value)
+            yield UNKNOWN if text is None else text
+
+
+def _flush(run: list[str], pieces: list[_Piece]) -> None:
+    text = "".join(run)
+    run.clear()
+    if text:
+        pieces.append(text)
+
+
+def separated(value: Value, delimiter: str) -> list[Value] | Unknown:
+    """A text split at every delimiter; unknown where it is not certain how many items that gives.
+
+    A reference stands for an id, a name or an ARN, and none of them holds a comma; every other delimiter may be in one.
+
+    Args:
+        value: A text.
+        delimiter: Between two items; empty splits nothing.
+    """
+    text = written(value)
+    if text is not None:
+        return list(text.split(delimiter)) if delimiter else [text]
+    if isinstance(value, Reference) and value.attribute is None and delimiter == ",":
+        return [value]
+    if not isinstance(value, Text) or delimiter != "," or not all(map(_is_one_item, value.pieces)):
+        return UNKNOWN
+    items: list[list[Value]] = [[]]
+    for piece in value.pieces:
+        if isinstance(piece, str):
+            first, *others = piece.split(delimiter)
+            items[-1].append(first)
+            items += [[each] for each in others]
+        else:
+            items[-1].append(piece)
+    return [joined(item) for item in items]
+
+
+def _is_one_item(piece: _Piece) -> bool:
+    return isinstance(piece, str) or (isinstance(piece, Reference) and piece.attribute is None)
+
+
+def _is_never_blank(value: Value) -> bool:
+    """Whether a value is certainly not the empty text, though it may not be known itself."""
+    if isinstance(value, Text):
+        return any(isinstance(piece, (str, Reference)) for piece in value.pieces)
+    return isinstance(value, Reference)
+
+
+def same(one: Value, other: Value) -> bool | Unknown:
+    """Whether two values are equal as ``Fn::Equals`` compares them, plain values as texts.
+
+    Args:
+        one: Any value.
+        other: Any value.
+    """
+    if isinstance(one, Reference) and one == other:
+        return True
+    texts = written(one), written(other)
+    if None not in texts:
+        return texts[0] == texts[1]
+    if ("" in texts) and (_is_never_blank(one) or _is_never_blank(other)):
+        return False
+    return one == other if _is_whole(one) and _is_whole(other) else UNKNOWN
+
+
+def _is_whole(value: Value) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_whole, value))
+    return value is None or written(value) is not None

@@ -1,0 +1,10 @@
+"""The last half of reading: resources of stacks as a fleet, one file for each kind of resource.
+
+`fleet` asks the readers: `tasks` and `containers`, `services`, `clusters`, `pools` with their `groups`, `launch`
+templates and `managed` instances, `batch_hosts` and `batch_jobs`. They find each other through the `index`, call things
+by their `names`, and read properties as a `section`, which notes what is odd and never raises.
+"""
+
+from gpu_constructs.template.resources.fleet import fleet_of
+
+__all__ = ["fleet_of"]

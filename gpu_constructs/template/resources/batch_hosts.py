@@ -1,0 +1,152 @@
+"""A compute environment of AWS Batch: the hosts that its jobs run on.
+
+https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, HostImage, Pool, PoolKind, Purchase, Unknown
+from gpu_constructs.hardware import Architecture, InstanceType, families, family, image
+from gpu_constructs.template.model import Resource
+from gpu_constructs.template.resources.groups import zones_of
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.instance_types import TypeChoice, type_named
+from gpu_constructs.template.resources.launch import Launch, Launches
+from gpu_constructs.template.resources.managed import managed_purchase, managed_types
+from gpu_constructs.template.resources.section import Notes, Section
+
+__all__ = ["batch_pools"]
+
+_ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
+
+# Words for whatever Batch prefers at the time, all of it without accelerators
+# (https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html).
+_PREFERRED = frozenset({"default_arm64", "default_x86_64", "optimal"})
+_BOUGHT = {"EC2": Purchase.ON_DEMAND, "SPOT": Purchase.SPOT}
+
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
+_X86, _ARM = Architecture.X86_64, Architecture.ARM64
+_IMAGES = {
+    ("ECS_AL2", _X86): "al2",
+    ("ECS_AL2", _ARM): "al2-arm64",
+    ("ECS_AL2_NVIDIA", _X86): "al2-gpu",
+    ("ECS_AL2023", _X86): "al2023",
+    ("ECS_AL2023", _ARM): "al2023-arm64",
+    ("ECS_AL2023_NVIDIA", _X86): "al2023-gpu",
+}
+_NVIDIA = "_NVIDIA"
+
+
+def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[tuple[Resource, Pool]]:
+    """Reads every compute environment that has hosts of its own and runs its jobs on ECS.
+
+    Args:
+        index: Where the resources are.
+        launches: Reads launch templates.
+        notes: Where to put what could not be read.
+    """
+    for resource in index.all(_ENVIRONMENT):
+        properties = Section.of(resource, notes)
+        resources = properties.section("ComputeResources")
+        fargate = resources.text("Type") in {"FARGATE", "FARGATE_SPOT"}
+        on_ecs = properties.has("ComputeResources") and not properties.has("EksConfiguration")
+        if not fargate and on_ecs and not _has_no_accelerators(resources):
+            yield resource, _pool(resource, resources, launches, index)
+
+
+def _pool(resource: Resource, section: Section, launches: Launches, index: Index) -> Pool:
+    managed = section.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
+    is_managed = section.has("ManagedInstancesProvider")
+    choice = managed_types(managed) if is_managed else _types(section)
+    launch = launches.specified(section.section("LaunchTemplate")) if section.has("LaunchTemplate") else None
+    network = managed.section("NetworkConfiguration") if is_managed else section
+    names = section.texts("InstanceTypes")
+    return Pool(
+        name=resource.logical_id,
+        instance_types=choice.types,
+        image=UNKNOWN if is_managed else _image(section, choice.types, launch),
+        # Whatever Batch prefers may be among those that are always there.
+        min_instances=0 if _PREFERRED & set(names) else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
+        max_instances=_hosts(section.integer("MaxvCpus"), choice, at_most=True),
+        kind=PoolKind.BATCH,
+        purchase=managed_purchase(managed) if is_managed else _purchase(section, launch),
+        managed_scaling=True,
+        has_unknown_types=choice.has_unknown,
+        unknown_type_names=choice.unknown_names,
+        interfaces=launch.interfaces if launch else (),
+        placement_group=launches.is_cluster_group(section.get("PlacementGroup")),
+        zones=zones_of(network.get("Subnets"), None, index),
+        has_provider=False,
+        requirements=choice.requirements,
+        user_data=launch.told.data if launch else NO_USER_DATA,
+        origin=resource.origin,
+    )
+
+
+def _has_no_accelerators(section: Section) -> bool:
+    """Whether all its types are words for types without accelerators."""
+    names = section.texts("InstanceTypes")
+    return bool(names) and all(each in _PREFERRED for each in names)
+
+
+def _types(section: Section) -> TypeChoice:
+    """Types by name or family; a family is without its bare metal types."""
+    types: dict[InstanceType, None] = {}
+    strange: dict[str, None] = {}
+    has_unknown = not section.has("InstanceTypes")
+    for name in section.texts("InstanceTypes"):
+        if isinstance(name, Unknown):
+            has_unknown = True
+        if isinstance(name, Unknown) or name in _PREFERRED:
+            continue
+        one = type_named(name)
+        several = (one,) if one is not None else _family(name)
+        types |= dict.fromkeys(several)
+        strange |= {} if several else {name: None}
+    return TypeChoice(types=tuple(types), unknown_names=tuple(strange), has_unknown=has_unknown)
+
+
+def _family(name: str) -> tuple[InstanceType, ...]:
+    if name not in families():
+        return ()
+    return tuple(each for each in family(name) if not each.bare_metal)
+
+
+def _image(section: Section, types: tuple[InstanceType, ...], launch: Launch | None) -> HostImage | Unknown:
+    configured = section.sections("Ec2Configuration")
+    if section.has("ImageId") or any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
+        return UNKNOWN
+    if launch is not None and (launch.image_written or not isinstance(launch.image, Unknown)):
+        return launch.image
+    architectures = {each.architecture for each in types}
+    with_gpus = {each.gpus > 0 or each.family in {"g6f", "gr6f"} for each in types}
+    if len(architectures) != 1 or len(with_gpus) != 1:
+        return UNKNOWN
+    wants_gpu = with_gpus.pop()
+    default = "ECS_AL2023_NVIDIA" if wants_gpu else "ECS_AL2023"
+    kinds = [each.text("ImageType") or default for each in configured] or [default]
+    fitting = [each for each in kinds if isinstance(each, str) and each.endswith(_NVIDIA) is wants_gpu] or kinds
+    name = _IMAGES.get((fitting[0], architectures.pop())) if isinstance(fitting[0], str) else None
+    return UNKNOWN if name is None else HostImage(image=image(name))
+
+
+def _hosts(vcpus: int | Unknown | None, choice: TypeChoice, *, at_most: bool) -> int | Unknown:
+    """Hosts that so many vCPUs come to: no more than so many of the smallest type, no fewer than of the largest.
+
+    Batch counts in vCPUs, and goes above the limit by one host at most
+    (https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html).
+    """
+    if vcpus == 0:
+        return 0
+    if vcpus is None or isinstance(vcpus, Unknown) or not choice.types or choice.has_unknown or choice.unknown_names:
+        return UNKNOWN
+    sizes = [each.vcpus for each in choice.types]
+    return -(-vcpus // min(sizes)) if at_most else vcpus // max(sizes)
+
+
+def _purchase(section: Section, launch: Launch | None) -> Purchase | Unknown:
+    kind = section.text("Type")
+    bought = UNKNOWN if kind is None or isinstance(kind, Unknown) else _BOUGHT.get(kind, UNKNOWN)
+    return launch.purchase if launch is not None and bought is Purchase.ON_DEMAND else bought

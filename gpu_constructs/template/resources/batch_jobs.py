@@ -1,0 +1,127 @@
+"""A job definition of AWS Batch: tasks that Batch places itself.
+
+https://docs.aws.amazon.com/batch/latest/APIReference/API_RegisterJobDefinition.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpu_constructs.fleet import UNKNOWN, Container, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.template.model import Resource
+from gpu_constructs.template.resources.amounts import amount
+from gpu_constructs.template.resources.containers import (
+    container_name,
+    devices_of,
+    environment_of,
+    requirements_of,
+)
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.tasks import architecture_of
+
+__all__ = ["batch_tasks"]
+
+_JOB_DEFINITION = "AWS::Batch::JobDefinition"
+_ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one
+_UNITS_OF_VCPU = 1024
+
+
+def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Task]]:
+    """Reads every job definition that runs on ECS; one task for each range of nodes.
+
+    Args:
+        index: Where the resources are.
+        notes: Where to put what could not be read.
+
+    Yields:
+        The job definition, what stands behind its name for one of several ranges, and the task.
+    """
+    for resource in index.all(_JOB_DEFINITION):
+        properties = Section.of(resource, notes)
+        common = Task(
+            name=resource.logical_id,
+            network_mode=_network_mode(properties),
+            family=properties.text("JobDefinitionName"),
+            compatibilities=properties.known_texts("PlatformCapabilities"),
+            scheduler=Scheduler.BATCH,
+            origin=resource.origin,
+        )
+        ranges = properties.section("NodeProperties").sections("NodeRangeProperties")
+        for number, each in enumerate(ranges):
+            nodes = each.text("TargetNodes")
+            which = nodes if isinstance(nodes, str) else str(number)
+            task = _task(each, "Container", common)
+            if task is not None:
+                yield resource, f"[{which}]" if len(ranges) > 1 else "", replace(task, origin=each.origin)
+        task = _task(properties, "ContainerProperties", common)
+        if task is not None:
+            yield resource, "", task
+
+
+def _task(section: Section, container_key: str, common: Task) -> Task | None:
+    """The task of one container, or of several; None where it is none of ECS."""
+    properties = section.section("EcsProperties").sections("TaskProperties")
+    if properties:
+        task = properties[0]
+        containers = tuple(_container(each, container_name(each)) for each in task.sections("Containers"))
+        ipc = task.text("IpcMode")
+    elif section.get(container_key) is not None:
+        task = section.section(container_key)
+        containers = (_container(task, _ONLY_CONTAINER),)
+        ipc = None
+    else:
+        return None
+    platform = task.section("RuntimePlatform")
+    return replace(
+        common,
+        containers=containers,
+        architecture=architecture_of(platform),
+        operating_system=platform.text("OperatingSystemFamily"),
+        ipc_mode=ipc,
+        used_keys=() if ipc is None else ("IpcMode",),
+    )
+
+
+def _container(section: Section, name: str) -> Container:
+    requirements = requirements_of(section)
+    asked = {each.type: each.value for each in requirements if isinstance(each.type, str)}
+    cpu = section.integer("Vcpus")
+    memory = section.integer("Memory")
+    if "VCPU" in asked:
+        cpu_units = _number(asked["VCPU"], _UNITS_OF_VCPU, section)
+    else:
+        cpu_units = cpu * _UNITS_OF_VCPU if isinstance(cpu, int) else cpu
+    linux = section.section("LinuxParameters")
+    essential = section.flag("Essential")
+    return Container(
+        name=name,
+        requirements=tuple(each for each in requirements if not _is_general(each)),
+        cpu=0 if cpu_units is None else cpu_units,
+        memory_limit_mib=_number(asked["MEMORY"], 1, section) if "MEMORY" in asked else memory,
+        shared_memory_mib=linux.integer("SharedMemorySize"),
+        devices=devices_of(linux),
+        environment=environment_of(section),
+        essential=True if essential is None else essential,
+        image=section.text("Image"),
+        origin=section.origin,
+    )
+
+
+def _is_general(requirement: ResourceRequirement) -> bool:
+    return requirement.type in {"MEMORY", "VCPU"}
+
+
+def _number(written: str | Unknown | None, unit: int, section: Section) -> int | Unknown | None:
+    if written is None or isinstance(written, Unknown):
+        return written
+    found = amount(written, {"": unit})
+    if found is None:
+        section.note("expects a number", written, "ResourceRequirements")
+    return UNKNOWN if found is None else found
+
+
+def _network_mode(properties: Section) -> str | Unknown:
+    # On EC2, jobs share the network of their host; Fargate gives each its own.
+    return "awsvpc" if "FARGATE" in properties.known_texts("PlatformCapabilities") else "host"

@@ -1,0 +1,151 @@
+"""Clusters: what each is called, which capacity providers it has, and where its tasks go by default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.template.model import Reference, Resource, Value, is_open
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.names import Names
+from gpu_constructs.template.resources.section import Notes, Section
+
+__all__ = ["CAPACITY_PROVIDER", "DEFAULT_CLUSTER", "Clusters", "ProviderKey", "provider_key"]
+
+_CLUSTER = "AWS::ECS::Cluster"
+CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"
+_ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
+DEFAULT_CLUSTER = "default"
+"""What the cluster is called that is meant where none is named."""
+
+ProviderKey = Reference | str
+"""A capacity provider: the reference to its resource, or the name of one that no file that was read defines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listing:
+    cluster: str | Unknown | None
+    providers: Sequence[ProviderKey]
+    is_written: bool
+    is_whole: bool
+    strategy: Sequence[Section]
+
+
+class Clusters:
+    """Names clusters, one name for each however it is written.
+
+    Args:
+        index: Where they are.
+        names: What resources are called.
+        notes: Where to put what could not be read.
+    """
+
+    def __init__(self, index: Index, names: Names, notes: Notes) -> None:
+        self._index = index
+        resources = tuple(index.all(_CLUSTER))
+        called = names.unique([(each, "") for each in resources])
+        self._names: Mapping[Reference, str] = {
+            each.reference: name for each, name in zip(resources, called, strict=True)
+        }
+        listings = [_listing(each, self, index, notes) for each in (*resources, *index.all(_ASSOCIATIONS))]
+        self._of_provider = {key: each.cluster for each in listings for key in each.providers}
+        written = [each for each in listings if each.is_written]
+        self._listed = {each.cluster for each in written} - {each.cluster for each in written if not each.is_whole}
+        self._open = {self._names[each.reference] for each in resources if is_open(each.properties.get("ClusterName"))}
+        # The associations come last, and replace what the cluster itself says.
+        self._strategies = {each.cluster: each.strategy for each in listings}
+
+    def named(self, value: Value) -> str | Unknown | None:
+        """The one name of a cluster; None for the default one.
+
+        Args:
+            value: Its name, its ARN or a reference, as written; None if nothing is.
+        """
+        if value is None or (isinstance(value, str) and value in {DEFAULT_CLUSTER, ""}):
+            return None
+        resource = self._index.find(value, _CLUSTER)
+        if resource is not None:
+            return self._names[resource.reference]
+        if not isinstance(value, str):
+            return UNKNOWN
+        name = value.rpartition("/")[2] if value.startswith("arn:") else value
+        return None if name == DEFAULT_CLUSTER else name
+
+    def lists(self, provider: ProviderKey) -> bool:
+        """Whether a cluster has this capacity provider.
+
+        Args:
+            provider: The provider.
+        """
+        return provider in self._of_provider
+
+    def of_provider(self, provider: ProviderKey) -> str | Unknown | None:
+        """The cluster that has this capacity provider.
+
+        Args:
+            provider: The provider.
+        """
+        return self._of_provider.get(provider)
+
+    def associates(self, provider: ProviderKey, cluster: str | Unknown | None) -> bool | Unknown:
+        """Whether a cluster's list of capacity providers names this one; unknown where no list is, or is whole.
+
+        Args:
+            provider: The provider.
+            cluster: The one name of the cluster whose list must name it where no list does.
+        """
+        if self.lists(provider):
+            return True
+        return UNKNOWN if isinstance(cluster, Unknown) or cluster not in self._listed else False
+
+    def has_open_name(self, cluster: str | Unknown | None) -> bool:
+        """Whether the name that a cluster gets is only known at deploy time, so that any name may be meant.
+
+        Args:
+            cluster: Its one name.
+        """
+        return isinstance(cluster, Unknown) or cluster in self._open
+
+    def default_strategy(self, cluster: str | Unknown | None) -> Sequence[Section]:
+        """Items of the default strategy of a cluster; none if it has none.
+
+        Args:
+            cluster: Its one name.
+        """
+        return () if isinstance(cluster, Unknown) else self._strategies.get(cluster, ())
+
+
+def provider_key(value: Value, index: Index) -> ProviderKey | None:
+    """The capacity provider that a value names; None if that is only known at deploy time.
+
+    Args:
+        value: A reference or a name.
+        index: Where providers are.
+    """
+    resource = index.find(value, CAPACITY_PROVIDER)
+    if resource is not None:
+        return resource.reference
+    if isinstance(value, str):
+        return value
+    return Reference(value.stack, value.logical_id) if isinstance(value, Reference) else None
+
+
+def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes) -> _Listing:
+    properties = Section.of(resource, notes)
+    own = resource.type == _CLUSTER
+    providers = properties.get("CapacityProviders")
+    written = providers if _is_list(providers) else ()
+    keys = tuple(provider_key(each, index) for each in written)
+    return _Listing(
+        cluster=clusters.named(resource.reference if own else properties.get("Cluster")),
+        providers=tuple(each for each in keys if each is not None),
+        is_written=providers is not None,
+        is_whole=_is_list(providers) and all(each is not None for each in keys) and resource.exists is True,
+        strategy=properties.sections("DefaultCapacityProviderStrategy"),
+    )
+
+
+def _is_list(value: Value) -> TypeGuard[Sequence[Value]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)

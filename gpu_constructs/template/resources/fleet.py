@@ -1,0 +1,90 @@
+"""From the resources of templates to the fleet that they ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gpu_constructs.fleet import Fleet, Remark
+from gpu_constructs.template.model import Resource, Stack
+from gpu_constructs.template.resources.batch_hosts import batch_pools
+from gpu_constructs.template.resources.batch_jobs import batch_tasks
+from gpu_constructs.template.resources.clusters import Clusters
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.launch import Launches
+from gpu_constructs.template.resources.names import Names
+from gpu_constructs.template.resources.pools import FoundPool, pools_of
+from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
+from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
+
+__all__ = ["fleet_of"]
+
+_REGION = re.compile(r"[a-z]{2,8}(?:-[a-z]{1,12}){1,3}-[0-9]{1,2}")
+
+
+def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks: Sequence[Remark] = ()) -> Fleet:
+    """Reads everything that was asked for; what cannot be read is unknown or left out, with a remark.
+
+    Names are unique in the fleet, see `gpu_constructs.template.resources.names`. Where a stack does not say where it is
+    deployed to, the region of its containers' logs does, if it is the same for all of them.
+
+    Args:
+        stacks: Stacks, with names that differ.
+        tasks: Task definitions that are in no stack.
+        remarks: What was odd about the files so far.
+    """
+    notes: Notes = []
+    index = Index(stacks, tasks, {each.name: each.region or _hinted_region(each) for each in stacks})
+    names = Names(stacks)
+    clusters = Clusters(index, names, notes)
+
+    found_tasks = [(each, "", task_of(each, each.logical_id, notes)) for each in index.all(TASK_DEFINITION)]
+    found_tasks += batch_tasks(index, notes)
+    task_names = names.unique([(resource, suffix) for resource, suffix, _ in found_tasks])
+    all_tasks = tuple(replace(task, name=name) for (_, _, task), name in zip(found_tasks, task_names, strict=True))
+
+    found_pools = list(pools_of(index, clusters, notes))
+    launches = Launches(index, notes, clusters.named)
+    found_pools += [FoundPool(pool, resource) for resource, pool in batch_pools(index, launches, notes)]
+    pool_names = names.unique([(each.resource, "") for each in found_pools])
+    all_pools = tuple(
+        replace(each.pool, name=name, region=each.resource.origin.region)
+        for each, name in zip(found_pools, pool_names, strict=True)
+    )
+
+    services = Services(
+        index=index,
+        clusters=clusters,
+        pools={
+            found.provider: pool
+            for found, pool in zip(found_pools, all_pools, strict=True)
+            if found.provider is not None
+        },
+        tasks={resource.reference: task for (resource, _, _), task in zip(found_tasks, all_tasks, strict=True)},
+        counts=scaled_services(index, notes),
+        notes=notes,
+    )
+    found_services = tuple(index.all(SERVICE))
+    service_names = names.unique([(each, "") for each in found_services])
+    return Fleet(
+        pools=all_pools,
+        tasks=all_tasks,
+        workloads=tuple(
+            services.workload(each, name) for each, name in zip(found_services, service_names, strict=True)
+        ),
+        remarks=(*remarks, *dict.fromkeys(notes)),
+    )
+
+
+def _hinted_region(stack: Stack) -> str | None:
+    """The one region to which containers of the stack send their logs."""
+    hints: set[str] = set()
+    for resource in stack.resources.values():
+        if resource.type == TASK_DEFINITION and isinstance(resource.properties, Mapping):
+            for container in Section.of(resource, []).sections("ContainerDefinitions"):
+                region = container.section("LogConfiguration").section("Options").text("awslogs-region")
+                if isinstance(region, str) and _REGION.fullmatch(region):
+                    hints.add(region)
+    return hints.pop() if len(hints) == 1 else None

@@ -1,0 +1,183 @@
+"""An Auto Scaling group: what its launch templates, overrides and purchase options come to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TypeGuard
+
+from gpu_constructs.fleet import UNKNOWN, Purchase, Unknown
+from gpu_constructs.template.model import Resource, Value
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.instance_types import TypeChoice, types_asked_for
+from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
+from gpu_constructs.template.resources.section import Notes, Section
+
+__all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "zones_of"]
+
+AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
+_SUBNET = "AWS::EC2::Subnet"
+
+_SEGMENTS = {
+    frozenset({"capacity-block"}): Purchase.CAPACITY_BLOCK,
+    frozenset({"interruptible-capacity-reservation"}): Purchase.RESERVED,
+    frozenset({"on-demand-capacity-reservation"}): Purchase.RESERVED,
+    frozenset({"on-demand"}): Purchase.ON_DEMAND,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """What an Auto Scaling group launches.
+
+    Attributes:
+        launch: What a host is made from, with every type of the group.
+        min_instances: Hosts at least.
+        max_instances: Hosts at most.
+        zones: Availability Zones; None where they are not known.
+        name: What `Pool.group` calls it; None if the files that were read do not define it.
+        desired_instances: Hosts that it is set to; None if nothing was written.
+        scale_in_protection: Whether it protects new hosts from scale-in.
+    """
+
+    launch: Launch
+    min_instances: int | Unknown
+    max_instances: int | Unknown
+    zones: int | None
+    name: str | None = None
+    desired_instances: int | Unknown | None = None
+    scale_in_protection: bool | Unknown = UNKNOWN
+
+
+_UNKNOWN_GROUP = Group(launch=UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instances=UNKNOWN, zones=None)
+
+
+class Groups:
+    """Reads Auto Scaling groups.
+
+    Args:
+        index: Where they are.
+        launches: Reads what they launch from.
+        notes: Where to put what could not be read.
+    """
+
+    def __init__(self, index: Index, launches: Launches, notes: Notes) -> None:
+        self._index = index
+        self._launches = launches
+        self._notes = notes
+        self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
+
+    def of(self, resource: Resource | None) -> Group:
+        """What a group launches.
+
+        Args:
+            resource: The group; None if the files that were read do not define it.
+        """
+        if resource is None:
+            return _UNKNOWN_GROUP
+        properties = Section.of(resource, self._notes)
+        launch = self._launch(properties)
+        if properties.get("PlacementGroup") is not None:
+            placed = self._launches.is_cluster_group(properties.get("PlacementGroup"))
+            launch = replace(launch, placement_group=placed)
+        protected = properties.flag("NewInstancesProtectedFromScaleIn")
+        low, high = properties.integer("MinSize"), properties.integer("MaxSize")
+        return Group(
+            launch=replace(launch, purchase=_reserved(properties, launch.purchase)),
+            min_instances=UNKNOWN if low is None else low,
+            max_instances=UNKNOWN if high is None else high,
+            zones=zones_of(properties.get("VPCZoneIdentifier"), properties.get("AvailabilityZones"), self._index),
+            name=resource.logical_id
+            if self._ids[resource.logical_id] == 1
+            else f"{resource.stack}/{resource.logical_id}",
+            desired_instances=properties.integer("DesiredCapacity"),
+            scale_in_protection=False if protected is None else protected,
+        )
+
+    def _launch(self, properties: Section) -> Launch:
+        if properties.get("MixedInstancesPolicy") is not None:
+            return self._mixed(properties.section("MixedInstancesPolicy"))
+        if properties.get("LaunchTemplate") is not None:
+            return self._launches.specified(properties.section("LaunchTemplate"))
+        if properties.get("LaunchConfigurationName") is not None:
+            return self._launches.configured(properties)
+        if properties.get("InstanceId") is not None:
+            return UNKNOWN_LAUNCH
+        properties.note("expects LaunchTemplate or MixedInstancesPolicy", None)
+        return UNKNOWN_LAUNCH
+
+    def _mixed(self, policy: Section) -> Launch:
+        template = policy.section("LaunchTemplate")
+        first = self._launches.specified(template.section("LaunchTemplateSpecification"))
+        choices: list[TypeChoice] = []
+        images, purchases = {first.image}, {first.purchase}
+        for override in template.sections("Overrides"):
+            own = override.section("LaunchTemplateSpecification")
+            launch = self._launches.specified(own) if own.keys else first
+            choices.append(types_asked_for(override, launch.architecture) or launch.types)
+            images |= {launch.image} if own.keys else set()
+            purchases |= {launch.purchase} if own.keys else set()
+        if len(images) > 1:
+            template.note("overrides with images of their own are not read", len(images), "Overrides")
+        return replace(
+            first,
+            types=reduce(TypeChoice.and_also, choices) if choices else first.types,
+            image=first.image if len(images) == 1 else UNKNOWN,
+            image_written=first.image_written if len(images) == 1 else None,
+            purchase=_distributed(
+                policy.section("InstancesDistribution"), first.purchase if len(purchases) == 1 else UNKNOWN
+            ),
+        )
+
+
+def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:
+    """How many Availability Zones these are; None where that is not known.
+
+    Args:
+        subnets: A list of subnets; one alone is one zone wherever it is.
+        zones: A list of zones instead.
+        index: Where the subnets are.
+    """
+    if _is_list(subnets):
+        found = [index.find(each, _SUBNET) for each in subnets]
+        if len(subnets) == 1 and (found[0] is not None or isinstance(subnets[0], str)):
+            return 1
+        names = [each.properties.get("AvailabilityZone") if each is not None else None for each in found]
+        return _different(names)
+    return _different(zones) if _is_list(zones) else None
+
+
+def _is_list(value: Value) -> TypeGuard[Sequence[Value]]:
+    return isinstance(value, Sequence) and not isinstance(value, str) and bool(value)
+
+
+def _different(names: Sequence[Value]) -> int | None:
+    known = [each for each in names if isinstance(each, str)]
+    return len(set(known)) if len(known) == len(names) else None
+
+
+def _distributed(distribution: Section, bought: Purchase | Unknown) -> Purchase | Unknown:
+    """How a mixed instances policy buys; without a word about it, as its launch template says.
+
+    https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
+    """
+    segments = distribution.sections("DistributionSegments")
+    if segments:
+        targets = {each for segment in segments for each in segment.texts("TargetCapacityTypes")}
+        return _SEGMENTS.get(frozenset(each for each in targets if isinstance(each, str)), UNKNOWN)
+    base = distribution.integer("OnDemandBaseCapacity")
+    percent = distribution.integer("OnDemandPercentageAboveBaseCapacity")
+    if isinstance(base, Unknown) or isinstance(percent, Unknown):
+        return UNKNOWN
+    if percent in {None, 100}:
+        return bought
+    return Purchase.SPOT if percent == 0 and not base else Purchase.MIXED
+
+
+def _reserved(properties: Section, bought: Purchase | Unknown) -> Purchase | Unknown:
+    preference = properties.section("CapacityReservationSpecification").text("CapacityReservationPreference")
+    if isinstance(preference, Unknown):
+        return UNKNOWN
+    return Purchase.RESERVED if preference == "capacity-reservations-only" else bought

@@ -1,0 +1,62 @@
+"""The machine image behind an ``ImageId``: known where the public SSM parameter of an ECS image is behind it.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html,
+https://bottlerocket.dev/en/os/latest/install/quickstart/aws/ecs/
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from gpu_constructs.fleet import UNKNOWN, HostImage, Unknown
+from gpu_constructs.hardware import IMAGES, Image
+from gpu_constructs.template.model import Value
+
+__all__ = ["host_image", "image_written"]
+
+# A dynamic reference, or the form that only the ImageId of a launch template takes; either may name a version of the
+# parameter, which says nothing about a public one.
+_RESOLVE = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
+_LEAF = "/image_id"
+_FLOATING = frozenset({"recommended", "latest"})
+
+
+def host_image(image_id: Value) -> HostImage | Unknown:
+    """What is known about the image.
+
+    Args:
+        image_id: An ``ImageId`` as written.
+    """
+    if not isinstance(image_id, str):
+        return UNKNOWN
+    found = _RESOLVE.fullmatch(image_id.strip()) if len(image_id) < 1200 else None  # noqa: PLR2004 - see the pattern
+    return _of_parameter(found[1]) if found else UNKNOWN
+
+
+def image_written(image_id: Value) -> str | None:
+    """An image that is written out and of which nothing is known; None where it is known, or a value of the deploy.
+
+    Args:
+        image_id: An ``ImageId`` as written.
+    """
+    return image_id if isinstance(image_id, str) and isinstance(host_image(image_id), Unknown) else None
+
+
+def _of_parameter(name: str) -> HostImage | Unknown:
+    """What is known about the image whose AMI id is in an SSM parameter.
+
+    Such as ``/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id``; what ``.../recommended``
+    holds is a JSON document, and no AMI id.
+    """
+    folder, _, release = name.removesuffix(_LEAF).rpartition("/")
+    image = _by_folder().get(folder)
+    if image is None or not release or not name.endswith(_LEAF):
+        return UNKNOWN
+    return HostImage(image=image, release=None if release in _FLOATING else release)
+
+
+@cache
+def _by_folder() -> dict[str, Image]:
+    """Images by what stands before the release in the names of their parameters."""
+    return {each.pinned_ssm_parameter.partition("/{release}")[0]: each for each in IMAGES}

@@ -1,0 +1,76 @@
+"""A capacity provider of ECS Managed Instances: ECS chooses types and image by what a host must be.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-capacity-providers-concept.html
+"""
+
+from __future__ import annotations
+
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Purchase, Unknown
+from gpu_constructs.template.model import Resource
+from gpu_constructs.template.resources.clusters import Clusters
+from gpu_constructs.template.resources.groups import zones_of
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.instance_types import TypeChoice, instance_types_of
+from gpu_constructs.template.resources.section import Section
+
+__all__ = ["managed_pool", "managed_purchase", "managed_types"]
+
+_OPTIONS = {"ON_DEMAND": Purchase.ON_DEMAND, "RESERVED": Purchase.RESERVED, "SPOT": Purchase.SPOT}
+
+
+def managed_pool(properties: Section, resource: Resource, clusters: Clusters, index: Index) -> Pool:
+    """Reads a provider of Managed Instances.
+
+    Args:
+        properties: Those of the capacity provider.
+        resource: The capacity provider.
+        clusters: Names clusters.
+        index: Where the subnets are.
+    """
+    launch = properties.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
+    choice = managed_types(launch)
+    cluster = clusters.named(properties.get("ClusterName"))
+    if cluster is None and clusters.lists(resource.reference):
+        cluster = clusters.of_provider(resource.reference)
+    return Pool(
+        name=resource.logical_id,
+        instance_types=choice.types,
+        image=UNKNOWN,
+        min_instances=0,
+        max_instances=UNKNOWN,
+        kind=PoolKind.MANAGED_INSTANCES,
+        purchase=managed_purchase(launch),
+        managed_scaling=True,
+        has_unknown_types=choice.has_unknown,
+        zones=zones_of(launch.section("NetworkConfiguration").get("Subnets"), None, index),
+        cluster=cluster,
+        provider=properties.text("Name"),
+        requirements=choice.requirements,
+        associated=clusters.lists(resource.reference) or UNKNOWN,
+        origin=resource.origin,
+    )
+
+
+def managed_types(launch: Section) -> TypeChoice:
+    """The types that Managed Instances may be of; without requirements, AWS chooses by the task.
+
+    Args:
+        launch: Their ``InstanceLaunchTemplate``.
+    """
+    if launch.get("InstanceRequirements") is None:
+        return TypeChoice(has_unknown=True)
+    return instance_types_of(launch.section("InstanceRequirements"), None)
+
+
+def managed_purchase(launch: Section) -> Purchase | Unknown:
+    """How Managed Instances are bought.
+
+    Args:
+        launch: Their ``InstanceLaunchTemplate``.
+    """
+    option = launch.text("CapacityOptionType")
+    if option is None or isinstance(option, Unknown):
+        return Purchase.ON_DEMAND if option is None else UNKNOWN
+    if option not in _OPTIONS:
+        launch.note(f"expects {', '.join(_OPTIONS)}", option, "CapacityOptionType")
+    return _OPTIONS.get(option, UNKNOWN)

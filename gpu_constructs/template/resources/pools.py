@@ -1,0 +1,160 @@
+"""Pools: Auto Scaling groups with or without a capacity provider, Managed Instances, and single instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
+from gpu_constructs.template.model import Resource
+from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAULT_CLUSTER, Clusters, ProviderKey
+from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.launch import Launch, Launches
+from gpu_constructs.template.resources.managed import managed_pool
+from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.user_data import CLUSTER
+
+__all__ = ["FoundPool", "pools_of"]
+
+_INSTANCE = "AWS::EC2::Instance"
+_STATUS = {"DISABLED": False, "ENABLED": True}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPool:
+    """A pool, called by its logical id as yet.
+
+    Attributes:
+        pool: The pool.
+        resource: What it is called after.
+        provider: Its capacity provider, as strategies name it; None without one.
+    """
+
+    pool: Pool
+    resource: Resource
+    provider: ProviderKey | None = None
+
+
+def pools_of(index: Index, clusters: Clusters, notes: Notes) -> Iterator[FoundPool]:
+    """Reads every pool of hosts but those of AWS Batch.
+
+    An Auto Scaling group is a pool if a capacity provider, its user data or an image of ECS ties it to ECS.
+
+    Args:
+        index: Where the resources are.
+        clusters: Names clusters.
+        notes: Where to put what could not be read.
+    """
+    launches = Launches(index, notes, clusters.named)
+    groups = Groups(index, launches, notes)
+    provided: set[tuple[str, str]] = set()
+    for resource in index.all(CAPACITY_PROVIDER):
+        properties = Section.of(resource, notes)
+        if properties.get("ManagedInstancesProvider") is not None:
+            pool = managed_pool(properties, resource, clusters, index)
+        else:
+            group = index.find(
+                properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn"), AUTO_SCALING_GROUP
+            )
+            if group is not None:
+                provided.add((group.stack, group.logical_id))
+            pool = _provided_pool(properties, resource, groups.of(group), clusters)
+        yield FoundPool(pool, resource, resource.reference)
+    for resource in index.all(AUTO_SCALING_GROUP):
+        if (resource.stack, resource.logical_id) not in provided:
+            bare = groups.of(resource)
+            if _is_of_ecs(bare.launch):
+                yield FoundPool(_bare_pool(resource, bare), resource)
+    for resource in index.all(_INSTANCE):
+        pool_of_one = _single_instance(resource, launches)
+        if pool_of_one is not None:
+            yield FoundPool(pool_of_one, resource)
+
+
+def _provided_pool(properties: Section, resource: Resource, group: Group, clusters: Clusters) -> Pool:
+    provider = properties.section("AutoScalingGroupProvider")
+    # Without ManagedScaling there is none: so say the acceptance tests of the Terraform provider for AWS
+    # (TestAccECSCapacityProvider_basic), and no page says otherwise.
+    scaling = provider.section("ManagedScaling")
+    status = scaling.text("Status") if provider.get("ManagedScaling") is not None else "DISABLED"
+    protection = provider.text("ManagedTerminationProtection")
+    listed = clusters.of_provider(resource.reference)
+    joins = _cluster_of(group.launch)
+    cluster = listed if clusters.lists(resource.reference) and not isinstance(listed, Unknown) else joins
+    return replace(
+        _pool(resource, group),
+        managed_scaling=UNKNOWN if status is None or isinstance(status, Unknown) else _STATUS.get(status, UNKNOWN),
+        managed_termination_protection=_status(protection, properties),
+        cluster=cluster,
+        associated=clusters.associates(resource.reference, cluster),
+        told_cluster=_told_cluster(group.launch, cluster, clusters),
+        provider=properties.text("Name"),
+        has_provider=True,
+    )
+
+
+def _status(written: str | Unknown | None, section: Section) -> bool | Unknown:
+    if written is None or isinstance(written, Unknown):
+        return False if written is None else UNKNOWN
+    if written not in _STATUS:
+        section.note(f"expects {' or '.join(_STATUS)}", written, "AutoScalingGroupProvider")
+    return _STATUS.get(written, UNKNOWN)
+
+
+def _bare_pool(resource: Resource, group: Group) -> Pool:
+    return replace(_pool(resource, group), cluster=_cluster_of(group.launch))
+
+
+def _single_instance(resource: Resource, launches: Launches) -> Pool | None:
+    launch = launches.instance(resource)
+    if launch.told.data.get(CLUSTER) is None:
+        return None
+    group = Group(launch=launch, min_instances=1, max_instances=1, zones=1)
+    return replace(_pool(resource, group), kind=PoolKind.INSTANCE, cluster=_cluster_of(launch))
+
+
+def _pool(resource: Resource, group: Group) -> Pool:
+    launch = group.launch
+    return Pool(
+        name=resource.logical_id,
+        instance_types=launch.types.types,
+        image=launch.image,
+        image_written=launch.image_written,
+        min_instances=group.min_instances,
+        max_instances=group.max_instances,
+        purchase=launch.purchase,
+        managed_scaling=False,
+        has_unknown_types=launch.types.has_unknown,
+        unknown_type_names=launch.types.unknown_names,
+        user_data=launch.told.data,
+        interfaces=launch.interfaces,
+        placement_group=launch.placement_group,
+        zones=group.zones,
+        group=group.name,
+        desired_instances=group.desired_instances,
+        scale_in_protection=group.scale_in_protection,
+        launch_configuration=launch.is_configuration,
+        has_provider=False,
+        requirements=launch.types.requirements,
+        origin=resource.origin,
+    )
+
+
+def _cluster_of(launch: Launch) -> str | Unknown | None:
+    if launch.told.data.get(CLUSTER) is not None:
+        return launch.told.cluster
+    return None if launch.told.data.complete else UNKNOWN
+
+
+def _told_cluster(launch: Launch, cluster: str | Unknown | None, clusters: Clusters) -> str | Unknown | None:
+    """The cluster of the user data where it is another one."""
+    told = launch.told.cluster
+    if launch.told.data.get(CLUSTER) is None or told == cluster or isinstance(cluster, Unknown):
+        return None
+    # Whatever name a template leaves open may be the one that is written here.
+    return UNKNOWN if clusters.has_open_name(cluster) or clusters.has_open_name(told) else told or DEFAULT_CLUSTER
+
+
+def _is_of_ecs(launch: Launch) -> bool:
+    return launch.told.data.get(CLUSTER) is not None or not isinstance(launch.image, Unknown)

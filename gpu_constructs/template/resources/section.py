@@ -1,0 +1,220 @@
+"""An object of a template, read key by key: a wrong type is noted and becomes unknown, never an exception."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import UNKNOWN, Origin, Remark, RemarkKind, Unknown
+from gpu_constructs.template.limits import DIGITS
+from gpu_constructs.template.model import Resource, Value, is_open
+
+__all__ = ["Notes", "Section"]
+
+# As many digits as a number may have in a file; a larger one that is certainly too much stays one.
+_LARGEST = 10**DIGITS
+_NUMBER = re.compile(rf"\s*(-?[0-9]{{1,{DIGITS}}})(?:\.0{{1,15}})?\s*")
+_LARGEST_EXACT = 10**15
+_FLAGS: Final = {"true": True, "false": False}
+
+Notes = list[Remark]
+"""Where readers put what they could not read."""
+
+
+class _Nothing(Mapping[str, Value]):
+    """The keys of an object that is only known at deploy time: every one may be there, and none is known."""
+
+    def __getitem__(self, key: str) -> Value:
+        raise KeyError(key)
+
+    def get(self, key: str, default: object = None) -> Value:  # noqa: ARG002 - nothing is missing
+        return UNKNOWN
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+_NOTHING: Final = _Nothing()
+_EMPTY: Final[Mapping[str, Value]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One object of a template.
+
+    An object or a list that is only known at deploy time reads as one of which every value is unknown, so that readers
+    have no case of their own for it.
+
+    Attributes:
+        values: Its keys and values.
+        resource: Where the resource was written that it is part of.
+        path: Keys and indexes from the resource to it.
+        notes: Where to put what could not be read.
+    """
+
+    values: Mapping[str, Value]
+    resource: Origin
+    path: tuple[str | int, ...] = ()
+    notes: Notes = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, resource: Resource, notes: Notes) -> Section:
+        """The properties of a resource.
+
+        Args:
+            resource: Any resource.
+            notes: Where to put what could not be read.
+        """
+        return cls(resource.properties, resource.origin, ("Properties",), notes)
+
+    @property
+    def origin(self) -> Origin:
+        """Where it was written."""
+        return self.resource.at(*self.path)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing about it is known before the deploy."""
+        return self.values is _NOTHING
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its keys that have a value."""
+        return tuple(key for key, value in self.values.items() if isinstance(key, str) and value is not None)
+
+    def has(self, key: str) -> bool:
+        """Whether a key has a value, be it an unknown one."""
+        return not self.is_unknown and self.values.get(key) is not None
+
+    def get(self, key: str) -> Value:
+        """The value as it is; None if there is none.
+
+        Args:
+            key: Its key.
+        """
+        return self.values.get(key)
+
+    def note(self, problem: str, value: object, *path: str | int) -> None:
+        """Notes that something could not be read.
+
+        Args:
+            problem: What is wrong.
+            value: The value.
+            *path: Keys below this object.
+        """
+        where = ".".join(str(each) for each in (*self.path, *path))
+        text = f"{where[:200]}: {problem}, got {shown(value)}"
+        self.notes.append(Remark(kind=RemarkKind.NOT_READ, text=text, origin=self.resource.at(*self.path, *path)))
+
+    def text(self, key: str) -> str | Unknown | None:
+        """A text, or a number or flag as CloudFormation turns it into one; None if there is none.
+
+        Args:
+            key: Its key.
+        """
+        value = self.values.get(key)
+        return value if value is None or isinstance(value, str) else self._text_of(value, key)
+
+    def texts(self, key: str) -> tuple[str | Unknown, ...]:
+        """A list of texts; empty if there is none.
+
+        Args:
+            key: Its key.
+        """
+        return tuple(
+            each if isinstance(each, str) else self._text_of(each, key, index)
+            for index, each in enumerate(self._list(key))
+            if each is not None
+        )
+
+    def known_texts(self, key: str) -> tuple[str, ...]:
+        """The texts of a list that are known.
+
+        Args:
+            key: Its key.
+        """
+        return tuple(each for each in self.texts(key) if isinstance(each, str))
+
+    def integer(self, key: str) -> int | Unknown | None:
+        """A whole number, or a text that is one; None if there is none.
+
+        Args:
+            key: Its key.
+        """
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST:
+            return value
+        if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST:
+            return int(value)
+        if isinstance(value, str):
+            number = _NUMBER.fullmatch(value)
+            if number:
+                return int(number[1])
+        return self._unreadable("a whole number", value, key)
+
+    def flag(self, key: str) -> bool | Unknown | None:
+        """True or false; None if there is none.
+
+        Args:
+            key: Its key.
+        """
+        value = self.values.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value.lower() in _FLAGS:
+            return _FLAGS[value.lower()]
+        return self._unreadable("true or false", value, key)
+
+    def section(self, key: str) -> Section:
+        """An object below this one; an empty one if there is none.
+
+        Args:
+            key: Its key.
+        """
+        return self._section(self.values.get(key), key)
+
+    def sections(self, key: str) -> tuple[Section, ...]:
+        """A list of objects; empty if there is none.
+
+        Args:
+            key: Its key.
+        """
+        return tuple(self._section(each, key, index) for index, each in enumerate(self._list(key)) if each is not None)
+
+    def _section(self, value: Value, *path: str | int) -> Section:
+        values = _EMPTY if value is None else value
+        if not isinstance(values, Mapping):
+            self._unreadable("an object", value, *path)
+            values = _NOTHING
+        return Section(values, self.resource, (*self.path, *path), self.notes)
+
+    def _list(self, key: str) -> Sequence[Value]:
+        value = self.values.get(key)
+        if value is None:
+            return ()
+        if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+            return value
+        return (self._unreadable("a list", value, key),)
+
+    def _text_of(self, value: Value, *path: str | int) -> str | Unknown:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (int, float)) and abs(value) < _LARGEST:
+            return str(int(value) if float(value).is_integer() and abs(value) >= _LARGEST_EXACT else value)
+        if isinstance(value, str):
+            return value
+        return self._unreadable("a text", value, *path)
+
+    def _unreadable(self, expected: str, value: Value, *path: str | int) -> Unknown:
+        """Unknown, and noted unless the deploy may well make it what is expected."""
+        if not is_open(value):
+            self.note(f"expects {expected}", value, *path)
+        return UNKNOWN

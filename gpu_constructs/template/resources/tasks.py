@@ -1,0 +1,172 @@
+"""A task definition of ECS.
+
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html
+
+What CloudFormation has no property for travels in the resource's metadata::
+
+    Metadata:
+      gpu-constructs:
+        Containers:
+          vllm: {GpuMemoryMib: 16384, ComputeCapability: "8.0", Precision: bf16, Nvlink: true}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, GpuNeeds, PlacementConstraint, Task, Unknown
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.template.model import Resource
+from gpu_constructs.template.resources.amounts import amount
+from gpu_constructs.template.resources.containers import (
+    container_name,
+    container_of,
+    needs_of,
+    unknown_keys,
+    used_settings,
+)
+from gpu_constructs.template.resources.section import Notes, Section
+
+__all__ = ["TASK_DEFINITION", "architecture_of", "constraints_of", "task_of"]
+
+TASK_DEFINITION = "AWS::ECS::TaskDefinition"
+
+# Keys of a task definition, as of the resource schema of 2026-10-20.
+_KEYS: Final = frozenset(
+    {
+        "ContainerDefinitions",
+        "Cpu",
+        "EnableFaultInjection",
+        "EphemeralStorage",
+        "ExecutionRoleArn",
+        "Family",
+        "InferenceAccelerators",
+        "IpcMode",
+        "Memory",
+        "NetworkMode",
+        "PidMode",
+        "PlacementConstraints",
+        "ProxyConfiguration",
+        "RequiresCompatibilities",
+        "RuntimePlatform",
+        "Tags",
+        "TaskDefinitionArn",
+        "TaskRoleArn",
+        "Volumes",
+    }
+)
+
+# What `describe-task-definition` answers beside.
+_DESCRIBED = frozenset(
+    {
+        "Compatibilities",
+        "DeleteRequestedAt",
+        "DeregisteredAt",
+        "RegisteredAt",
+        "RegisteredBy",
+        "RequiresAttributes",
+        "Revision",
+        "Status",
+    }
+)
+
+# Settings of a task that ECS Managed Instances do not take
+# (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html).
+_REFUSED_BY_MANAGED_INSTANCES = ("EphemeralStorage", "InferenceAccelerators", "IpcMode", "ProxyConfiguration")
+_VOLUMES_REFUSED = ("DockerVolumeConfiguration", "FSxWindowsFileServerVolumeConfiguration", "Host.SourcePath")
+
+_ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
+_CPU_UNITS = {"": 1, "vcpu": 1024}
+_MIB = {"": 1, "gb": 1024}
+
+
+def task_of(resource: Resource, name: str, notes: Notes) -> Task:
+    """Reads a task definition.
+
+    Args:
+        resource: The resource.
+        name: What to call it.
+        notes: Where to put what could not be read.
+    """
+    properties = Section.of(resource, notes)
+    mode = properties.text("NetworkMode")
+    network_mode = "bridge" if mode is None else mode
+    needs = _needs(resource, notes)
+    platform = properties.section("RuntimePlatform")
+    volumes = {
+        f"Volumes.{setting}": None
+        for each in properties.sections("Volumes")
+        for setting in used_settings(each, _VOLUMES_REFUSED)
+    }
+    return Task(
+        name=name,
+        containers=tuple(
+            container_of(each, network_mode=network_mode, needs=needs.get(container_name(each)))
+            for each in properties.sections("ContainerDefinitions")
+        ),
+        network_mode=network_mode,
+        family=properties.text("Family"),
+        cpu_limit=_size(properties, "Cpu", _CPU_UNITS),
+        memory_limit_mib=_size(properties, "Memory", _MIB),
+        compatibilities=properties.known_texts("RequiresCompatibilities"),
+        architecture=architecture_of(platform),
+        operating_system=platform.text("OperatingSystemFamily"),
+        ipc_mode=properties.text("IpcMode"),
+        constraints=constraints_of(properties),
+        unknown_keys=unknown_keys(properties, _KEYS | _DESCRIBED),
+        used_keys=(*used_settings(properties, _REFUSED_BY_MANAGED_INSTANCES), *volumes),
+        origin=resource.origin,
+    )
+
+
+def architecture_of(platform: Section) -> Architecture | Unknown | None:
+    """The processor architecture of a ``RuntimePlatform``; None if nothing was written, or what is none, with a note.
+
+    Args:
+        platform: The object.
+    """
+    written = platform.text("CpuArchitecture")
+    if written is None or isinstance(written, Unknown):
+        return written
+    if written not in _ARCHITECTURES:
+        platform.note(f"expects {' or '.join(_ARCHITECTURES)}", written, "CpuArchitecture")
+    return _ARCHITECTURES.get(written)
+
+
+def constraints_of(section: Section) -> tuple[PlacementConstraint, ...]:
+    """Placement constraints as written.
+
+    Args:
+        section: What holds ``PlacementConstraints``.
+    """
+    found = []
+    for each in section.sections("PlacementConstraints"):
+        kind = each.text("Type")
+        found.append(PlacementConstraint(type="" if kind is None else kind, expression=each.text("Expression")))
+    return tuple(found)
+
+
+def _size(section: Section, key: str, units: Mapping[str, int]) -> int | Unknown | None:
+    """CPU units or MiB, as ``1024``, ``1 vCPU`` or ``2 GB``.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
+    """
+    written = section.text(key)
+    if written is None or isinstance(written, Unknown):
+        return written
+    found = amount(written, units)
+    if found is None:
+        section.note(f"expects a number, or one of {'vCPU' if 'vcpu' in units else 'GB'}", written, key)
+    return UNKNOWN if found is None else found
+
+
+def _needs(resource: Resource, notes: Notes) -> dict[str, GpuNeeds]:
+    metadata: object = resource.metadata
+    written = metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
+    if written is None:
+        return {}
+    top = Section({METADATA_KEY: written}, resource.origin, ("Metadata",), notes)
+    containers = top.section(METADATA_KEY).section("Containers")
+    found = {name: needs_of(containers.section(name)) for name in containers.keys}
+    return {name: each for name, each in found.items() if each is not None}

@@ -1,0 +1,225 @@
+"""What the hosts of a launch template are told at their first boot.
+
+Formats: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from email import message_from_string
+from email.errors import MessageError
+
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Unknown, UserData, UserDataFormat
+from gpu_constructs.template.model import Reference, Text, Value
+from gpu_constructs.template.resources.agent import HOLE, Settings, put, settings_of_lines, settings_of_toml
+from gpu_constructs.template.resources.script import settings_of_script
+
+__all__ = ["CLUSTER", "NOT_KNOWN", "ClusterNamed", "Told", "is_too_long", "told", "told_within"]
+
+CLUSTER = "ECS_CLUSTER"
+
+
+# EC2 takes 16 KB; a longer text is not read.
+_LONGEST = 64 * 1024
+_MOST_PIECES = 1000
+_MOST_PARTS = 20
+
+# One repetition for each character, so that a text of any size is looked at once.
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]{8,}={0,2}")
+_HOLE = re.compile(f"{HOLE}([0-9]{{1,4}}){HOLE}")
+_OPENS_LINE = re.compile(rf"(?:^|\n)[ \t]*{HOLE}([0-9]{{1,4}}){HOLE}")
+_TOML = re.compile(r"^[ \t]*(?:\[[ \t]*settings\b|settings\.)", re.MULTILINE)
+_RUNS_OTHERS = re.compile(
+    r"^#include|\b(?:ansible|aws|bash|cfn-init|chef|cp|curl|git|mv|perl|puppet|python[0-9.]*|ruby|salt|source|wget)\b",
+    re.MULTILINE,
+)
+_SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
+
+_Piece = Reference | Unknown
+ClusterNamed = Callable[[Value], "str | Unknown | None"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What hosts are told.
+
+    Attributes:
+        data: Their user data.
+        cluster: The cluster that it names, as `Pool.cluster` does; None where it names none, or the default one.
+    """
+
+    data: UserData
+    cluster: str | Unknown | None = None
+
+
+NOT_KNOWN = Told(data=UserData(format=UNKNOWN, complete=False), cluster=UNKNOWN)
+"""Hosts of which nobody can say before the deploy what they are told."""
+
+
+def told(value: Value, cluster_named: ClusterNamed) -> Told:
+    """Reads a user data text: a shell script, a cloud-config, MIME parts of both, or Bottlerocket's TOML.
+
+    A setting that has a piece of the deploy in it is unknown, but for ``ECS_CLUSTER``: where a reference says which
+    cluster is meant, it is what `Pool.cluster` calls that one. A script that runs another one is not complete, and
+    neither is one with a line that begins with something unknown; a piece within a line changes that line alone.
+
+    Args:
+        value: A ``UserData`` property, with or without its base64.
+        cluster_named: The one name of a cluster.
+    """
+    if value is None:
+        return Told(data=NO_USER_DATA)
+    text, pieces = _flat(value)
+    if text is None:
+        return NOT_KNOWN
+    format_, settings, fetches = _read(_decoded(text))
+    complete = format_ is not UserDataFormat.OTHER and not fetches and not _is_unknown_line(text, pieces)
+    return _told(format_, settings, pieces, cluster_named, complete=complete)
+
+
+def told_within(value: Value, cluster_named: ClusterNamed) -> Told:
+    """Settings of the agent in one command, or in the content of one file.
+
+    Args:
+        value: The text.
+        cluster_named: The one name of a cluster.
+    """
+    text, pieces = _flat(value)
+    settings = settings_of_lines(text) if text is not None else {}
+    return _told(UserDataFormat.OTHER, settings, pieces, cluster_named, complete=False)
+
+
+def is_too_long(value: Value) -> bool:
+    """Whether a text is longer than what is read, which is far longer than EC2 takes.
+
+    Args:
+        value: A ``UserData`` property.
+    """
+    if isinstance(value, Text):
+        return (
+            len(value.pieces) > _MOST_PIECES
+            or sum(len(each) for each in value.pieces if isinstance(each, str)) > _LONGEST
+        )
+    return isinstance(value, str) and len(value) > _LONGEST
+
+
+def _told(
+    form: UserDataFormat,
+    settings: Settings,
+    pieces: tuple[_Piece, ...],
+    cluster_named: ClusterNamed,
+    *,
+    complete: bool,
+) -> Told:
+    written = {name: _filled(setting, pieces) for name, setting in settings.items()}
+    agent = {name: value if isinstance(value, str) else UNKNOWN for name, value in written.items()}
+    cluster = cluster_named(written[CLUSTER]) if CLUSTER in written else None
+    if isinstance(written.get(CLUSTER), Reference) and cluster is not None:
+        agent[CLUSTER] = cluster
+    ordered = tuple(sorted(agent.items(), key=lambda each: each[0]))
+    return Told(data=UserData(format=form, agent=ordered, complete=complete), cluster=cluster)
+
+
+def _flat(value: Value) -> tuple[str | None, tuple[_Piece, ...]]:
+    """The text with a numbered hole for each piece that is no text; None if there is no text to read."""
+    if isinstance(value, str):
+        return (value.replace(HOLE, ""), ()) if len(value) <= _LONGEST else (None, ())
+    if not isinstance(value, Text) or len(value.pieces) > _MOST_PIECES:
+        return None, ()
+    pieces: list[_Piece] = []
+    written: list[str] = []
+    for each in value.pieces:
+        if isinstance(each, str):
+            written.append(each.replace(HOLE, ""))
+        else:
+            written.append(f"{HOLE}{len(pieces)}{HOLE}")
+            pieces.append(each)
+    text = "".join(written)
+    return (text if len(text) <= _LONGEST else None), tuple(pieces)
+
+
+def _decoded(text: str) -> str:
+    if not _BASE64.fullmatch(text.strip()):
+        return text
+    plain = _from_base64(text)
+    return text if plain is None else plain
+
+
+def _from_base64(text: str) -> str | None:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode("utf-8").replace(HOLE, "")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return None
+
+
+def _read(text: str) -> tuple[UserDataFormat, Settings, bool]:
+    """The form, the settings, and whether more may be set by something that is fetched."""
+    start = text.lstrip()[:200].lower()
+    if start.startswith(("mime-version:", "content-type: multipart/")):
+        settings: Settings = {}
+        parts = _parts(text.lstrip())
+        fetches = parts is None
+        for part in parts or ():
+            _, found, fetched = _read_part(part)
+            for name, value in found.items():
+                put(settings, name, value)
+            fetches |= fetched
+        return UserDataFormat.MIME, settings, fetches
+    return _read_part(text)
+
+
+def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
+    start = text.lstrip()[:200].lower()
+    fetches = bool(_RUNS_OTHERS.search(text))
+    template = start.startswith("## template:")
+    if template:
+        start = start.partition("\n")[2].lstrip()
+    if _SHELL.match(start):
+        settings, complete = settings_of_script(text)
+        return UserDataFormat.SHELL, settings, template or not complete
+    if start.startswith("#!"):
+        # What a program in another language does with these texts, nobody can tell from them.
+        return UserDataFormat.SHELL, dict.fromkeys(settings_of_lines(text), UNKNOWN), True
+    if start.startswith("#cloud-config"):
+        return UserDataFormat.CLOUD_CONFIG, settings_of_lines(text), template or fetches
+    if _TOML.search(text):
+        return UserDataFormat.TOML, settings_of_toml(text), False
+    # An empty script tells nothing to anybody; anything else is for a reader that is not known here.
+    return (UserDataFormat.OTHER if start else UserDataFormat.NONE), {}, bool(start)
+
+
+def _parts(text: str) -> list[str] | None:
+    """The texts of a message; None if it cannot be read."""
+    # Parts may hold parts; nobody writes many, and the parser goes as deep as they do.
+    small = text.lower()
+    if small.count("multipart/") + small.count("message/") > _MOST_PARTS:
+        return None
+    try:
+        parts = list(message_from_string(text).walk())
+    except (MessageError, ValueError, LookupError, RecursionError):
+        return None
+    found: list[str] = []
+    for part in parts[:_MOST_PARTS]:
+        body = None if part.is_multipart() else part.get_payload()
+        if isinstance(body, str):
+            encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
+            found.append((_from_base64(body) or "") if encoding == "base64" else body)
+    return found if len(parts) <= _MOST_PARTS else None
+
+
+def _filled(setting: str | Unknown, pieces: tuple[_Piece, ...]) -> str | Reference | Unknown:
+    """A setting with its piece in place; unknown where it is more than the piece."""
+    if isinstance(setting, Unknown) or HOLE not in setting:
+        return setting
+    hole = _HOLE.fullmatch(setting)
+    return pieces[int(hole[1])] if hole and int(hole[1]) < len(pieces) else UNKNOWN
+
+
+def _is_unknown_line(text: str, pieces: tuple[_Piece, ...]) -> bool:
+    return any(
+        isinstance(pieces[int(hole[1])], Unknown) for hole in _OPENS_LINE.finditer(text) if int(hole[1]) < len(pieces)
+    )

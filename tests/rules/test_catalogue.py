@@ -1,0 +1,52 @@
+"""The catalogue as a whole: ids that stay, texts in one voice, and errors that rest on a source."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gpu_constructs import rules
+from gpu_constructs.fleet import UNKNOWN, Purchase
+from gpu_constructs.rules import RULES, Rule, Severity
+from gpu_constructs.rules.catalogue import check, find_rule
+from tests.rules.given import a_pool, a_task, running_on
+
+
+def test_ids_are_given_once_and_in_order() -> None:
+    ids = [each.id for each in RULES]
+    assert ids == sorted(set(ids))
+    assert all(re.fullmatch(r"GPU[0-9]{3}", each) for each in ids)
+
+
+def test_every_module_with_rules_is_in_the_catalogue() -> None:
+    room = Path(str(rules.__file__)).parent
+    written = [each for file in room.glob("*.py") for each in re.findall(r'@rule\(\s*"(GPU\d+)"', file.read_text())]
+    assert sorted(written) == [each.id for each in RULES]
+
+
+@pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
+def test_a_question_ends_with_its_mark_and_a_reason_without_a_full_stop(each: Rule) -> None:
+    assert re.fullmatch(r"[a-z][^?]*\?", each.question)
+    assert not each.because.endswith(".")
+    assert ". " not in each.because
+    assert "http" not in each.because
+
+
+@pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
+def test_a_rule_rests_on_a_page_and_an_error_on_nothing_less(each: Rule) -> None:
+    assert each.source.startswith("https://") or (
+        each.source.startswith("UNCONFIRMED: ") and each.severity is not Severity.ERROR
+    )
+
+
+def test_a_rule_is_found_by_its_id_in_any_case() -> None:
+    assert find_rule(" gpu001 ") is RULES[0]
+
+
+def test_errors_come_first() -> None:
+    vague = a_pool("g6.xlarge", "g6.12xlarge", purchase=Purchase.SPOT, max_instances=UNKNOWN)
+    ranks = [each.severity.rank for each in check(running_on(vague, task=a_task("4")))]
+    assert len(set(ranks)) > 1
+    assert ranks == sorted(ranks)

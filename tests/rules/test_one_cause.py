@@ -1,0 +1,151 @@
+"""One cause has one finding: what one rule says for certain, no other repeats or doubts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Container,
+    Fleet,
+    GpuNeeds,
+    PlacementConstraint,
+    Pool,
+    ResourceRequirement,
+    Task,
+    UserData,
+    Workload,
+)
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.rules import Severity, check
+from tests.rules.given import a_pool, container, gpu, member_of, mps, of_image, on_launch_type, running_on, task_of
+
+JOINS = ("ECS_CLUSTER", "gpu")
+PLAIN = of_image("al2023")
+DISTINCT = (PlacementConstraint(type="distinctInstance"),)
+
+
+def hosts(*types: str, **changes: Any) -> Pool:
+    return a_pool(*types, **{"user_data": UserData(agent=(JOINS,)), "cluster": "gpu", **changes})
+
+
+def main(*requirements: ResourceRequirement, **changes: Any) -> Container:
+    return replace(container(*requirements), **changes)
+
+
+def task(*requirements: ResourceRequirement, **changes: Any) -> Task:
+    return task_of(main(*requirements, **changes))
+
+
+def where(expression: str) -> Task:
+    return replace(task(gpu()), constraints=(member_of(expression),))
+
+
+def on(pool: Pool, what: Task, **changes: Any) -> Fleet:
+    return running_on(pool, task=what, **{"desired_count": 2, **changes})
+
+
+FOUR = task(gpu("4"))
+NOBODY_HAS = task(gpu("99"))
+ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
+
+
+@pytest.mark.parametrize(
+    ("rule", "fleet"),
+    [
+        pytest.param("GPU005", on(hosts(has_unknown_types=True), task(gpu())), id="types of the deploy"),
+        pytest.param("GPU005", on(hosts(max_instances=UNKNOWN), task(gpu())), id="a number of hosts of the deploy"),
+        pytest.param("GPU006", on(hosts(), task(gpu(), memory_limit_mib=15_800)), id="memory near the nominal size"),
+        pytest.param("GPU009", on(hosts(), task(gpu()), desired_count=9), id="more copies than hosts take"),
+        pytest.param("GPU012", on(hosts(), task(gpu()), desired_count=UNKNOWN), id="a count of the deploy"),
+        pytest.param("GPU014", on(hosts(), task(gpu(UNKNOWN))), id="GPUs of the deploy"),
+        pytest.param("GPU014", on(hosts(), task(gpu(), memory_limit_mib=UNKNOWN)), id="memory of the deploy"),
+        pytest.param("GPU020", on(hosts(), task(gpu("banana"))), id="a number of GPUs that is none"),
+        pytest.param("GPU020", on(hosts(), task(gpu("0"))), id="no GPU"),
+        pytest.param("GPU021", on(hosts(), task(ResourceRequirement(type="gpu", value="1"))), id="lower case"),
+        pytest.param("GPU022", on(hosts(), task(gpu(None))), id="GPUs without a number"),
+        pytest.param(
+            "GPU023", on(hosts("g6.12xlarge"), task_of(main(gpu("ALL")), main(gpu(), name="b"))), id="ALL and one"
+        ),
+        pytest.param("GPU024", on(hosts(), task(gpu(), gpu())), id="two entries"),
+        pytest.param("GPU026", on(hosts(), task(ResourceRequirement(type="InferenceAccelerator"))), id="of the past"),
+        pytest.param(
+            "GPU028",
+            Fleet(
+                pools=(hosts(),),
+                tasks=(ON_FARGATE,),
+                workloads=(Workload(name="w", task=ON_FARGATE, launch_type="FARGATE"),),
+            ),
+            id="Fargate",
+        ),
+        pytest.param(
+            "GPU029", on(hosts(), replace(task(gpu()), operating_system="WINDOWS_SERVER_2022_CORE")), id="Windows"
+        ),
+        pytest.param("GPU031", on(hosts(), task(mps(None)), desired_count=1), id="a share without a size"),
+        pytest.param("GPU032", on(hosts("g6f.large"), task(mps(1000)), desired_count=1), id="a share of a part"),
+        pytest.param("GPU040", on(hosts(), where("attribute:team = = ml")), id="an expression that nobody can read"),
+        pytest.param(
+            "GPU041",
+            on(hosts(), where("attribute:ecs.instance-type == g6.xlarge and attribute:ecs.instance-type == g5.xlarge")),
+            id="a contradiction",
+        ),
+        pytest.param(
+            "GPU050", on(hosts(instance_types=(), unknown_type_names=("g6xlarge",)), task(gpu())), id="no name"
+        ),
+        pytest.param(
+            "GPU051", on(hosts(instance_types=(), unknown_type_names=("g99.xlarge",)), task(gpu())), id="a new type"
+        ),
+        pytest.param("GPU052", on(hosts(image=PLAIN), task(gpu())), id="an image without a driver"),
+        pytest.param("GPU052", on(hosts("g5g.xlarge"), task(gpu())), id="an image of another architecture"),
+        pytest.param("GPU054", on(hosts("inf2.xlarge", image=of_image("al2023-neuron")), task(gpu())), id="no NVIDIA"),
+        pytest.param(
+            "GPU058",
+            on(hosts(user_data=UserData(agent=(JOINS, ("ECS_ENABLE_GPU_SUPPORT", "false")))), task(gpu())),
+            id="an agent that hides the GPUs",
+        ),
+        pytest.param("GPU060", on(hosts(), FOUR), id="too many GPUs"),
+        pytest.param(
+            "GPU060", on(hosts(), FOUR, desired_count=UNKNOWN), id="too many GPUs, so often as the deploy says"
+        ),
+        pytest.param("GPU060", on(hosts(), task(gpu(), memory_limit_mib=25_800)), id="too much memory"),
+        pytest.param("GPU060", on(hosts("c7i.xlarge", image=PLAIN), task(gpu())), id="hosts without GPUs"),
+        pytest.param("GPU060", on(hosts("g6f.large"), task(gpu())), id="hosts with a part of a GPU"),
+        pytest.param("GPU060", on(hosts(), task(gpu("0.25"))), id="a part of a GPU on hosts with whole ones"),
+        pytest.param("GPU060", on(hosts("g6.xlarge", "g6.12xlarge"), FOUR), id="a smaller type beside the right one"),
+        pytest.param(
+            "GPU060",
+            on_launch_type(hosts(min_instances=4), task=FOUR, cluster="gpu", is_whole=True),
+            id="in its cluster",
+        ),
+        pytest.param(
+            "GPU075", on_launch_type(hosts(min_instances=4), task=FOUR, cluster="gpu"), id="in a cluster of other files"
+        ),
+        pytest.param("GPU061", Fleet(pools=(hosts(),), tasks=(FOUR,), is_whole=True), id="started by hand"),
+        pytest.param("GPU075", Fleet(pools=(hosts(),), tasks=(FOUR,)), id="started by hand, of other files"),
+        pytest.param("GPU062", Fleet(pools=(hosts("c7i.xlarge", image=PLAIN),), tasks=(FOUR,)), id="by hand, no GPUs"),
+        pytest.param("GPU063", on(hosts(), NOBODY_HAS), id="GPUs that no host has"),
+        pytest.param("GPU063", Fleet(pools=(hosts(),), tasks=(NOBODY_HAS,)), id="GPUs that no host has, by hand"),
+        pytest.param("GPU064", on(hosts(), task(gpu(), needs=GpuNeeds(memory_mib=40_000))), id="memory of the GPU"),
+        pytest.param("GPU067", on(hosts(), replace(task(gpu()), architecture=Architecture.ARM64)), id="arm64"),
+        pytest.param(
+            "GPU069", on(hosts("g6.xlarge", "g6.12xlarge", min_instances=1), FOUR), id="a smaller type may be looked at"
+        ),
+        pytest.param("GPU070", on(hosts(), where("attribute:ecs.instance-type == p5.48xlarge")), id="other types"),
+        pytest.param(
+            "GPU083", on(hosts("g6.12xlarge"), task(gpu()), desired_count=9, constraints=DISTINCT), id="alone"
+        ),
+        pytest.param("GPU084", on(hosts(), task(gpu(), host_ports=((2376, "tcp"),))), id="a port of the agent"),
+        pytest.param("GPU084", on(hosts(), task(gpu(), host_ports=((80, "tcp"),)), desired_count=9), id="a port each"),
+        pytest.param("GPU068", on(hosts(), task(mps(99_999)), desired_count=1), id="a share that no GPU has"),
+        pytest.param("GPU110", on(hosts(managed_scaling=False), task(gpu())), id="nobody starts hosts"),
+    ],
+)
+def test_a_cause_is_told_by_one_rule(rule: str, fleet: Fleet) -> None:
+    assert [each.rule for each in check(fleet) if each.severity is not Severity.INFO] == [rule]
+
+
+def test_a_good_fleet_has_no_finding() -> None:
+    assert check(on(hosts(), task(gpu()))) == ()

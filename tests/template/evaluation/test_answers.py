@@ -1,0 +1,74 @@
+"""Values that a user gives for parameters are checked, and what else could be given is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpu_constructs.template import Stacks, UnreadableError, read_stacks
+from gpu_constructs.template.evaluation.answers import Choice
+from tests.template.written import in_service, read, save, template
+
+
+def test_an_answer_that_is_not_allowed_is_told_with_its_line(tmp_path: Path) -> None:
+    text = "Resources: {}\nParameters:\n  It:\n    Type: String\n    AllowedValues: [a, b]\n"
+    file = save(tmp_path / "app.yaml", text)
+    with pytest.raises(UnreadableError, match="parameter 'It' cannot be 'c'") as failure:
+        read_stacks([file], parameters={"It": "c"})
+    assert str(failure.value).startswith(f"{file}:3: ")
+
+
+def test_an_answer_that_none_of_many_templates_asks_for_is_told_once(tmp_path: Path) -> None:
+    files = [save(tmp_path / f"{name}.json", template(1)) for name in "ab"]
+    with pytest.raises(UnreadableError, match="^2 templates: no parameter 'It' is declared"):
+        read_stacks(files, parameters={"It": "c"})
+
+
+def test_a_value_for_no_parameter_names_the_nearest() -> None:
+    with pytest.raises(UnreadableError, match="stack: no parameter 'Cont' is declared; fix: did you mean Count?"):
+        read(1, Parameters={"Count": {"Type": "Number"}}, parameters={"Cont": "1"})
+
+
+def test_a_value_that_is_not_allowed_says_what_is() -> None:
+    declaration = {"Type": "String", "Default": "a", "AllowedValues": ["a", "b"]}
+    with pytest.raises(UnreadableError, match="parameter 'It' cannot be 'c'; allowed: 'a, b'"):
+        read(1, Parameters={"It": declaration}, parameters={"It": "c"})
+
+
+def test_a_parameter_with_a_default_and_other_values_is_a_choice() -> None:
+    declarations = {
+        "Type": {"Type": "String", "Default": "g6.xlarge", "AllowedValues": ["g6.xlarge", "p3.2xlarge"]},
+        "Count": {"Type": "Number", "Default": 1, "AllowedValues": [1, 2]},
+        "Single": {"Type": "String", "Default": "a", "AllowedValues": ["a"]},
+        "Open": {"Type": "String", "AllowedValues": ["a", "b"]},
+        "Free": {"Type": "String", "Default": "a"},
+    }
+    assert read(1, Parameters=declarations).choices == (
+        Choice(parameter="Type", stack="stack", default="g6.xlarge", values=("g6.xlarge", "p3.2xlarge")),
+        Choice(parameter="Count", stack="stack", default="1", values=("1", "2")),
+    )
+
+
+def test_a_parameter_that_is_answered_is_no_choice() -> None:
+    declaration = {"Type": "String", "Default": "a", "AllowedValues": ["a", "b"]}
+    assert read(1, Parameters={"It": declaration}, parameters={"It": "b"}).choices == ()
+
+
+def test_every_choice_can_be_read_with() -> None:
+    declaration = {"Type": "Number", "Default": 1, "AllowedValues": [1, 2, 4]}
+    stacks = read({"Ref": "It"}, Parameters={"It": declaration})
+    (choice,) = stacks.choices
+    again = [stacks.with_parameters({choice.parameter: value}) for value in choice.values]
+    assert [in_service(each) for each in again] == [1, 2, 4]
+    assert in_service(stacks) == in_service(again[2].with_parameters({})) == 1
+
+
+def test_stacks_of_nothing_stay_as_they_are() -> None:
+    assert Stacks().with_parameters({}) == Stacks()
+
+
+def test_another_value_that_is_not_allowed_is_told() -> None:
+    stacks = read(1, Parameters={"It": {"Type": "String", "AllowedValues": ["a"]}})
+    with pytest.raises(UnreadableError, match="parameter 'It' cannot be 'c'"):
+        stacks.with_parameters({"It": "c"})

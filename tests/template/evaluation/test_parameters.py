@@ -1,0 +1,66 @@
+"""Parameters become what their type makes of a default, of a value that is given, or of neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN
+from tests.template.written import worked_out
+
+
+def parameter(declaration: Any, given: str | None = None) -> Any:
+    parameters = None if given is None else {"It": given}
+    return worked_out({"Ref": "It"}, Parameters={"It": declaration}, parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("type_", "default", "expected"),
+    [
+        ("String", "a", "a"),
+        ("String", 5, "5"),
+        ("String", True, "true"),
+        ("String", "", ""),
+        ("Number", "5", 5),
+        ("Number", " 5 ", 5),
+        ("Number", "0.5", 0.5),
+        ("Number", 7, 7),
+        ("Number", "five", UNKNOWN),
+        ("Number", True, UNKNOWN),
+        ("Number", "9" * 5000, "9" * 5000),
+        ("CommaDelimitedList", "a, b,c", ["a", "b", "c"]),
+        ("CommaDelimitedList", ["a", "b"], ["a", "b"]),
+        ("List<Number>", "1,2.5", [1, 2.5]),
+        ("List<AWS::EC2::Subnet::Id>", "subnet-1,subnet-2", ["subnet-1", "subnet-2"]),
+        ("AWS::EC2::Image::Id", "ami-1", "ami-1"),
+        ("AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>", "/aws/ami", "{{resolve:ssm:/aws/ami}}"),
+        ("AWS::SSM::Parameter::Value<List<String>>", "/list", UNKNOWN),
+        ("AWS::SSM::Parameter::Name", "/name", "/name"),
+        ("String", ["a"], UNKNOWN),
+        ("String", {"a": 1}, UNKNOWN),
+        ("String", None, UNKNOWN),
+        (["odd"], "a", "a"),
+    ],
+)
+def test_a_default_becomes_what_the_type_says(type_: Any, default: Any, expected: Any) -> None:
+    assert parameter({"Type": type_, "Default": default}) == expected
+
+
+@pytest.mark.parametrize("declaration", [None, "String", [], 5])
+def test_what_is_no_declaration_is_unknown(declaration: Any) -> None:
+    assert parameter(declaration) is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("type_", "given", "expected"),
+    [("String", "b", "b"), ("Number", "8", 8), ("CommaDelimitedList", "x,y", ["x", "y"]), ("String", "", "")],
+)
+def test_a_value_that_is_given_replaces_the_default(type_: str, given: str, expected: Any) -> None:
+    assert parameter({"Type": type_, "Default": "1"}, given) == expected
+
+
+def test_a_value_can_be_given_to_one_stack() -> None:
+    value = {"Ref": "It"}
+    parameters = {"It": "all", "stack:It": "one"}
+    assert worked_out(value, Parameters={"It": {"Type": "String"}}, parameters=parameters) == "one"

@@ -1,0 +1,95 @@
+"""Stacks written down in a test, without the file that they would be read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, Pool, Task, Workload
+from gpu_constructs.template.model import Reference, Resource, Stack, Text
+from gpu_constructs.template.resources.fleet import fleet_of
+
+__all__ = ["declared", "fleet", "joined", "only_pool", "only_task", "only_workload", "pool_of_data"]
+
+
+def declared(resources: Mapping[str, Any], *, name: str = "Stack", region: str | None = None) -> Stack:
+    """A stack of resources as a template writes them, with ``Ref`` and ``Fn::GetAtt`` and no other function."""
+    return Stack(
+        name=name,
+        region=region,
+        resources={
+            logical_id: Resource(
+                logical_id=logical_id,
+                type=resource["Type"],
+                stack=name,
+                properties=_value(resource.get("Properties", {}), name),
+                metadata=resource.get("Metadata", {}),
+                origin=Origin(resource=logical_id, file="template.json", path=("Resources", logical_id)),
+            )
+            for logical_id, resource in resources.items()
+        },
+    )
+
+
+def joined(*pieces: Any, stack: str = "Stack") -> Text:
+    return Text(tuple(_value(each, stack) for each in pieces))
+
+
+def fleet(resources: Mapping[str, Any], **arguments: Any) -> Fleet:
+    return fleet_of([declared(resources, **arguments)])
+
+
+def only_task(properties: Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> Task:
+    resource = {"Type": "AWS::ECS::TaskDefinition", "Properties": properties, "Metadata": metadata or {}}
+    (task,) = fleet({"Task": resource}).tasks
+    return task
+
+
+def only_pool(resources: Mapping[str, Any], **arguments: Any) -> Pool:
+    (pool,) = fleet(resources, **arguments).pools
+    return pool
+
+
+def only_workload(resources: Mapping[str, Any]) -> Workload:
+    (workload,) = fleet(resources).workloads
+    return workload
+
+
+def pool_of_data(data: Mapping[str, Any], group: Mapping[str, Any] | None = None) -> Pool:
+    """The pool of an Auto Scaling group with a launch template of this data, behind a capacity provider."""
+    return only_pool(
+        {
+            "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}},
+            "Group": {
+                "Type": "AWS::AutoScaling::AutoScalingGroup",
+                "Properties": {
+                    "MinSize": "0",
+                    "MaxSize": "4",
+                    "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}},
+                    **(group or {}),
+                },
+            },
+            "Provider": {
+                "Type": "AWS::ECS::CapacityProvider",
+                "Properties": {
+                    "AutoScalingGroupProvider": {
+                        "AutoScalingGroupArn": {"Ref": "Group"},
+                        "ManagedScaling": {"Status": "ENABLED"},
+                    }
+                },
+            },
+        }
+    )
+
+
+def _value(written: Any, stack: str) -> Any:
+    if isinstance(written, Mapping):
+        match written:
+            case {"Ref": str(logical_id)}:
+                return Reference(stack, logical_id)
+            case {"Fn::GetAtt": [str(logical_id), str(attribute)]}:
+                return Reference(stack, logical_id, attribute)
+            case {"Unknown": _}:
+                return UNKNOWN
+        return {key: _value(value, stack) for key, value in written.items()}
+    return [_value(each, stack) for each in written] if isinstance(written, list) else written

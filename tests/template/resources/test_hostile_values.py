@@ -1,0 +1,191 @@
+"""Whatever a template says: a fleet comes out, and what could not be read is remarked."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, RemarkKind
+from gpu_constructs.template.model import Reference, Resource, Stack, Text
+from gpu_constructs.template.resources.fleet import fleet_of
+from tests.template.resources.declared import declared, fleet, joined
+from tests.template.resources.everything import EVERYTHING, paths, with_value
+
+TYPES = [
+    "AWS::ApplicationAutoScaling::ScalableTarget",
+    "AWS::AutoScaling::AutoScalingGroup",
+    "AWS::AutoScaling::LaunchConfiguration",
+    "AWS::Batch::ComputeEnvironment",
+    "AWS::Batch::JobDefinition",
+    "AWS::CDK::Metadata",
+    "AWS::EC2::Instance",
+    "AWS::EC2::LaunchTemplate",
+    "AWS::EC2::PlacementGroup",
+    "AWS::EC2::Subnet",
+    "AWS::ECS::CapacityProvider",
+    "AWS::ECS::Cluster",
+    "AWS::ECS::ClusterCapacityProviderAssociations",
+    "AWS::ECS::Service",
+    "AWS::ECS::TaskDefinition",
+]
+
+# Every key that any reader looks for, so that values of the wrong kind reach all of them.
+KEYS = [
+    *("AcceleratorCount", "AllowedInstanceTypes", "AutoScalingGroupArn", "AutoScalingGroupProvider"),
+    *("AvailabilityZone", "AvailabilityZones", "CapacityOptionType", "CapacityProvider", "CapacityProviders"),
+    *("CapacityProviderStrategy", "CapacityReservationSpecification", "Cluster", "ClusterName", "ComputeResources"),
+    *("Container", "ContainerDefinitions", "ContainerPort", "ContainerProperties", "Containers", "Cpu"),
+    *("CpuArchitecture", "DefaultCapacityProviderStrategy", "DeploymentConfiguration", "DesiredCount", "Devices"),
+    *("DistributionSegments", "Ec2Configuration", "EcsProperties", "Environment", "Essential", "Expression"),
+    *("Family", "GroupName", "HostPath", "HostPort", "ImageId", "ImageType", "InstanceLaunchTemplate"),
+    *("InstanceMarketOptions", "InstanceRequirements", "InstanceType", "InstanceTypes", "InstancesDistribution"),
+    *("LaunchConfigurationName", "LaunchTemplate", "LaunchTemplateData", "LaunchTemplateId", "LaunchTemplateName"),
+    *("LaunchTemplateSpecification", "LaunchType", "LinuxParameters", "LogConfiguration", "ManagedInstancesProvider"),
+    *("ManagedScaling", "MaxCapacity", "MaxSize", "MaxvCpus", "Memory", "MinSize", "MinvCpus", "MixedInstancesPolicy"),
+    *("Name", "NetworkInterfaces", "NetworkMode", "NodeProperties", "NodeRangeProperties", "NvidiaMps", "Options"),
+    *("Overrides", "Placement", "PlacementConstraints", "PlatformCapabilities", "PortMappings", "Protocol"),
+    *("RequiresCompatibilities", "ResourceId", "ResourceRequirements", "RuntimePlatform", "SchedulingStrategy"),
+    *("Secrets", "SharingStrategy", "Status", "Strategy", "SubnetId", "Subnets", "TargetCapacityTypes"),
+    *("TargetNodes", "TaskDefinition", "TaskProperties", "Type", "UserData", "VCpuCount", "VPCZoneIdentifier"),
+    *("Value", "Vcpus", "Volumes", "Weight", "awslogs-region", "strange key"),
+]
+IDS = [f"R{number}" for number in range(6)]
+
+REFERENCES = st.builds(Reference, st.just("S"), st.sampled_from([*IDS, "Missing"]), st.sampled_from([None, "Arn"]))
+TEXTS = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(
+        ["1", "g6.xlarge", "g6", "optimal", "host", "GPU", "ENABLED", "arn:x/y", "ECS_AL2", "-1", "9" * 5000]
+    ),
+    st.sampled_from(["#!/bin/sh\necho ECS_CLUSTER=a", "[settings.ecs]\ncluster=1", "resolve:ssm:/a", "vcpu"]),
+)
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS, REFERENCES, st.just(UNKNOWN))
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(SCALARS, st.lists(st.one_of(TEXTS, REFERENCES, st.just(UNKNOWN)), max_size=4).map(tuple).map(Text)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=6)),
+    max_leaves=25,
+)
+PROPERTIES = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=10)
+METADATA = st.one_of(
+    st.just({}),
+    st.fixed_dictionaries({"gpu-constructs": VALUES}),
+    st.fixed_dictionaries({"aws:cdk:path": VALUES, "AWS::CloudFormation::Init": VALUES}),
+)
+
+
+@st.composite
+def stacks(draw: st.DrawFn) -> Stack:
+    return Stack(
+        name="S",
+        resources={
+            logical_id: Resource(
+                logical_id=logical_id,
+                type=draw(st.sampled_from(TYPES)),
+                stack="S",
+                properties=draw(PROPERTIES),
+                metadata=draw(METADATA),
+                origin=Origin(resource=logical_id),
+            )
+            for logical_id in IDS
+        },
+    )
+
+
+def check(found: Fleet) -> None:
+    assert all(each.kind is RemarkKind.NOT_READ for each in found.remarks)
+    assert all(isinstance(each.min_instances, int) or each.min_instances is UNKNOWN for each in found.pools)
+    assert all(hash(each) is not None for each in (*found.pools, *found.tasks, *found.workloads))
+    assert all(len(str(remark.text)) < 1000 for remark in found.remarks)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=100)
+@given(stacks())
+def test_any_values_make_a_fleet(stack: Stack) -> None:
+    check(fleet_of([stack]))
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=200)
+@given(st.sampled_from(sorted(paths(EVERYTHING), key=str)), VALUES)
+def test_any_value_in_any_place_makes_a_fleet(path: tuple[str | int, ...], value: Any) -> None:
+    check(fleet(with_value(EVERYTHING, path, value)))
+
+
+@pytest.mark.parametrize("value", [UNKNOWN, "", [None], {"": 1}, Reference("Stack", "Missing")])
+def test_no_value_in_no_place_is_left_out(value: Any) -> None:
+    for path in paths(EVERYTHING):
+        check(fleet(with_value(EVERYTHING, path, value)))
+
+
+def test_nothing_of_the_whole_template_is_remarked() -> None:
+    found = fleet(EVERYTHING)
+    assert found.remarks == ()
+    assert [each.name for each in found.pools] == ["Provider", "Managed", "Old", "Host", "Environment"]
+    assert [each.name for each in found.tasks] == ["Task", "Job", "Jobs[0]", "Jobs[1:]"]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=15)
+@given(properties=VALUES)
+def test_properties_need_not_even_be_an_object(kind: str, properties: Any) -> None:
+    resource = Resource(logical_id="R0", type=kind, stack="S", properties=properties, origin=Origin(resource="R0"))
+    check(fleet_of([Stack(name="S", resources={"R0": resource})]))
+
+
+@pytest.mark.parametrize("key", ["Cpu", "Image", "Essential"])
+def test_a_number_too_long_to_print_is_unknown(key: str) -> None:
+    properties = {"ContainerDefinitions": [{"Name": "c", key: 10**5000}]}
+    found = fleet({"Task": {"Type": "AWS::ECS::TaskDefinition", "Properties": properties}})
+    value: object = getattr(found.tasks[0].containers[0], key.lower())
+    assert value is UNKNOWN
+    assert "a very large number" in found.remarks[0].text
+
+
+def test_what_has_the_wrong_type_is_remarked_with_its_place() -> None:
+    found = fleet(
+        {"Task": {"Type": "AWS::ECS::TaskDefinition", "Properties": {"ContainerDefinitions": [{"Cpu": "much"}]}}}
+    )
+    (remark,) = found.remarks
+    assert remark.text == "Properties.ContainerDefinitions.0.Cpu: expects a whole number, got 'much'"
+    assert remark.origin.path == ("Resources", "Task", "Properties", "ContainerDefinitions", 0, "Cpu")
+
+
+def test_five_hundred_resources_are_read_in_no_time() -> None:
+    resources: dict[str, Any] = {"Cluster": {"Type": "AWS::ECS::Cluster"}}
+    for number in range(100):
+        user_data = joined("#!/bin/bash\necho ECS_CLUSTER=", {"Ref": "Cluster"}, " >> /etc/ecs/ecs.config\n")
+        data = {"InstanceType": "g5.gigantic" if number % 2 else "g6.xlarge", "UserData": user_data}
+        resources[f"T{number}"] = {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}}
+        resources[f"G{number}"] = {
+            "Type": "AWS::AutoScaling::AutoScalingGroup",
+            "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": f"T{number}"}}, "MinSize": 0, "MaxSize": 1},
+        }
+        group = {"AutoScalingGroupArn": {"Ref": f"G{number}"}, "ManagedScaling": {"Status": "ENABLED"}}
+        resources[f"P{number}"] = {
+            "Type": "AWS::ECS::CapacityProvider",
+            "Properties": {"AutoScalingGroupProvider": group},
+        }
+        asked = [{"Type": "GPU", "Value": "1"}]
+        container = {"Name": "c", "Cpu": 1024, "Memory": 2048, "ResourceRequirements": asked}
+        resources[f"D{number}"] = {
+            "Type": "AWS::ECS::TaskDefinition",
+            "Properties": {"ContainerDefinitions": [container], "Family": f"f{number}"},
+        }
+        resources[f"S{number}"] = {
+            "Type": "AWS::ECS::Service",
+            "Properties": {
+                "Cluster": {"Ref": "Cluster"},
+                "TaskDefinition": {"Ref": f"D{number}"},
+                "CapacityProviderStrategy": [{"CapacityProvider": {"Ref": f"P{number}"}, "Weight": 1}],
+            },
+        }
+    stack = declared(resources)
+    fleet_of([stack])
+    started = time.process_time()
+    found = fleet_of([stack])
+    # Twenty times what it takes, so that only work that grows with the square of it fails here.
+    assert time.process_time() - started < 1
+    assert len(found.workloads) == 100

@@ -1,0 +1,136 @@
+"""What ties providers, groups and clusters to each other, and what a service says about its network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Pool
+from tests.template.resources.declared import fleet, only_pool, only_workload
+
+CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}
+OTHER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "test"}}
+OPEN = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": {"Unknown": 0}}}
+
+
+def provider(group: str = "Group") -> dict[str, Any]:
+    return {
+        "Type": "AWS::ECS::CapacityProvider",
+        "Properties": {"AutoScalingGroupProvider": {"AutoScalingGroupArn": {"Ref": group}}},
+    }
+
+
+def listing(providers: Any, cluster: Any = None) -> dict[str, Any]:
+    properties = {"Cluster": cluster or {"Ref": "Cluster"}, "CapacityProviders": providers}
+    return {"Type": "AWS::ECS::ClusterCapacityProviderAssociations", "Properties": properties}
+
+
+def hosts(cluster: str = "prod", **group: Any) -> dict[str, Any]:
+    data = {
+        "InstanceType": "g6.xlarge",
+        "UserData": f"#!/bin/bash\necho ECS_CLUSTER={cluster} >> /etc/ecs/ecs.config\n",
+    }
+    return {
+        "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}},
+        "Group": {
+            "Type": "AWS::AutoScaling::AutoScalingGroup",
+            "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}}, **group},
+        },
+    }
+
+
+def pool(cluster: str = "prod", others: dict[str, Any] | None = None, **group: Any) -> Pool:
+    return only_pool({"Cluster": CLUSTER, **hosts(cluster, **group), "Provider": provider(), **(others or {})})
+
+
+@pytest.mark.parametrize(
+    ("others", "associated"),
+    [
+        ({}, UNKNOWN),
+        ({"List": listing([{"Ref": "Provider"}])}, True),
+        ({"List": listing(["FARGATE"])}, False),
+        ({"List": listing([])}, False),
+        ({"List": listing(["FARGATE", {"Unknown": 0}])}, UNKNOWN),
+        ({"List": listing({"Unknown": 0})}, UNKNOWN),
+        ({"List": listing(["FARGATE"]), "Another": listing({"Unknown": 0})}, UNKNOWN),
+        ({"List": listing(["FARGATE"], cluster={"Unknown": 0})}, UNKNOWN),
+        ({"Other": OTHER, "List": listing(["FARGATE"], cluster={"Ref": "Other"})}, UNKNOWN),
+        ({"Other": OTHER, "List": listing([{"Ref": "Provider"}], cluster={"Ref": "Other"})}, True),
+    ],
+)
+def test_a_provider_is_associated_where_a_list_names_it(others: dict[str, Any], associated: object) -> None:
+    assert pool(others=others).associated is associated
+
+
+def test_managed_instances_that_no_list_names_may_be_associated_all_the_same() -> None:
+    managed = {
+        "Type": "AWS::ECS::CapacityProvider",
+        "Properties": {"ClusterName": "prod", "ManagedInstancesProvider": {"InstanceLaunchTemplate": {}}},
+    }
+    assert only_pool({"Managed": managed, "List": listing(["FARGATE"], cluster="prod")}).associated is UNKNOWN
+    assert only_pool({"Managed": managed, "List": listing([{"Ref": "Managed"}], cluster="prod")}).associated is True
+
+
+@pytest.mark.parametrize(
+    ("told", "others", "found"),
+    [
+        ("prod", {}, None),
+        ("prdo", {}, "prdo"),
+        ("test", {"Other": OTHER}, "Other"),
+        ("default", {}, "default"),
+        ("$(name)", {}, UNKNOWN),
+        ("prdo", {"Cluster": OPEN}, UNKNOWN),
+    ],
+)
+def test_a_cluster_that_only_user_data_names_is_kept(told: str, others: dict[str, Any], found: object) -> None:
+    assert pool(told, {"List": listing([{"Ref": "Provider"}]), **others}).told_cluster == found
+
+
+def test_the_cluster_of_user_data_is_no_other_where_no_list_names_the_provider() -> None:
+    assert pool("prdo").cluster == "prdo"
+    assert pool("prdo").told_cluster is None
+
+
+@pytest.mark.parametrize(
+    ("written", "protected"), [({}, False), ({"Unknown": 0}, UNKNOWN), (True, True), ("true", True), ("false", False)]
+)
+def test_protection_from_scale_in_is_that_of_the_group(written: Any, protected: object) -> None:
+    group = {"NewInstancesProtectedFromScaleIn": written} if written != {} else {}
+    assert pool(**group).scale_in_protection is protected
+
+
+def test_a_group_of_another_file_has_nothing_known() -> None:
+    found = only_pool({"Provider": provider("Missing")})
+    assert (found.group, found.scale_in_protection, found.desired_instances) == (None, UNKNOWN, None)
+
+
+@pytest.mark.parametrize(("written", "desired"), [("3", 3), (0, 0), ({"Unknown": 0}, UNKNOWN), (None, None)])
+def test_desired_hosts_are_those_of_the_group(written: Any, desired: object) -> None:
+    assert pool(DesiredCapacity=written).desired_instances == desired
+
+
+def test_two_providers_of_one_group_have_the_same_group() -> None:
+    found = fleet({**hosts(), "One": provider(), "Two": provider()}).pools
+    assert [each.group for each in found] == ["Group", "Group"]
+
+
+@pytest.mark.parametrize(
+    ("properties", "written"),
+    [
+        ({}, False),
+        ({"NetworkConfiguration": {}}, False),
+        ({"NetworkConfiguration": {"Unknown": 0}}, UNKNOWN),
+        ({"NetworkConfiguration": {"AwsvpcConfiguration": {"Subnets": ["subnet-1"]}}}, True),
+        ({"NetworkConfiguration": {"AwsvpcConfiguration": {"Unknown": 0}}}, True),
+    ],
+)
+def test_whether_a_service_has_a_network_of_its_own_is_read(properties: dict[str, Any], written: object) -> None:
+    service = {"Type": "AWS::ECS::Service", "Properties": properties}
+    assert only_workload({"Service": service}).network_configuration is written
+
+
+def test_a_strategy_beside_a_launch_type_is_kept() -> None:
+    properties = {"LaunchType": "EC2", "CapacityProviderStrategy": [{"CapacityProvider": "gpu", "Weight": 1}]}
+    found = only_workload({"Service": {"Type": "AWS::ECS::Service", "Properties": properties}})
+    assert (found.launch_type, [each.provider for each in found.strategy]) == ("EC2", ["gpu"])

@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    InstanceRequirements,
+    NetworkInterface,
+    Pool,
+    PoolKind,
+    Purchase,
+    UserDataFormat,
+)
+from tests.template.resources.declared import fleet, joined, only_pool, pool_of_data
+
+OPTIMIZED = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu"
+PINNED = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
+BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64"
+
+
+def names(pool: Pool) -> list[str]:
+    return [each.name for each in pool.instance_types]
+
+
+def group(**properties: Any) -> dict[str, Any]:
+    return {"Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": properties}
+
+
+def template(**data: Any) -> dict[str, Any]:
+    return {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}}
+
+
+def provider(**properties: Any) -> dict[str, Any]:
+    return {"Type": "AWS::ECS::CapacityProvider", "Properties": properties}
+
+
+def of(logical_id: str) -> dict[str, Any]:
+    return {"LaunchTemplateId": {"Ref": logical_id}, "Version": {"Fn::GetAtt": [logical_id, "LatestVersionNumber"]}}
+
+
+def mixed(*overrides: Any, **distribution: Any) -> dict[str, Any]:
+    return {
+        "LaunchTemplate": None,
+        "MixedInstancesPolicy": {
+            "LaunchTemplate": {"LaunchTemplateSpecification": of("Template"), "Overrides": list(overrides)},
+            "InstancesDistribution": distribution,
+        },
+    }
+
+
+def test_a_pool_of_one_type_has_that_of_its_launch_template() -> None:
+    pool = pool_of_data({"InstanceType": "g6.xlarge"})
+    assert names(pool) == ["g6.xlarge"]
+    assert (pool.min_instances, pool.max_instances, pool.managed_scaling, pool.has_provider) == (0, 4, True, True)
+    assert pool.types_are_known
+
+
+def test_overrides_come_in_their_order_and_replace_the_type_of_the_template() -> None:
+    pool = pool_of_data(
+        {"InstanceType": "g5.xlarge"},
+        mixed({"InstanceType": "g6.2xlarge"}, {"InstanceType": "g6.xlarge"}, {"InstanceType": "g6.2xlarge"}),
+    )
+    assert names(pool) == ["g6.2xlarge", "g6.xlarge"]
+
+
+def test_an_override_without_a_type_has_that_of_its_launch_template() -> None:
+    own = {"LaunchTemplateSpecification": of("Template"), "WeightedCapacity": "1"}
+    assert names(pool_of_data({"InstanceType": "g5.xlarge"}, mixed({"InstanceType": "g6.xlarge"}, own))) == [
+        "g6.xlarge",
+        "g5.xlarge",
+    ]
+
+
+def test_overrides_with_an_image_of_their_own_leave_the_image_unknown() -> None:
+    pool = only_pool(
+        {
+            "Template": template(ImageId=f"resolve:ssm:{OPTIMIZED}/recommended/image_id", InstanceType="g6.xlarge"),
+            "Arm": template(ImageId=f"resolve:ssm:{BOTTLEROCKET}/latest/image_id"),
+            "Group": group(
+                **mixed({}, {"InstanceType": "g5g.xlarge", "LaunchTemplateSpecification": of("Arm")}), MaxSize=1
+            ),
+            "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),
+        }
+    )
+    assert (pool.image, names(pool)) == (UNKNOWN, ["g6.xlarge", "g5g.xlarge"])
+
+
+def test_types_that_are_tokens_or_in_no_catalogue_are_told_apart() -> None:
+    pool = pool_of_data(
+        {}, mixed({"InstanceType": {"Ref": "Type"}}, {"InstanceType": "g5.gigantic"}, {"InstanceType": "g6.xlarge"})
+    )
+    assert (names(pool), pool.unknown_type_names, pool.has_unknown_types) == (["g6.xlarge"], ("g5.gigantic",), True)
+
+
+def test_overrides_that_are_only_known_at_deploy_time_are_unknown_types() -> None:
+    policy = mixed()
+    policy["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"] = {"Unknown": 0}
+    pool = pool_of_data({"InstanceType": "g6.xlarge"}, policy)
+    assert (names(pool), pool.has_unknown_types) == ([], True)
+
+
+def test_types_may_be_described_by_what_they_must_be() -> None:
+    wanted = {
+        "VCpuCount": {"Min": 4, "Max": "8"},
+        "MemoryMiB": {"Min": 0},
+        "AcceleratorCount": {"Min": 1, "Max": 1},
+        "AcceleratorManufacturers": ["nvidia"],
+        "AllowedInstanceTypes": ["g6.*"],
+    }
+    pool = pool_of_data(
+        {"ImageId": f"resolve:ssm:{OPTIMIZED}/recommended/image_id"}, mixed({"InstanceRequirements": wanted})
+    )
+    assert names(pool) == ["g6.xlarge", "g6.2xlarge"]
+    assert isinstance(pool.requirements, InstanceRequirements)
+    assert (pool.requirements.vcpus, pool.requirements.allowed_instance_types) == ((4, 8), ("g6.*",))
+
+
+def test_bare_metal_is_only_chosen_where_it_is_asked_for() -> None:
+    wanted = {"VCpuCount": {"Min": 96}, "MemoryMiB": {"Min": 0}, "AllowedInstanceTypes": ["g4dn.*"]}
+    assert names(pool_of_data({"InstanceRequirements": wanted})) == []
+    assert names(pool_of_data({"InstanceRequirements": {**wanted, "BareMetal": "included"}})) == ["g4dn.metal"]
+
+
+@pytest.mark.parametrize("change", [{"VCpuCount": {"Min": {"Ref": "P"}}}, {"AcceleratorNames": [{"Ref": "P"}]}])
+def test_requirements_with_a_piece_of_the_deploy_in_them_select_nothing_that_is_known(change: Any) -> None:
+    pool = pool_of_data({"InstanceRequirements": {"AcceleratorCount": {"Min": 1}, **change}})
+    assert (pool.instance_types, pool.has_unknown_types, pool.requirements) == ((), True, None)
+
+
+@pytest.mark.parametrize(
+    ("written", "scaling", "protection"),
+    [
+        ({"ManagedScaling": {"Status": "ENABLED"}}, True, False),
+        ({"ManagedScaling": {"Status": "DISABLED"}, "ManagedTerminationProtection": "DISABLED"}, False, False),
+        ({"ManagedScaling": {"TargetCapacity": 80}}, UNKNOWN, False),
+        ({"ManagedScaling": {"Status": {"Ref": "P"}}, "ManagedTerminationProtection": {"Ref": "P"}}, UNKNOWN, UNKNOWN),
+        ({"ManagedTerminationProtection": "ENABLED"}, False, True),
+    ],
+)
+def test_a_provider_says_whether_ecs_scales_and_protects(written: Any, scaling: Any, protection: Any) -> None:
+    pool = only_pool({"Provider": provider(AutoScalingGroupProvider=written)})
+    assert (pool.managed_scaling, pool.managed_termination_protection) == (scaling, protection)
+
+
+def test_a_provider_over_a_group_of_another_file_is_a_pool_of_which_little_is_known() -> None:
+    arn = "arn:aws:autoscaling:us-east-1:1:autoScalingGroup:x:autoScalingGroupName/gpu"
+    pool = only_pool({"Provider": provider(Name="gpu", AutoScalingGroupProvider={"AutoScalingGroupArn": arn})})
+    assert (pool.provider, pool.has_unknown_types, pool.max_instances, pool.image) == ("gpu", True, UNKNOWN, UNKNOWN)
+    assert pool.purchase is UNKNOWN
+    assert pool.cluster is UNKNOWN
+
+
+def test_a_launch_configuration_is_read_and_said_to_be_one() -> None:
+    pool = only_pool(
+        {
+            "Config": {
+                "Type": "AWS::AutoScaling::LaunchConfiguration",
+                "Properties": {"InstanceType": "p3.2xlarge", "SpotPrice": "1.0", "ImageId": "ami-1"},
+            },
+            "Group": group(LaunchConfigurationName={"Ref": "Config"}, MinSize=1, MaxSize=2),
+            "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Fn::GetAtt": ["Group", "Arn"]}}),
+        }
+    )
+    assert (pool.launch_configuration, pool.purchase, names(pool)) == (True, Purchase.SPOT, ["p3.2xlarge"])
+
+
+def test_a_group_that_only_its_user_data_ties_to_a_cluster_is_a_pool_without_a_provider() -> None:
+    pool = only_pool(
+        {
+            "Cluster": {"Type": "AWS::ECS::Cluster"},
+            "Template": template(
+                InstanceType="g6.xlarge",
+                UserData=joined("#!/bin/bash\necho ECS_CLUSTER=", {"Ref": "Cluster"}, " >> /etc/ecs/ecs.config"),
+            ),
+            "Group": group(LaunchTemplate=of("Template"), MinSize=0, MaxSize=1),
+        }
+    )
+    assert (pool.name, pool.has_provider, pool.managed_scaling, pool.cluster) == ("Group", False, False, "Cluster")
+    assert pool.user_data.format is UserDataFormat.SHELL
+    assert pool.runs_launch_type_ec2
+
+
+def test_a_group_with_an_image_of_ecs_alone_is_a_pool() -> None:
+    data = {"InstanceType": "g6.xlarge", "ImageId": f"resolve:ssm:{OPTIMIZED}/recommended/image_id"}
+    assert only_pool({"T": template(**data), "Group": group(LaunchTemplate=of("T"), MaxSize=1)}).name == "Group"
+
+
+def test_a_group_that_nothing_ties_to_ecs_is_no_pool() -> None:
+    data = {"InstanceType": "g6.xlarge", "ImageId": "ami-1", "UserData": "#!/bin/bash\necho hello"}
+    assert fleet({"T": template(**data), "Group": group(LaunchTemplate=of("T"), MaxSize=1)}).pools == ()
+
+
+def test_the_settings_that_cfn_init_writes_tie_a_group_to_its_cluster() -> None:
+    command = {"Fn::Sub": "echo ECS_CLUSTER=${Cluster} > /etc/ecs/ecs.config"}
+    pool = only_pool(
+        {
+            "Cluster": {"Type": "AWS::ECS::Cluster"},
+            "Config": {
+                "Type": "AWS::AutoScaling::LaunchConfiguration",
+                "Properties": {"InstanceType": "g5.xlarge", "UserData": "#!/bin/bash\n/opt/aws/bin/cfn-init -v"},
+                "Metadata": {"AWS::CloudFormation::Init": {"config": {"commands": {"01": {"command": command}}}}},
+            },
+            "Group": group(LaunchConfigurationName={"Ref": "Config"}, MaxSize=1),
+        }
+    )
+    assert (pool.cluster, pool.user_data.complete) == ("Cluster", False)
+
+
+def test_an_instance_with_a_cluster_in_its_user_data_is_a_pool_of_one() -> None:
+    user_data = "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"
+    properties = {"InstanceType": "g6.xlarge", "UserData": user_data}
+    pool = only_pool(
+        {
+            "Host": {"Type": "AWS::EC2::Instance", "Properties": properties},
+            "Other": {"Type": "AWS::EC2::Instance", "Properties": {"InstanceType": "t3.micro"}},
+        }
+    )
+    assert (pool.name, pool.kind, pool.cluster) == ("Host", PoolKind.INSTANCE, "gpu")
+    assert (pool.min_instances, pool.max_instances, pool.zones, pool.has_provider) == (1, 1, 1, False)
+
+
+@pytest.mark.parametrize(
+    "named", [{"Ref": "Cluster"}, {"Fn::GetAtt": ["Cluster", "Arn"]}, "prod", "arn:aws:ecs:r:1:cluster/prod"]
+)
+@pytest.mark.parametrize("listed", [{"Ref": "Provider"}, "gpu"])
+def test_a_cluster_has_one_name_however_it_is_written(named: Any, listed: Any) -> None:
+    pool = only_pool(
+        {
+            "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}},
+            "Provider": provider(Name="gpu", AutoScalingGroupProvider={}),
+            "Listing": {
+                "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
+                "Properties": {"Cluster": named, "CapacityProviders": ["FARGATE", listed]},
+            },
+        }
+    )
+    assert pool.cluster == "Cluster"
+
+
+def test_a_cluster_may_list_its_providers_itself() -> None:
+    pool = only_pool(
+        {
+            "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"CapacityProviders": [{"Ref": "Provider"}]}},
+            "Provider": provider(AutoScalingGroupProvider={}),
+        }
+    )
+    assert pool.cluster == "Cluster"
+
+
+def test_network_interfaces_are_read_with_their_defaults() -> None:
+    pool = pool_of_data(
+        {
+            "InstanceType": "p5.48xlarge",
+            "NetworkInterfaces": [
+                {"DeviceIndex": 0, "AssociatePublicIpAddress": False},
+                {"NetworkCardIndex": "1", "DeviceIndex": 1, "InterfaceType": "efa-only"},
+            ],
+        }
+    )
+    assert pool.interfaces == (NetworkInterface(), NetworkInterface(card=1, device=1, type="efa-only"))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"), [("cluster", True), ("spread", False), (None, True), ({"Ref": "P"}, UNKNOWN)]
+)
+@pytest.mark.parametrize("on_group", [True, False])
+def test_only_a_placement_group_of_strategy_cluster_counts(strategy: Any, expected: Any, on_group: bool) -> None:
+    placed = {"Ref": "Close"}
+    pool = only_pool(
+        {
+            "Close": {"Type": "AWS::EC2::PlacementGroup", "Properties": {"Strategy": strategy}},
+            "T": template(InstanceType="p5.48xlarge", **({} if on_group else {"Placement": {"GroupName": placed}})),
+            "Group": group(LaunchTemplate=of("T"), **({"PlacementGroup": placed} if on_group else {})),
+            "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),
+        }
+    )
+    assert pool.placement_group is expected
+
+
+@pytest.mark.parametrize(
+    ("properties", "zones"),
+    [
+        ({"VPCZoneIdentifier": [{"Ref": "A"}, {"Ref": "B"}]}, 2),
+        ({"VPCZoneIdentifier": [{"Ref": "A"}, {"Ref": "C"}]}, None),
+        ({"VPCZoneIdentifier": [{"Ref": "C"}]}, 1),
+        ({"VPCZoneIdentifier": ["subnet-1"]}, 1),
+        ({"VPCZoneIdentifier": ["subnet-1", "subnet-2"]}, None),
+        ({"VPCZoneIdentifier": {"Unknown": 0}}, None),
+        ({"VPCZoneIdentifier": [{"Unknown": 0}]}, None),
+        ({"AvailabilityZones": ["us-east-1a", "us-east-1b"]}, 2),
+        ({}, None),
+    ],
+)
+def test_zones_are_counted_where_every_subnet_says_its_own(properties: Any, zones: int | None) -> None:
+    subnets = {
+        name: {"Type": "AWS::EC2::Subnet", "Properties": {"AvailabilityZone": zone}}
+        for name, zone in {"A": "us-east-1a", "B": "us-east-1b", "C": {"Unknown": 0}}.items()
+    }
+    pool = only_pool(
+        {
+            **subnets,
+            "T": template(InstanceType="g6.xlarge"),
+            "Group": group(LaunchTemplate=of("T"), **properties),
+            "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),
+        }
+    )
+    assert pool.zones == zones

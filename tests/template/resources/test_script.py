@@ -1,0 +1,287 @@
+"""What a script certainly writes, what it may write, and what is never read for long."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_constructs.fleet import UNKNOWN, UserDataFormat
+from gpu_constructs.template.model import Text
+from gpu_constructs.template.resources.script import settings_of_script
+from gpu_constructs.template.resources.user_data import told
+from tests.template.resources.declared import fleet, joined
+
+F = "/etc/ecs/ecs.config"
+JOIN = f"echo ECS_CLUSTER=a >> {F}\n"
+GPU = f"echo ECS_ENABLE_GPU_SUPPORT=false >> {F}"
+OFF = "ECS_ENABLE_GPU_SUPPORT"
+
+
+def read(script: str) -> tuple[dict[str, Any], bool]:
+    return settings_of_script("#!/bin/bash\n" + script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"if nvidia-smi; then echo {OFF}=true >> {F}; else {GPU}; fi",
+        f"if lspci; then\n  {GPU}\nfi",
+        f"lspci | grep -qi nvidia || {GPU}",
+        f"grep -q x y && {GPU}",
+        f"grep -q x y && mkdir -p z && {GPU}",
+        f"case $(uname -m) in\n  x86_64) {GPU} ;;\n  *) true ;;\nesac",
+        f"for each in 1 2; do {GPU}; done",
+        f"while false; do\n{GPU}\ndone",
+        f"until true; do {GPU}; done",
+        f"disable() {{\n  {GPU}\n}}",
+        f"disable () {{ {GPU}; }}",
+        f"function disable {{\n{GPU}\n}}",
+        f"if true; then {{ echo {OFF}=false; }} >> {F}; fi",
+        f"if true; then echo {OFF}=false; fi >> {F}",
+        f"if a; then if b; then true; fi; {GPU}; fi",
+        f"[ -f x ] || exit 0\n{GPU}",
+        f"exit\n{GPU}",
+        f"grep -q x y && ({GPU})",
+        f"grep -q x y && {{ true; {GPU}; }}",
+        f"grep -q x y || {{ true; echo {OFF}=false; }} >> {F}",
+        "{ " * 100 + f"echo {OFF}=false >> {F}",
+        f"if [ -f x ]; then exit; fi\n{GPU}",
+        f"echo {OFF}=false | sed s/false/true/ >> {F}",
+        f"echo {OFF}=true >> {F}\n{GPU}",
+        f"{GPU}\nsed -i '/{OFF}/d' {F}",
+        f"{GPU}\nsed -i 's/false/true/' {F}",
+        f"{GPU}\nmv {F}.new {F}",
+        f"{GPU}\nenvsubst < x > {F}",
+        f"{GPU}\nif x; then cat y > {F}; fi",
+        f"FILE=$(pick)\necho {OFF}=false >> $FILE",
+        f"cd /etc/ecs\necho {OFF}=false >> ecs.config",
+        f"VALUE=true\nif x; then VALUE=false; fi\necho {OFF}=$VALUE >> {F}",
+        f"export {OFF}=false\nenv | grep ECS_ >> {F}",
+        f"for each in {OFF}=false; do echo $each >> {F}; done",
+        f"echo {OFF}=false > /tmp/ecs\ncp /tmp/ecs {F}",
+        f"python3 - <<EOF\nopen('{F}','a').write('{OFF}=false')\nEOF",
+    ],
+)
+def test_what_not_every_host_writes_is_unknown(script: str) -> None:
+    settings, _ = read(script)
+    assert settings == {OFF: UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"{GPU}",
+        f"mkdir -p /etc/ecs && {GPU}",
+        f"if true; then true; fi\n{GPU}",
+        f"case x in\n a) true;;\nesac\n{GPU}",
+        f"for x in a b; do true; done; {GPU}",
+        f"{{\n  echo {OFF}=false\n}} >> {F}",
+        f"( echo {OFF}=false ) >> {F}",
+        f"{{ echo {OFF}=false; echo; }} | sudo tee -a {F} > /dev/null",
+        f"echo {OFF}=false | sudo tee -a {F} >/dev/null 2>&1",
+        f"sudo tee -a {F} <<'EOF'\n{OFF}=false\nEOF",
+        f"cat <<EOF | tee {F}\n{OFF}=false\nEOF",
+        f"echo {OFF}=true >> {F}\necho {OFF}=false > {F}",
+        f"{GPU}\n{GPU}",
+        f"FILE={F}\necho {OFF}=false >> $FILE",
+        f"echo {OFF}=false >> //etc/ecs//ecs.config",
+        f"echo {OFF}=false >> /var/lib/ecs/ecs.config",
+        f"echo \\\n  {OFF}=false \\\n  >> {F}",
+        f'echo "{OFF}=false\nECS_LOGLEVEL=$x" >> {F}; true',
+        f"X=$(date); {GPU} # {OFF}=true",
+        f"{GPU}\ncat {F}\nchmod 644 {F}",
+        f"a=1 b=2\n{GPU}",
+    ],
+)
+def test_what_every_host_writes_is_known(script: str) -> None:
+    settings, complete = read(script)
+    assert settings[OFF] == "false"
+    assert complete
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"echo {OFF}=false > /root/notes.txt",
+        f"echo {OFF}=false >> /etc/ecs.config",
+        f"export {OFF}=false",
+        f"{OFF}=false",
+        f"echo {OFF}=false",
+        f"# {GPU}",
+        f"{OFF}=false\necho ECS_CLUSTER=a >> {F}",
+    ],
+)
+def test_what_goes_to_another_file_is_no_setting(script: str) -> None:
+    settings, complete = read(script)
+    assert OFF not in settings
+    assert complete
+
+
+def test_a_file_that_is_written_anew_forgets_what_was_in_it() -> None:
+    assert read(f"{GPU}\ncat > {F} <<EOF\nECS_CLUSTER=a\nEOF") == ({"ECS_CLUSTER": "a"}, True)
+
+
+def test_an_agent_that_the_script_starts_itself_takes_its_settings() -> None:
+    settings, complete = read("docker run -d --net host -e ECS_CLUSTER=a amazon/amazon-ecs-agent")
+    assert (settings, complete) == ({"ECS_CLUSTER": "a"}, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"aws s3 cp s3://b/ecs.config {F}",
+        f"aws ssm get-parameter --name a --output text > {F}",
+        f"cp /opt/conf/ecs.config {F}",
+        "aws s3 cp s3://b/b.sh /tmp/b.sh",
+        "aws s3 cp s3://b/b.sh - | bash -s",
+        "/opt/install.sh",
+        "bash /tmp/x.sh",
+        ". /etc/profile.d/setup",
+        "source setup",
+        "curl -o /tmp/x https://example.com/x",
+        "wget https://example.com/x",
+        "git clone https://example.com/x",
+        'add() { echo "$1=$2" >> /etc/ecs/ecs.config; }\nadd ECS_CLUSTER a',
+        "ansible-playbook site.yml",
+        "chef-client",
+        "puppet agent",
+        "python3 setup.py",
+        "eval $x",
+        "exec /opt/start",
+        "sudo -E setup-host",
+        f"sed -i s/a/b/ {F}",
+        f"cat /opt/more >> {F}",
+        "echo 'never closed",
+        "x=$(never closed",
+    ],
+)
+def test_a_script_is_not_complete_where_something_else_may_set_more(command: str) -> None:
+    assert read(JOIN)[1]
+    assert not read(JOIN + command)[1]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "yum install -y nvidia-driver",
+        "sudo iptables --insert FORWARD 1 --in-interface docker+ --jump DROP",
+        "systemctl enable --now docker",
+        "sed -i 's/^OPTIONS=\"/OPTIONS=\"--default-runtime nvidia /' /etc/sysconfig/docker && systemctl restart docker",
+        "cat > /etc/x.toml <<EOF\n[settings.foo]\na=1\nEOF",
+    ],
+)
+def test_a_script_is_complete_where_nothing_else_touches_the_agent(command: str) -> None:
+    assert read(JOIN + command) == ({"ECS_CLUSTER": "a"}, True)
+
+
+def test_what_another_language_does_is_unknown() -> None:
+    data = told(f"#!/usr/bin/env python3\nopen('{F}', 'a').write('ECS_CLUSTER=a\\n')\n", lambda _: None).data
+    assert (data.agent, data.complete) == ((("ECS_CLUSTER", UNKNOWN),), False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (f"  - path: {F}\n    content: |\n      ECS_CLUSTER=a\n", "a"),
+        ("  - path: /root/notes\n    content: |\n      ECS_CLUSTER=a\n", UNKNOWN),
+        ("  - echo ECS_CLUSTER=a > /root/notes\n", UNKNOWN),
+        (f"  - test -f x && echo ECS_CLUSTER=a > {F}\n", UNKNOWN),
+        (f"  - echo ECS_CLUSTER=b > {F}\n  - echo ECS_CLUSTER=a > {F}\n", UNKNOWN),
+    ],
+)
+def test_a_cloud_config_sets_what_it_writes_into_the_one_file(lines: str, expected: object) -> None:
+    data = told(f"#cloud-config\n{lines}", lambda value: value if isinstance(value, str) else UNKNOWN).data
+    assert dict(data.agent) == {"ECS_CLUSTER": expected}
+
+
+@pytest.mark.parametrize("line", ["- aws s3 cp a b", "- curl https://example.com | sh", "- [cp, a, b]"])
+def test_a_cloud_config_that_runs_others_is_not_complete(line: str) -> None:
+    assert told("#cloud-config\nruncmd:\n- echo a\n", lambda _: None).data.complete
+    assert not told(f"#cloud-config\nruncmd:\n{line}\n", lambda _: None).data.complete
+
+
+def test_two_parts_that_differ_leave_a_setting_unknown() -> None:
+    part = "--b\nContent-Type: text/x-shellscript\n\n#!/bin/bash\necho ECS_LOGLEVEL={} >> " + F + "\n"
+    text = (
+        "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+        + part.format("a")
+        + part.format("b")
+        + "--b--"
+    )
+    assert dict(told(text, lambda _: None).data.agent) == {"ECS_LOGLEVEL": UNKNOWN}
+
+
+@pytest.mark.parametrize("kind", ["message/rfc822", "Message/RFC822", "multipart/digest; boundary=b"])
+def test_messages_within_messages_are_not_followed(kind: str) -> None:
+    data = told("MIME-Version: 1.0\n" + f"Content-Type: {kind}\n\n" * 1000, lambda _: None).data
+    assert (data.format, data.agent, data.complete) == (UserDataFormat.MIME, (), False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 65_000 + "x",
+        " " * 65_000 + "x",
+        "A" * 65_000 + "!",
+        "A " * 32_000 + "=!",
+        "#!/bin/bash\n" + "[settings\n" * 6_000,
+        "#!/bin/bash\n" + "'" * 65_000,
+        "#!/bin/bash\n" + "$(" * 32_000,
+        "#!/bin/bash\n" + "<<A " * 16_000,
+        "#!/bin/bash\n" + "if " * 20_000,
+        "#!/bin/bash\n" + "{ ECS_A=1;" * 6_000,
+        "#!/bin/bash\n" + "echo " + "ECS_A={" * 9_000,
+        "#!/bin/bash\n" + f"echo ECS_A=1 >> {F}\n" * 1_500,
+        "#!/bin/bash\n" + "tee | " * 10_000,
+        "#!/bin/bash\n" + "{ echo ECS_A=1\n" * 3_500 + "}\n" * 3_500,
+        "#!/bin/bash\n" + "( " * 30_000,
+        "#!/bin/bash\n" + "cp ecs.config " * 4_500,
+        "#cloud-config\n" + "path: " * 10_000,
+        "#cloud-config\n" + "ECS_A={" * 9_000,
+        "curl |" * 5_000 + " " * 30_000,
+        "MIME-Version: 1.0\n" + "Content-Type: text/plain\n\n" + "\n" * 60_000,
+    ],
+)
+def test_no_text_takes_long(text: str) -> None:
+    start = time.process_time()
+    told(text, lambda _: None)
+    assert time.process_time() - start < 2
+
+
+def test_a_longer_text_than_ec2_takes_by_far_is_not_read_and_told() -> None:
+    def hosts(data: Any) -> dict[str, Any]:
+        return {
+            "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": {"UserData": data}}},
+            "Group": {
+                "Type": "AWS::AutoScaling::AutoScalingGroup",
+                "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}}},
+            },
+            "Provider": {
+                "Type": "AWS::ECS::CapacityProvider",
+                "Properties": {"AutoScalingGroupProvider": {"AutoScalingGroupArn": {"Ref": "Group"}}},
+            },
+        }
+
+    for data in ("#!/bin/sh\n" + "x" * 65_536, joined("#!/bin/sh\n" + "x" * 65_536, {"Unknown": 0})):
+        found = fleet(hosts(data))
+        assert found.pools[0].user_data.format is UNKNOWN
+        assert ["UserData: expects 16 KB at most" in each.text for each in found.remarks] == [True]
+    assert fleet(hosts("#!/bin/sh\n")).remarks == ()
+
+
+BRACKETS = ["{", "}", "(", ")", "$(", "`", "'", '"', "\\", "<<A", "A\n", "<<<", "f()"]
+OPERATORS = ["|", "||", "&&", ";", ";;", ">", ">>", "2>&1", "#", "\n"]
+KEYWORDS = ["if", "then", "fi", "case", "esac", "function", "exit", "export", "echo", "ECS_A=1", "tee", F, "cat"]
+WORDS = st.sampled_from([*BRACKETS, *OPERATORS, *KEYWORDS])
+
+
+@given(st.lists(WORDS, max_size=30).map(" ".join))
+def test_no_script_makes_it_fail(script: str) -> None:
+    settings, complete = settings_of_script(script)
+    assert set(settings) <= {"ECS_A"}
+    assert isinstance(complete, bool)
+    assert told(Text((f"#!/bin/sh\n{script}", UNKNOWN)), lambda _: None).data.format is UserDataFormat.SHELL

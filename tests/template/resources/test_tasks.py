@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Container,
+    GpuNeeds,
+    NvidiaMps,
+    PlacementConstraint,
+    RemarkKind,
+    ResourceRequirement,
+)
+from gpu_constructs.hardware import Architecture
+from tests.template.resources.declared import fleet, joined, only_task
+
+
+def container(**keys: Any) -> Container:
+    (found,) = only_task({"ContainerDefinitions": [{"Name": "c", **keys}]}).containers
+    return found
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ({"Type": "GPU", "Value": "2"}, ResourceRequirement.gpus(2)),
+        ({"Type": "GPU", "Value": 1}, ResourceRequirement.gpus(1)),
+        ({"Type": "GPU", "Value": "ALL"}, ResourceRequirement(value="ALL")),
+        ({"Type": "GPU", "Value": 0.25}, ResourceRequirement(value="0.25")),
+        ({"Type": "gpu", "Value": "1"}, ResourceRequirement(type="gpu", value="1")),
+        ({"Type": "NeuronDevice", "Value": "ALL"}, ResourceRequirement(type="NeuronDevice", value="ALL")),
+        ({"Type": "GPU"}, ResourceRequirement(value=None)),
+        ({"Value": "1"}, ResourceRequirement(type="", value="1")),
+        ({"Type": "GPU", "Value": {"Unknown": 0}}, ResourceRequirement(value=UNKNOWN)),
+        ({"Type": "GPU", "Value": {"Ref": "Parameter"}}, ResourceRequirement(value=UNKNOWN)),
+        ({"Unknown": 0}, ResourceRequirement(type=UNKNOWN, value=UNKNOWN)),
+        (
+            {"Type": "gpu", "count": 1, "capabilities": ["compute"]},
+            ResourceRequirement(type="gpu", unknown_keys=("count", "capabilities")),
+        ),
+        (
+            {"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": "4096", "MaxComputePercent": 50}}},
+            ResourceRequirement(nvidia_mps=NvidiaMps(memory_mib=4096, max_compute_percent=50)),
+        ),
+        (
+            {"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": 4096, "Part": 1}, "Mig": {}}},
+            ResourceRequirement(
+                nvidia_mps=NvidiaMps(memory_mib=4096),
+                unknown_keys=("SharingStrategy.Mig", "SharingStrategy.NvidiaMps.Part"),
+            ),
+        ),
+        (
+            {"Type": "GPU", "SharingStrategy": {"Unknown": 0}},
+            ResourceRequirement(nvidia_mps=NvidiaMps(memory_mib=UNKNOWN, max_compute_percent=UNKNOWN)),
+        ),
+    ],
+)
+def test_a_requirement_is_read_as_it_was_written(written: Any, read: ResourceRequirement) -> None:
+    assert container(ResourceRequirements=[written]).requirements == (read,)
+
+
+def test_a_list_that_is_only_known_at_deploy_time_is_one_requirement_of_which_nothing_is_known() -> None:
+    found = container(ResourceRequirements={"Unknown": 0}).requirements
+    assert found == (ResourceRequirement(type=UNKNOWN, value=UNKNOWN),)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("512", 512), (512, 512), (512.0, 512), ("512.0", 512), ({"Unknown": 0}, UNKNOWN), ("a lot", UNKNOWN)],
+)
+def test_numbers_may_be_texts(written: Any, read: Any) -> None:
+    found = container(Cpu=written, Memory=written, MemoryReservation=written)
+    assert (found.cpu, found.memory_limit_mib, found.memory_reservation_mib) == (read, read, read)
+
+
+def test_what_a_container_leaves_out_has_ecs_own_defaults() -> None:
+    assert container() == Container(name="c")
+
+
+def test_a_container_of_which_nothing_is_known_is_never_taken_for_a_fit() -> None:
+    (found,) = only_task({"ContainerDefinitions": [{"Unknown": 0}]}).containers
+    assert (found.cpu, found.memory_limit_mib, found.essential) == (UNKNOWN, UNKNOWN, UNKNOWN)
+    assert (found.unknown_keys, found.used_keys) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("mode", "mapping", "ports"),
+    [
+        (None, {"ContainerPort": 80, "HostPort": 8080}, ((8080, "tcp"),)),
+        ("bridge", {"ContainerPort": "80", "HostPort": "8080", "Protocol": "udp"}, ((8080, "udp"),)),
+        ("bridge", {"ContainerPort": 80, "HostPort": 0}, ()),
+        ("bridge", {"ContainerPort": 80}, ()),
+        ("bridge", {"ContainerPort": 80, "HostPort": {"Unknown": 0}}, ()),
+        ("bridge", {"ContainerPort": 80, "HostPort": 70000}, ()),
+        ("host", {"ContainerPort": 80}, ((80, "tcp"),)),
+        ("host", {"ContainerPort": 80, "HostPort": 0}, ((80, "tcp"),)),
+        ("awsvpc", {"ContainerPort": 80, "HostPort": 80}, ()),
+        ({"Unknown": 0}, {"ContainerPort": 80, "HostPort": 80}, ()),
+    ],
+)
+def test_only_ports_that_are_certainly_taken_of_the_host_count(mode: Any, mapping: Any, ports: Any) -> None:
+    definition = {"NetworkMode": mode, "ContainerDefinitions": [{"Name": "c", "PortMappings": [mapping]}]}
+    assert only_task(definition).containers[0].host_ports == ports
+
+
+def test_devices_and_shared_memory_come_from_the_linux_parameters() -> None:
+    found = container(
+        LinuxParameters={
+            "Devices": [{"HostPath": "/dev/neuron0"}, {"HostPath": {"Ref": "P"}}],
+            "SharedMemorySize": "64",
+        }
+    )
+    assert (found.devices, found.shared_memory_mib) == (("/dev/neuron0",), 64)
+
+
+def test_variables_are_in_order_of_name_and_secrets_are_unknown() -> None:
+    found = container(
+        Environment=[
+            {"Name": "B", "Value": "2"},
+            {"Name": "A", "Value": {"Ref": "P"}},
+            {"Name": {"Ref": "P"}, "Value": "1"},
+            {"Name": "D", "Value": True},
+        ],
+        Secrets=[{"Name": "C", "ValueFrom": "arn:aws:secretsmanager:x"}],
+    )
+    assert found.environment == (("A", UNKNOWN), ("B", "2"), ("C", UNKNOWN), ("D", "true"))
+
+
+def test_keys_that_the_api_does_not_have_are_kept_in_the_users_spelling() -> None:
+    assert container(gpuCount=1, GpuCount=2, Cpu=1).unknown_keys == ("gpuCount", "GpuCount")
+    assert only_task({"version": 1, "ContainerDefinitions": []}).unknown_keys == ("version",)
+
+
+def test_what_describe_task_definition_answers_beside_is_no_mistake() -> None:
+    assert only_task({"Revision": 3, "Status": "ACTIVE", "RequiresAttributes": []}).unknown_keys == ()
+
+
+def test_settings_that_managed_instances_refuse_are_named_where_they_are_used() -> None:
+    used = container(
+        Hostname="h",
+        DnsServers=[],
+        Links=["a"],
+        DisableNetworking=False,
+        LinuxParameters={"SharedMemorySize": 64, "Tmpfs": [], "Swappiness": 0, "InitProcessEnabled": True},
+    )
+    assert used.used_keys == ("Hostname", "Links", "LinuxParameters.SharedMemorySize", "LinuxParameters.Swappiness")
+
+
+def test_settings_of_the_task_that_managed_instances_refuse_are_named_too() -> None:
+    task = only_task(
+        {
+            "IpcMode": "host",
+            "InferenceAccelerators": [{"DeviceName": "d", "DeviceType": "eia2.medium"}],
+            "Volumes": [{"Name": "a", "Host": {"SourcePath": "/data"}}, {"Name": "b", "Host": {}}],
+        }
+    )
+    assert task.used_keys == ("InferenceAccelerators", "IpcMode", "Volumes.Host.SourcePath")
+    assert task.ipc_mode == "host"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "read"),
+    [
+        ("1024", "2048", (1024, 2048)),
+        (1024, 2048, (1024, 2048)),
+        ("1 vCPU", "2 GB", (1024, 2048)),
+        (".5 vcpu", "0.5GB", (512, 512)),
+        ("2 GB", "1 vCPU", (UNKNOWN, UNKNOWN)),
+        ({"Ref": "P"}, {"Unknown": 0}, (UNKNOWN, UNKNOWN)),
+        (None, None, (None, None)),
+    ],
+)
+def test_the_size_of_a_task_is_read_in_every_form_of_the_api(cpu: Any, memory: Any, read: Any) -> None:
+    task = only_task({"Cpu": cpu, "Memory": memory})
+    assert (task.cpu_limit, task.memory_limit_mib) == read
+
+
+def test_the_rest_of_a_task_is_read_as_it_was_written() -> None:
+    task = only_task(
+        {
+            "Family": "train",
+            "NetworkMode": "awsvpc",
+            "RequiresCompatibilities": ["EC2", "FARGATE"],
+            "RuntimePlatform": {"CpuArchitecture": "ARM64", "OperatingSystemFamily": "LINUX"},
+            "PlacementConstraints": [{"Type": "memberOf", "Expression": "attribute:a exists"}],
+        }
+    )
+    assert (task.family, task.network_mode, task.compatibilities) == ("train", "awsvpc", ("EC2", "FARGATE"))
+    assert (task.architecture, task.operating_system) == (Architecture.ARM64, "LINUX")
+    assert task.constraints == (PlacementConstraint(type="memberOf", expression="attribute:a exists"),)
+
+
+def test_an_expression_with_a_piece_of_the_deploy_in_it_is_unknown() -> None:
+    expression = joined("attribute:ecs.instance-type == ", {"Ref": "Type"})
+    task = only_task({"PlacementConstraints": [{"Type": "memberOf", "Expression": expression}]})
+    assert task.constraints == (PlacementConstraint(type="memberOf", expression=UNKNOWN),)
+
+
+def test_needs_that_cloudformation_has_no_property_for_come_from_the_metadata() -> None:
+    needs = {"GpuMemoryMib": 16384, "ComputeCapability": "8.0", "Precision": "bf16", "Nvlink": True}
+    task = only_task(
+        {"ContainerDefinitions": [{"Name": "vllm"}, {"Name": "sidecar"}]},
+        {"gpu-constructs": {"Containers": {"vllm": needs}}},
+    )
+    assert task.containers[0].needs == GpuNeeds(
+        memory_mib=16384, compute_capability=(8, 0), precision="bf16", nvlink=True
+    )
+    assert task.containers[1].needs is None
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"gpu-constructs": "L4"},
+        {"gpu-constructs": {"Containers": ["c"]}},
+        {"gpu-constructs": {"Containers": {"c": 16384}}},
+        {"gpu-constructs": {"Containers": {"c": {"GpuMemoryMib": "16 GiB"}}}},
+        {"gpu-constructs": {"Containers": {"c": {"GpuMemoryMib": -1}}}},
+        {"gpu-constructs": {"Containers": {"c": {"ComputeCapability": "Ada"}}}},
+        {"gpu-constructs": {"Containers": {"c": {"gpu_memory": 1}}}},
+    ],
+)
+def test_metadata_that_cannot_be_read_is_remarked_and_asks_for_nothing(metadata: Any) -> None:
+    resource = {
+        "Type": "AWS::ECS::TaskDefinition",
+        "Properties": {"ContainerDefinitions": [{"Name": "c"}]},
+        "Metadata": metadata,
+    }
+    found = fleet({"Task": resource})
+    assert found.tasks[0].containers[0].needs in {None, GpuNeeds()}
+    (remark,) = found.remarks
+    assert remark.kind is RemarkKind.NOT_READ
+    assert remark.origin.path[:4] == ("Resources", "Task", "Metadata", "gpu-constructs")
+
+
+def test_a_container_says_where_it_was_written() -> None:
+    origin = only_task({"ContainerDefinitions": [{"Name": "a"}, {"Name": "b"}]}).containers[1].origin
+    assert origin is not None
+    assert origin.path == ("Resources", "Task", "Properties", "ContainerDefinitions", 1)
+    assert (origin.file, origin.resource) == ("template.json", "Task")

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Unknown, UserData, UserDataFormat
+from gpu_constructs.template.model import Reference, Text
+from gpu_constructs.template.resources.user_data import NOT_KNOWN, Told, told
+
+CLUSTER = Reference("Stack", "Cluster")
+
+
+def named(value: Any) -> str | Unknown:
+    return value if isinstance(value, str) else "gpu" if value == CLUSTER else UNKNOWN
+
+
+def read(*pieces: Any) -> UserData:
+    return told(pieces[0] if len(pieces) == 1 else Text(pieces), named).data
+
+
+def cluster(*pieces: Any) -> str | Unknown | None:
+    return told(Text(pieces), named).cluster
+
+
+def agent(*pieces: Any) -> dict[str, str | Unknown]:
+    return dict(read(*pieces).agent)
+
+
+@pytest.mark.parametrize(
+    ("line", "settings"),
+    [
+        ("echo ECS_CLUSTER=a >> /etc/ecs/ecs.config", {"ECS_CLUSTER": "a"}),
+        ("echo ECS_CLUSTER=a>>/etc/ecs/ecs.config;echo ok", {"ECS_CLUSTER": "a"}),
+        ('echo "ECS_CLUSTER=a" | tee -a /etc/ecs/ecs.config', {"ECS_CLUSTER": "a"}),
+        ("echo 'ECS_CLUSTER=my cluster' >> /etc/ecs/ecs.config", {"ECS_CLUSTER": "my cluster"}),
+        ('echo ECS_CLUSTER="a" >> /etc/ecs/ecs.config', {"ECS_CLUSTER": "a"}),
+        ("export ECS_RESERVED_MEMORY=512", {}),
+        (
+            'echo -e "ECS_CLUSTER=a\\nECS_RESERVED_MEMORY=1" >> /etc/ecs/ecs.config',
+            {"ECS_CLUSTER": "a", "ECS_RESERVED_MEMORY": "1"},
+        ),
+        ("printf 'ECS_CLUSTER=%s' a >> /etc/ecs/ecs.config", {"ECS_CLUSTER": UNKNOWN}),
+        ("sed -i 's/ECS_CLUSTER=.*/ECS_CLUSTER=b/' /etc/ecs/ecs.config", {"ECS_CLUSTER": UNKNOWN}),
+        ("echo ECS_CLUSTER=$NAME >> /etc/ecs/ecs.config", {"ECS_CLUSTER": UNKNOWN}),
+        ("NAME=a\necho ECS_CLUSTER=$NAME >> /etc/ecs/ecs.config", {"ECS_CLUSTER": "a"}),
+        ("NAME='a'; \necho ECS_CLUSTER=${NAME} >> /etc/ecs/ecs.config", {"ECS_CLUSTER": "a"}),
+        ("echo ECS_CLUSTER=`name` >> /etc/ecs/ecs.config", {"ECS_CLUSTER": UNKNOWN}),
+        ("# echo ECS_CLUSTER=a >> /etc/ecs/ecs.config", {}),
+        ('if [ "$ECS_CLUSTER" == a ]; then true; fi', {}),
+        ("echo MY_ECS_CLUSTER=a", {}),
+        (
+            "echo ECS_CLUSTER=a >> /etc/ecs/ecs.config\necho ECS_CLUSTER=b >> /etc/ecs/ecs.config",
+            {"ECS_CLUSTER": UNKNOWN},
+        ),
+        (
+            "cat <<'EOF' >> /etc/ecs/ecs.config\nECS_CLUSTER=a\n  ECS_ENABLE_GPU_SUPPORT=true\nEOF\nECS_X",
+            {"ECS_CLUSTER": "a", "ECS_ENABLE_GPU_SUPPORT": "true"},
+        ),
+        ('cat <<- "EOF" > /etc/ecs/ecs.config\nECS_CLUSTER="a"\n\tEOF\necho EOF', {"ECS_CLUSTER": "a"}),
+        (
+            'echo ECS_INSTANCE_ATTRIBUTES=\'{"gpu": "l4"}\' >> /etc/ecs/ecs.config',
+            {"ECS_INSTANCE_ATTRIBUTES": '{"gpu": "l4"}'},
+        ),
+        (
+            'echo "ECS_INSTANCE_ATTRIBUTES={\\"gpu\\":\\"l4\\"}" >> /etc/ecs/ecs.config',
+            {"ECS_INSTANCE_ATTRIBUTES": '{"gpu":"l4"}'},
+        ),
+        (
+            'cat << EOF >> /etc/ecs/ecs.config\nECS_AVAILABLE_LOGGING_DRIVERS=["json-file","awslogs"]\nEOF',
+            {"ECS_AVAILABLE_LOGGING_DRIVERS": '["json-file","awslogs"]'},
+        ),
+        ("grep x <<< EOF\necho ECS_CLUSTER=a >> /etc/ecs/ecs.config", {"ECS_CLUSTER": "a"}),
+    ],
+)
+def test_a_shell_script_sets_what_its_lines_say(line: str, settings: dict[str, Any]) -> None:
+    found = read(f"#!/bin/bash\n{line}\n")
+    assert dict(found.agent) == settings
+    assert found.format is UserDataFormat.SHELL
+
+
+def test_settings_are_in_order_of_name() -> None:
+    assert [
+        name
+        for name, _ in read("#!/bin/sh\necho ECS_B=1 >> /etc/ecs/ecs.config\necho ECS_A=2 >> /etc/ecs/ecs.config").agent
+    ] == ["ECS_A", "ECS_B"]
+
+
+def test_a_reference_says_which_cluster_is_meant() -> None:
+    text = ("#!/bin/bash\necho ECS_CLUSTER=", CLUSTER, " >> /etc/ecs/ecs.config")
+    assert (cluster(*text), agent(*text)) == ("gpu", {"ECS_CLUSTER": "gpu"})
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        (("echo ECS_CLUSTER=", Reference("Stack", "Parameter"), " >> /etc/ecs/ecs.config\n"), UNKNOWN),
+        (("echo ECS_CLUSTER=prefix-", CLUSTER, " >> /etc/ecs/ecs.config\n"), UNKNOWN),
+        (("echo ECS_CLUSTER=", UNKNOWN, " >> /etc/ecs/ecs.config\n"), UNKNOWN),
+        (("echo ECS_CLUSTER=prod >> /etc/ecs/ecs.config\n",), "prod"),
+        (("echo ECS_CLUSTER=$NAME >> /etc/ecs/ecs.config\n",), UNKNOWN),
+        (("echo hello\n",), None),
+    ],
+)
+def test_any_other_piece_does_not_say_which_cluster_is_meant(pieces: Any, expected: Any) -> None:
+    assert cluster("#!/bin/bash\n", *pieces) == expected
+
+
+def test_a_piece_of_the_deploy_makes_any_other_setting_unknown() -> None:
+    assert agent("#!/bin/bash\necho ECS_LOGLEVEL=", CLUSTER, " >> /etc/ecs/ecs.config\n") == {"ECS_LOGLEVEL": UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "complete"),
+    [
+        (("#!/bin/bash\necho ECS_CLUSTER=", CLUSTER, " >> /etc/ecs/ecs.config\n"), True),
+        (("#!/bin/bash\necho ECS_CLUSTER=", UNKNOWN, " >> /etc/ecs/ecs.config\n"), True),
+        (("#!/bin/bash\n", UNKNOWN, "\n"), False),
+        ((UNKNOWN, "\necho"), False),
+        (("#!/bin/bash\n/opt/aws/bin/cfn-init -s stack",), False),
+        (("#!/bin/bash\ncurl -s https://example.com/setup | sudo bash",), False),
+        (("#!/bin/bash\ncurl -s https://example.com/setup | jq .",), False),
+    ],
+)
+def test_it_is_complete_unless_something_else_may_set_more(pieces: Any, complete: bool) -> None:
+    assert read(*pieces).complete is complete
+
+
+TOML = """
+[settings.host-containers.admin]
+enabled = true
+[settings.ecs]
+cluster = "gpu-cluster" # the one
+reserved-memory = 256
+awsvpc-block-imds = true
+image-cleanup-enabled = false
+image-pull-behavior = 'once'
+strange = 1
+[settings.ecs.instance-attributes]
+gpu = "l4"
+"""
+
+
+def test_bottlerocket_sets_the_agents_variables_by_names_of_its_own() -> None:
+    found = read(TOML)
+    assert found.format is UserDataFormat.TOML
+    assert dict(found.agent) == {
+        "ECS_AWSVPC_BLOCK_IMDS": "true",
+        "ECS_CLUSTER": "gpu-cluster",
+        "ECS_DISABLE_IMAGE_CLEANUP": "true",
+        "ECS_IMAGE_PULL_BEHAVIOR": "once",
+        "ECS_INSTANCE_ATTRIBUTES": '{"gpu": "l4"}',
+        "ECS_RESERVED_MEMORY": "256",
+    }
+
+
+def test_bottlerocket_names_the_cluster_by_a_reference() -> None:
+    assert cluster('\n[settings.ecs]\ncluster = "', CLUSTER, '"\n') == "gpu"
+    assert cluster('settings.ecs.cluster = "', CLUSTER, '"\n') == "gpu"
+
+
+CLOUD_CONFIG = """#cloud-config
+write_files:
+  - path: /etc/ecs/ecs.config
+    content: |
+      ECS_CLUSTER=gpu
+      ECS_RESERVED_MEMORY=256
+runcmd:
+  - echo ECS_ENABLE_SPOT_INSTANCE_DRAINING=true >> /etc/ecs/ecs.config
+  - [sh, -c, "echo 'ECS_LOGLEVEL=debug' >> /etc/ecs/ecs.config"]
+"""
+
+MIME = """Content-Type: multipart/mixed; boundary="==B=="
+MIME-Version: 1.0
+
+--==B==
+Content-Type: text/cloud-boothook; charset="us-ascii"
+
+#cloud-boothook
+echo ECS_CLUSTER=gpu >> /etc/ecs/ecs.config
+
+--==B==
+Content-Type: text/x-shellscript
+Content-Transfer-Encoding: base64
+
+{encoded}
+--==B==--
+"""
+
+
+def test_a_cloud_config_sets_what_it_writes_and_runs() -> None:
+    found = read(CLOUD_CONFIG)
+    assert found.format is UserDataFormat.CLOUD_CONFIG
+    assert dict(found.agent) == {
+        "ECS_CLUSTER": "gpu",
+        "ECS_ENABLE_SPOT_INSTANCE_DRAINING": "true",
+        "ECS_LOGLEVEL": "debug",
+        "ECS_RESERVED_MEMORY": "256",
+    }
+
+
+def test_every_part_of_a_mime_message_counts() -> None:
+    script = base64.b64encode(b"#!/bin/bash\necho ECS_RESERVED_MEMORY=512 >> /etc/ecs/ecs.config\n").decode()
+    found = read(MIME.replace("{encoded}", script))
+    assert found.format is UserDataFormat.MIME
+    assert dict(found.agent) == {"ECS_CLUSTER": "gpu", "ECS_RESERVED_MEMORY": "512"}
+
+
+def test_a_reference_in_a_part_is_found() -> None:
+    before, _, after = MIME.partition("gpu")
+    assert cluster(before, CLUSTER, after.replace("{encoded}", "")) == "gpu"
+
+
+def test_base64_that_was_made_by_hand_is_read() -> None:
+    text = base64.b64encode(b"#!/bin/bash\necho ECS_CLUSTER=a >> /etc/ecs/ecs.config\n").decode()
+    assert agent(text) == {"ECS_CLUSTER": "a"}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, Told(data=NO_USER_DATA)),
+        ("", Told(data=NO_USER_DATA)),
+        (UNKNOWN, NOT_KNOWN),
+        (CLUSTER, NOT_KNOWN),
+        ({"a": 1}, NOT_KNOWN),
+        (17, NOT_KNOWN),
+        ("#!" + "x" * 70_000, NOT_KNOWN),
+        ("<powershell>", Told(data=UserData(format=UserDataFormat.OTHER, complete=False))),
+    ],
+)
+def test_what_is_no_text_to_read_is_not_known(value: Any, expected: Told) -> None:
+    assert told(value, named) == expected
+
+
+def test_parts_within_parts_within_parts_are_not_followed() -> None:
+    nested = "".join(f'Content-Type: multipart/mixed; boundary="{i}"\n\n--{i}\n' for i in range(800))
+    found = read(f"MIME-Version: 1.0\n{nested}")
+    assert (found.format, found.agent, found.complete) == (UserDataFormat.MIME, (), False)
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        "#!/bin/sh\n",
+        "#cloud-config\n",
+        "ECS_CLUSTER=",
+        "<<EOF\n",
+        "EOF\n",
+        "[settings.ecs]\n",
+        "cluster = ",
+        '"',
+        "'",
+        "{",
+        "MIME-Version: 1.0\n",
+        "Content-Type: multipart/mixed; boundary=b\n\n",
+        "--b\n",
+        "$A",
+        "\\n",
+        "\ue0000\ue000",
+    ]
+)
+
+
+@given(st.lists(st.one_of(FRAGMENTS, st.text(max_size=20), st.just(UNKNOWN), st.just(CLUSTER)), max_size=20))
+def test_no_text_makes_it_fail(pieces: list[Any]) -> None:
+    found = told(Text(tuple(pieces)), named).data
+    assert list(found.agent) == sorted(found.agent, key=lambda each: each[0])

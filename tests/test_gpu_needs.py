@@ -1,0 +1,74 @@
+"""What ECS has no word for is refused where a host of the capacity cannot serve it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.errors import DoesNotFitError, InvalidValueError, UnknownNameError
+from tests.synthesis import Site
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "needs", "message"),
+    [
+        ("g4dn.xlarge", {"precision": "bf16"}, r"number format: bf16.*g4dn.xlarge has .*7.5"),
+        ("g5.xlarge", {"precision": "fp8"}, r"fp8.*8.6"),
+        ("p4d.24xlarge", {"min_compute_capability": (9, 0)}, r"CUDA compute capability: 9.0 or higher needed.*8.0"),
+        ("g6.12xlarge", {"gpus": 4, "nvlink": True}, r"NVLink"),
+    ],
+)
+def test_a_need_that_a_host_does_not_serve_is_refused(
+    site: Site, instance_type: str, needs: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DoesNotFitError, match=message):
+        site.task(site.capacity(instance_type)).add_gpu_container("train", image=site.image, **needs)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "needs"),
+    [
+        ("g6.xlarge", {"precision": "fp8"}),
+        ("g5.xlarge", {"precision": "bfloat16"}),
+        ("p4d.24xlarge", {"gpus": 8, "nvlink": True, "min_compute_capability": (8, 0)}),
+        ("g6.xlarge", {"nvlink": True}),  # one GPU has nothing to be joined with
+        ("p6-b200.48xlarge", {"precision": "fp4"}),
+    ],
+)
+def test_a_need_that_every_host_serves_passes(site: Site, instance_type: str, needs: dict[str, Any]) -> None:
+    task = site.task(site.capacity(instance_type))
+    task.add_gpu_container("train", image=site.image, **needs)
+    assert task.task.containers[0].needs is not None
+    assert site.warnings() == []
+
+
+def test_the_error_names_a_type_that_would_do(site: Site) -> None:
+    with pytest.raises(DoesNotFitError, match="fix: capacity of another type, such as g6.xlarge"):
+        site.task(site.capacity("g5.xlarge")).add_gpu_container("train", image=site.image, precision="fp8")
+
+
+@pytest.mark.parametrize(
+    ("needs", "error", "message"),
+    [
+        ({"precision": "bf17"}, UnknownNameError, "bf16"),
+        ({"precision": 16}, InvalidValueError, "precision"),
+        ({"min_compute_capability": 8}, InvalidValueError, "major and minor"),
+        ({"min_compute_capability": (0, 1)}, InvalidValueError, "major and minor"),
+        ({"min_compute_capability": ("8", "0")}, InvalidValueError, "major and minor"),
+        ({"nvlink": "yes"}, InvalidValueError, "True or False"),
+    ],
+)
+def test_a_need_that_means_nothing_is_refused(
+    site: Site, needs: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    task = site.task()
+    with pytest.raises(error, match=message):
+        task.add_gpu_container("train", image=site.image, **needs)
+    assert task.task.containers == ()
+
+
+def test_without_needs_the_template_says_nothing(site: Site) -> None:
+    site.task().add_gpu_container("train", image=site.image)
+    (resource,) = [each for each in site.template()["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
+    assert "gpu-constructs" not in resource.get("Metadata", {})

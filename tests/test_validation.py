@@ -1,0 +1,191 @@
+"""The door at synth: CDK itself reports, fails and takes acknowledgements."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import GpuChecks, GpuCluster, GpuTaskDefinition
+from gpu_constructs.errors import InvalidValueError
+from tests.synthesis import ROOT, Site
+
+IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
+
+
+def violations(app: cdk.App, kind: str = "violations") -> list[dict[str, Any]]:
+    report = Path(app.outdir) / "validation-report.json"
+    plugins = json.loads(report.read_text())["pluginReports"] if report.exists() else []
+    return [each for plugin in plugins if plugin["pluginName"] == "gpu-constructs" for each in plugin.get(kind, ())]
+
+
+def gpu_on_fargate(scope: cdk.Stack) -> None:
+    task = ecs.FargateTaskDefinition(scope, "Task", cpu=1024, memory_limit_mib=4096)
+    task.add_container("work", image=IMAGE, gpu_count=1)
+
+
+def test_an_error_in_plain_cdk_fails_the_synth_of_an_app_that_asks_for_the_check(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    GpuChecks.add_to(app)
+    gpu_on_fargate(cdk.Stack(app, "Stack"))
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        app.synth()
+    (found,) = violations(app)
+    assert (found["ruleName"], found["severity"]) == ("GPU028", "error")
+    (where,) = found["violatingConstructs"]
+    assert where["constructPath"] == "Stack/Task/Resource"
+
+
+def test_the_check_is_added_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    stack = cdk.Stack(app, "Stack")
+    GpuChecks.add_to(app)
+    GpuChecks.add_to(stack)
+    GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
+    gpu_on_fargate(stack)
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        app.synth()
+    assert [each["ruleName"] for each in violations(app)] == ["GPU028"]
+
+
+def test_what_is_changed_behind_a_construct_is_seen(site: Site) -> None:
+    task = site.task()
+    container = task.add_gpu_container("train", image=site.image)
+    container.add_environment("NVIDIA_VISIBLE_DEVICES", "all")
+    (warning,) = site.warnings()
+    assert warning.startswith("GPU037")
+    resource = task.node.default_child
+    assert isinstance(resource, ecs.CfnTaskDefinition)
+    resource.add_property_override("ContainerDefinitions.0.ResourceRequirements", [{"Type": "GPU", "Value": "8"}])
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        site.app.synth(force=True)
+
+
+@pytest.mark.parametrize("scope", ["app", "stage", "stack", "construct"])
+def test_a_finding_is_acknowledged_on_the_construct_or_any_scope_above_it(tmp_path: Path, scope: str) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    stage = cdk.Stage(app, "Prod")
+    stack = cdk.Stack(stage, "Stack")
+    cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
+    pool = cluster.add_capacity("V100", instance_types=["p3.2xlarge"], max_instances=1)
+    scopes = {"app": app, "stage": stage, "stack": stack, "construct": pool}
+    cdk.Validations.of(scopes[scope]).acknowledge(cdk.Acknowledgment(id="gpu-constructs::GPU001", reason="we have it"))
+    app.synth()
+    assert violations(app) == []
+    (found,) = violations(app, "suppressedViolations")
+    assert (found["ruleName"], found["reason"]) == ("GPU001", "we have it")
+
+
+def test_information_is_not_shown_at_synth(site: Site) -> None:
+    pool = site.capacity("g6.48xlarge", max_instances=4)
+    site.task(pool).add_gpu_container("train", image=site.image, gpus=8, shared_memory_mib=64)
+    assert site.warnings() == []
+
+
+def test_stages_nested_stacks_and_empty_stacks_are_read(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    GpuChecks.add_to(app)
+    cdk.Stack(app, "Empty")
+    stage = cdk.Stage(app, "Prod")
+    nested = cdk.NestedStack(cdk.Stack(stage, "Outer"), "Inner")
+    task = ecs.Ec2TaskDefinition(nested, "Task")
+    task.add_container("work", image=IMAGE, gpu_count=32, memory_limit_mib=512)
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        app.synth()
+    (found,) = violations(app)
+    assert found["ruleName"] == "GPU063"
+
+
+@pytest.mark.parametrize("nothing", [None, "app", 3])
+def test_what_is_no_construct_is_refused(nothing: Any) -> None:
+    with pytest.raises(InvalidValueError, match="the app or a construct in it"):
+        GpuChecks.add_to(nothing)
+
+
+def test_a_property_that_no_template_should_hold_is_no_traceback(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    GpuChecks.add_to(app)
+    stack = cdk.Stack(app, "Stack")
+    for number, odd in enumerate((7, "x", [], {"Fn::If": "?"}, [[[None]]])):
+        cdk.CfnResource(
+            stack, f"Odd{number}", type="AWS::ECS::TaskDefinition", properties={"ContainerDefinitions": odd}
+        )
+    app.synth()
+
+
+APP = """
+    import sys
+
+    import aws_cdk as cdk
+    from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
+    from gpu_constructs import GpuCluster, GpuTaskDefinition
+
+    app = cdk.App()
+    stack = cdk.Stack(app, "Train")
+    cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc"))
+    old = cluster.add_capacity("Old", instance_types=["p3.2xlarge"], max_instances=1)
+    task = GpuTaskDefinition(stack, "Task", capacity=[old])
+    task.add_gpu_container("train", image=ecs.ContainerImage.from_registry("nvidia/cuda"))
+    if "override" in sys.argv:
+        task.node.default_child.add_property_override(
+            "ContainerDefinitions.0.ResourceRequirements", [{"Type": "gpu", "Value": "1"}]
+        )
+    if "acknowledge" in sys.argv:
+        cdk.Validations.of(old).acknowledge(cdk.Acknowledgment(id="gpu-constructs::GPU001", reason="we have it"))
+    app.synth()
+"""
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("argument", "code", "shown", "hidden"),
+    [
+        ("", 0, ["WARNING", "gpu-constructs::GPU001", "Train/Gpu/Old/Provider"], ["ERROR"]),
+        ("acknowledge", 0, [], ["GPU001", "ERROR"]),
+        ("override", 1, ["ERROR", "gpu-constructs::GPU021", "Train/Task/Resource", '"Type": "GPU"'], ["Traceback"]),
+    ],
+)
+def test_the_real_command_line_shows_it_where_it_is(
+    tmp_path: Path, argument: str, code: int, shown: list[str], hidden: list[str]
+) -> None:
+    (tmp_path / "app.py").write_text(textwrap.dedent(APP))
+    ended = subprocess.run(
+        ["cdk", "synth", "--quiet", "--no-notices", "--app", f"{sys.executable} app.py {argument}"],  # noqa: S607
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = ended.stdout + ended.stderr
+    assert ended.returncode == code, said
+    assert [each for each in shown if each not in said] == []
+    assert [each for each in hidden if each in said] == []
+
+
+def test_the_constructs_own_metadata_is_kept_for_the_reader(site: Site) -> None:
+    pool = site.capacity("p5.48xlarge")
+    task = GpuTaskDefinition(site.stack, "Task", capacity=[pool])
+    task.add_gpu_container(
+        "train",
+        image=site.image,
+        gpus=2,
+        gpu_memory_gib=40,
+        min_compute_capability=(9, 0),
+        precision="FP8",
+        nvlink=True,
+    )
+    task.add_gpu_container("plain", image=site.image, gpus=2, cpu=1024, memory_mib=1024)
+    (resource,) = [each for each in site.template()["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
+    assert resource["Metadata"]["gpu-constructs"] == {
+        "Containers": {"train": {"GpuMemoryMib": 40960, "ComputeCapability": "9.0", "Precision": "fp8", "Nvlink": True}}
+    }
