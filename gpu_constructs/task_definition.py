@@ -264,25 +264,15 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
                 value=gpu_count,
                 fix=f"add_gpu_container({id!r}, gpus={shown(gpu_count)}, …)",
             )
-        task = plan_sidecar(
-            id,
-            task=self.task,
-            pools=self._pools,
-            cpu=cpu,
-            memory_limit_mib=memory_limit_mib,
-            memory_reservation_mib=memory_reservation_mib,
-            essential=options.get("essential"),
-            environment=options.get("environment"),
-        )
+        sizes: dict[str, Any] = {
+            "cpu": cpu,
+            "memory_limit_mib": memory_limit_mib,
+            "memory_reservation_mib": memory_reservation_mib,
+        }
+        task = self._with_sidecar(id, sizes, options)
         with creating(self, id, stays=True):
             options.setdefault("logging", ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group))
-            container = super().add_container(
-                id,
-                cpu=cpu,
-                memory_limit_mib=memory_limit_mib,
-                memory_reservation_mib=memory_reservation_mib,
-                **options,
-            )
+            container = super().add_container(id, **sizes, **options)
         self.task = task
         return container
 
@@ -311,26 +301,29 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             InvalidValueError: An argument is wrong by itself.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        task = plan_sidecar(
-            id,
+        sizes: dict[str, Any] = {
+            "cpu": cpu,
+            "memory_limit_mib": memory_limit_mib,
+            "memory_reservation_mib": memory_reservation_mib,
+        }
+        task = self._with_sidecar(id, sizes, options)
+        with creating(self, id, stays=True):
+            router = super().add_firelens_log_router(id, **sizes, **options)
+        self.task = task
+        return router
+
+    def _with_sidecar(self, name: str, sizes: Mapping[str, float | None], options: Mapping[str, Any]) -> Task:
+        """The task with one more container that has no GPUs; nothing is made yet."""
+        return plan_sidecar(
+            name,
             task=self.task,
             pools=self._pools,
-            cpu=cpu,
-            memory_limit_mib=memory_limit_mib,
-            memory_reservation_mib=memory_reservation_mib,
+            cpu=sizes["cpu"],
+            memory_limit_mib=sizes["memory_limit_mib"],
+            memory_reservation_mib=sizes["memory_reservation_mib"],
             essential=options.get("essential"),
             environment=options.get("environment"),
         )
-        with creating(self, id, stays=True):
-            router = super().add_firelens_log_router(
-                id,
-                cpu=cpu,
-                memory_limit_mib=memory_limit_mib,
-                memory_reservation_mib=memory_reservation_mib,
-                **options,
-            )
-        self.task = task
-        return router
 
     @property
     def _pools(self) -> list[Pool]:

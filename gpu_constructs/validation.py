@@ -23,11 +23,11 @@ from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.review import review
 from gpu_constructs.rules import RULES, Finding, Severity
 from gpu_constructs.template import UnreadableError
+from gpu_constructs.version import version
 
 __all__ = ["GpuChecks", "announce"]
 
-_VERSION = "0.1.0"
-NOT_UNDERSTOOD = "GPU116"
+_NOT_UNDERSTOOD = "GPU116"
 _CHECKED: WeakSet[IConstruct] = WeakSet()
 
 
@@ -70,7 +70,7 @@ class GpuChecks:
     @property
     def version(self) -> str:
         """Version of this library."""
-        return _VERSION
+        return version()
 
     @property
     def rule_ids(self) -> list[str]:
@@ -140,7 +140,7 @@ def _violation(finding: Finding) -> cdk.PolicyViolation:
 
 def _is_told(finding: Finding) -> bool:
     """At synth only what needs an answer is shown; that a part was not understood does."""
-    return finding.severity is not Severity.INFO or finding.rule == NOT_UNDERSTOOD
+    return finding.severity is not Severity.INFO or finding.rule == _NOT_UNDERSTOOD
 
 
 def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
@@ -150,5 +150,5 @@ def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
         origin = Origin(resource="", file=stack.template_path, construct_path=stack.stack_construct_path)
         text = f"the template was not checked: {error}"
         return (
-            Finding(rule=NOT_UNDERSTOOD, severity=Severity.WARNING, subject="template", message=text, origin=origin),
+            Finding(rule=_NOT_UNDERSTOOD, severity=Severity.WARNING, subject="template", message=text, origin=origin),
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gpu_constructs.cli.output import json_text, version
+from gpu_constructs.cli.output import json_text
 from gpu_constructs.review import Review
 from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.version import version
 
 __all__ = ["failure", "text"]
 

@@ -8,13 +8,12 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 
 from gpu_constructs.cli.terminal import clean, cut
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["add_format", "deliver", "deliver_failure", "json_text", "require_writable", "say", "version"]
+__all__ = ["add_format", "deliver", "deliver_failure", "json_text", "require_writable", "say"]
 
 _LONGEST = 2000  # characters that are said at once
 
@@ -100,12 +99,3 @@ def require_writable(path: str | None, inputs: Sequence[str]) -> None:
             raise InvalidValueError(
                 f"{shown(path)} is what is checked", argument="--output", allowed="a file that is not read"
             )
-
-
-def version() -> str:
-    """The version of this package; ``unknown`` where it was not installed."""
-    metadata = import_module("importlib.metadata")  # as slow as the rest of the program, and rarely needed
-    try:
-        return str(metadata.version("gpu-constructs"))
-    except metadata.PackageNotFoundError:
-        return "unknown"

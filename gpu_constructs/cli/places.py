@@ -11,6 +11,7 @@ from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Pool, Task, Unknown
 from gpu_constructs.hardware import InstanceType, Verdict, compatibility
 from gpu_constructs.placement import alternatives, fit, fit_on, unmet_needs
+from gpu_constructs.placement.routing import pools_of
 
 __all__ = ["Answer", "Host", "Place", "answer_of", "find_task", "places_of"]
 
@@ -93,7 +94,7 @@ def places_of(task: Task, fleet: Fleet) -> tuple[Place, ...]:
         task: One of the fleet.
         fleet: What was read.
     """
-    workloads = [(each, fleet.pools_of(each)) for each in fleet.workloads_of(task)]
+    workloads = [(each, pools_of(fleet, each)) for each in fleet.workloads_of(task)]
     said_where = any(pools for _, pools in workloads)
     places: list[Place] = []
     for pool in fleet.pools:

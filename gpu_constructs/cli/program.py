@@ -13,8 +13,9 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any, NoReturn, Protocol, TextIO, cast
 
-from gpu_constructs.cli.output import deliver_failure, say, version
+from gpu_constructs.cli.output import deliver_failure, say
 from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.version import version
 
 __all__ = ["main"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from pathlib import PurePath
 from urllib.parse import quote
 
-from gpu_constructs.cli.output import json_text, version
+from gpu_constructs.cli.output import json_text
 from gpu_constructs.fleet import Origin
 from gpu_constructs.review import Review
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
+from gpu_constructs.version import version
 
 __all__ = ["failure", "text"]
 

@@ -213,11 +213,6 @@ class Task:
         return any(container.takes_all_gpus for container in self.containers)
 
     @property
-    def mps_memory_mib(self) -> int:
-        """GPU memory in MiB that its containers share on one GPU through MPS; 0 if none, or not known."""
-        return sum(known(each.memory_mib) for c in self.containers for each in c.mps if each.memory_mib is not None)
-
-    @property
     def shares_gpu(self) -> bool:
         """Whether a container takes a share of a GPU through MPS."""
         return any(container.mps for container in self.containers)

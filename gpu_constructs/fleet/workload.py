@@ -123,18 +123,6 @@ class Fleet:
         ):
             _require_unique(kind, names)
 
-    def pools_of(self, workload: Workload) -> tuple[Pool, ...]:
-        """Pools on which a workload's tasks may be placed: those of its strategy, or with a launch type its cluster's.
-
-        Args:
-            workload: One of this fleet.
-        """
-        if workload.strategy:
-            return tuple({item.pool.name: item.pool for item in workload.strategy if item.pool is not None}.values())
-        if workload.launch_type in {None, "EC2"} and not isinstance(workload.cluster, Unknown):
-            return tuple(each for each in self.pools if each.cluster == workload.cluster and each.runs_launch_type_ec2)
-        return ()
-
     def workloads_of(self, task: Task) -> tuple[Workload, ...]:
         """Workloads that run a task.
 

@@ -30,7 +30,7 @@ def items_with_tasks(strategy: Sequence[StrategyItem]) -> tuple[StrategyItem, ..
 
 
 def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
-    """`Fleet.pools_of` for all workloads of a large fleet: the pools of a cluster are looked for once.
+    """Pools on which a workload's tasks may be placed: those of its strategy, or with a launch type its cluster's.
 
     Args:
         fleet: What was asked for.

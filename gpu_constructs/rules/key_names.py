@@ -1,4 +1,4 @@
-"""Keys of task definitions, containers and resource requirements, and the words that people write in their place.
+"""Keys of resource requirements, and the words that people write in the place of the keys that ECS has.
 
 As of botocore 1.44.5 and the CloudFormation schema of ``AWS::ECS::TaskDefinition``, whose ``additionalProperties`` is
 false on every level (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html).
@@ -9,90 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 __all__ = [
-    "CONTAINER_KEYS",
     "CONTAINER_WORDS",
     "GPU_WORDS",
     "REQUIREMENT_KEYS",
     "REQUIREMENT_WORDS",
-    "TASK_KEYS",
     "TASK_WORDS",
     "plain",
 ]
-
-TASK_KEYS = (
-    "ContainerDefinitions",
-    "Cpu",
-    "EnableFaultInjection",
-    "EphemeralStorage",
-    "ExecutionRoleArn",
-    "Family",
-    "InferenceAccelerators",
-    "IpcMode",
-    "Memory",
-    "NetworkMode",
-    "PidMode",
-    "PlacementConstraints",
-    "ProxyConfiguration",
-    "RequiresCompatibilities",
-    "RuntimePlatform",
-    "RuntimePlatform.CpuArchitecture",
-    "RuntimePlatform.OperatingSystemFamily",
-    "Tags",
-    "TaskRoleArn",
-    "Volumes",
-)
-
-CONTAINER_KEYS = (
-    "Command",
-    "Cpu",
-    "CredentialSpecs",
-    "DependsOn",
-    "DisableNetworking",
-    "DnsSearchDomains",
-    "DnsServers",
-    "DockerLabels",
-    "DockerSecurityOptions",
-    "EntryPoint",
-    "Environment",
-    "EnvironmentFiles",
-    "Essential",
-    "ExtraHosts",
-    "FirelensConfiguration",
-    "HealthCheck",
-    "Hostname",
-    "Image",
-    "Interactive",
-    "Links",
-    "LinuxParameters",
-    "LinuxParameters.Capabilities",
-    "LinuxParameters.Devices",
-    "LinuxParameters.InitProcessEnabled",
-    "LinuxParameters.MaxSwap",
-    "LinuxParameters.SharedMemorySize",
-    "LinuxParameters.Swappiness",
-    "LinuxParameters.Tmpfs",
-    "LogConfiguration",
-    "Memory",
-    "MemoryReservation",
-    "MountPoints",
-    "Name",
-    "PortMappings",
-    "Privileged",
-    "PseudoTerminal",
-    "ReadonlyRootFilesystem",
-    "RepositoryCredentials",
-    "ResourceRequirements",
-    "RestartPolicy",
-    "Secrets",
-    "StartTimeout",
-    "StopTimeout",
-    "SystemControls",
-    "Ulimits",
-    "User",
-    "VersionConsistency",
-    "VolumesFrom",
-    "WorkingDirectory",
-)
 
 _ONLY_DESCRIBED = "leave it out: DescribeTaskDefinition returns it, nobody can set it"
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gpu_constructs.fleet import Container, Fleet, PoolKind, Scheduler, Task
+from gpu_constructs.fleet.keys import CONTAINER_KEYS, TASK_KEYS
 from gpu_constructs.rules.assignments import assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.key_names import (
-    CONTAINER_KEYS,
     CONTAINER_WORDS,
     GPU_WORDS,
     REQUIREMENT_KEYS,
     REQUIREMENT_WORDS,
-    TASK_KEYS,
     TASK_WORDS,
     plain,
 )

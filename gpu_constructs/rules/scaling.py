@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, PoolKind, Unknown
+from gpu_constructs.placement.routing import pools_of
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both
@@ -67,7 +68,7 @@ def started(fleet: Fleet) -> Iterator[Problem]:
         idle = pool.has_provider and pool.managed_scaling is False and pool.min_instances == 0
         if not idle or pool.kind is not PoolKind.AUTO_SCALING_GROUP:
             continue
-        waiting = [each.name for each in fleet.workloads if pool in fleet.pools_of(each) and each.desired_count != 0]
+        waiting = [each.name for each in fleet.workloads if pool in pools_of(fleet, each) and each.desired_count != 0]
         if waiting:
             yield Problem(
                 about=pool,

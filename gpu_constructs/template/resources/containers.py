@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NvidiaMps, ResourceRequirement, Unknown
+from gpu_constructs.fleet.keys import CONTAINER_KEYS
 from gpu_constructs.template.resources.ports import host_ports_of
 from gpu_constructs.template.resources.section import Section
 
@@ -24,53 +25,7 @@ __all__ = [
     "used_settings",
 ]
 
-# Keys of a container definition, as of the resource schema of 2026-10-20.
-_KEYS: Final = frozenset(
-    {
-        "Command",
-        "Cpu",
-        "CredentialSpecs",
-        "DependsOn",
-        "DisableNetworking",
-        "DnsSearchDomains",
-        "DnsServers",
-        "DockerLabels",
-        "DockerSecurityOptions",
-        "EntryPoint",
-        "Environment",
-        "EnvironmentFiles",
-        "Essential",
-        "ExtraHosts",
-        "FirelensConfiguration",
-        "HealthCheck",
-        "Hostname",
-        "Image",
-        "Interactive",
-        "Links",
-        "LinuxParameters",
-        "LogConfiguration",
-        "Memory",
-        "MemoryReservation",
-        "MountPoints",
-        "Name",
-        "PortMappings",
-        "Privileged",
-        "PseudoTerminal",
-        "ReadonlyRootFilesystem",
-        "RepositoryCredentials",
-        "ResourceRequirements",
-        "RestartPolicy",
-        "Secrets",
-        "StartTimeout",
-        "StopTimeout",
-        "SystemControls",
-        "Ulimits",
-        "User",
-        "VersionConsistency",
-        "VolumesFrom",
-        "WorkingDirectory",
-    }
-)
+_KEYS: Final = frozenset(key for key in CONTAINER_KEYS if "." not in key)
 
 # Settings of a container that ECS Managed Instances do not take
 # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html).

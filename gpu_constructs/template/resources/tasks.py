@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, GpuNeeds, PlacementConstraint, Task, Unknown
+from gpu_constructs.fleet.keys import TASK_KEYS
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.amounts import amount
@@ -32,30 +33,7 @@ __all__ = ["TASK_DEFINITION", "architecture_of", "constraints_of", "task_of"]
 
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 
-# Keys of a task definition, as of the resource schema of 2026-10-20.
-_KEYS: Final = frozenset(
-    {
-        "ContainerDefinitions",
-        "Cpu",
-        "EnableFaultInjection",
-        "EphemeralStorage",
-        "ExecutionRoleArn",
-        "Family",
-        "InferenceAccelerators",
-        "IpcMode",
-        "Memory",
-        "NetworkMode",
-        "PidMode",
-        "PlacementConstraints",
-        "ProxyConfiguration",
-        "RequiresCompatibilities",
-        "RuntimePlatform",
-        "Tags",
-        "TaskDefinitionArn",
-        "TaskRoleArn",
-        "Volumes",
-    }
-)
+_KEYS: Final = frozenset(key for key in TASK_KEYS if "." not in key) | {"TaskDefinitionArn"}
 
 # What `describe-task-definition` answers beside.
 _DESCRIBED = frozenset(

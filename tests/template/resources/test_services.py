@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, StrategyItem, Workload
+from gpu_constructs.placement.routing import pools_of
 from tests.template.resources.declared import fleet, joined, only_workload
 
 CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}
@@ -200,4 +201,4 @@ def test_the_task_and_pools_of_a_workload_are_those_of_the_fleet() -> None:
     )
     (workload,) = found.workloads
     assert workload.task is found.tasks[0]
-    assert found.pools_of(workload) == found.pools
+    assert pools_of(found, workload) == found.pools

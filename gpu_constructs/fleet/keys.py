@@ -1,0 +1,85 @@
+"""Keys that ECS has for task definitions and containers, in CloudFormation's spelling; a dot leads to what is below.
+
+As of botocore 1.44.5 and the CloudFormation schema of ``AWS::ECS::TaskDefinition`` of 2026-10-20, whose
+``additionalProperties`` is false on every level
+(https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html).
+"""
+
+from __future__ import annotations
+
+__all__ = ["CONTAINER_KEYS", "TASK_KEYS"]
+
+TASK_KEYS = (
+    "ContainerDefinitions",
+    "Cpu",
+    "EnableFaultInjection",
+    "EphemeralStorage",
+    "ExecutionRoleArn",
+    "Family",
+    "InferenceAccelerators",
+    "IpcMode",
+    "Memory",
+    "NetworkMode",
+    "PidMode",
+    "PlacementConstraints",
+    "ProxyConfiguration",
+    "RequiresCompatibilities",
+    "RuntimePlatform",
+    "RuntimePlatform.CpuArchitecture",
+    "RuntimePlatform.OperatingSystemFamily",
+    "Tags",
+    "TaskRoleArn",
+    "Volumes",
+)
+
+CONTAINER_KEYS = (
+    "Command",
+    "Cpu",
+    "CredentialSpecs",
+    "DependsOn",
+    "DisableNetworking",
+    "DnsSearchDomains",
+    "DnsServers",
+    "DockerLabels",
+    "DockerSecurityOptions",
+    "EntryPoint",
+    "Environment",
+    "EnvironmentFiles",
+    "Essential",
+    "ExtraHosts",
+    "FirelensConfiguration",
+    "HealthCheck",
+    "Hostname",
+    "Image",
+    "Interactive",
+    "Links",
+    "LinuxParameters",
+    "LinuxParameters.Capabilities",
+    "LinuxParameters.Devices",
+    "LinuxParameters.InitProcessEnabled",
+    "LinuxParameters.MaxSwap",
+    "LinuxParameters.SharedMemorySize",
+    "LinuxParameters.Swappiness",
+    "LinuxParameters.Tmpfs",
+    "LogConfiguration",
+    "Memory",
+    "MemoryReservation",
+    "MountPoints",
+    "Name",
+    "PortMappings",
+    "Privileged",
+    "PseudoTerminal",
+    "ReadonlyRootFilesystem",
+    "RepositoryCredentials",
+    "ResourceRequirements",
+    "RestartPolicy",
+    "Secrets",
+    "StartTimeout",
+    "StopTimeout",
+    "SystemControls",
+    "Ulimits",
+    "User",
+    "VersionConsistency",
+    "VolumesFrom",
+    "WorkingDirectory",
+)
