@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import RefusedByCdkError as RefusedByCdkError
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
     from gpu_constructs.images import GpuMachineImage as GpuMachineImage
+    from gpu_constructs.purchase import Purchase as Purchase
+    from gpu_constructs.scaling import HostScaling as HostScaling
     from gpu_constructs.service import GpuService as GpuService
+    from gpu_constructs.storage import HostStorage as HostStorage
     from gpu_constructs.task_definition import GpuTaskDefinition as GpuTaskDefinition
     from gpu_constructs.validation import GpuChecks as GpuChecks
 
@@ -44,8 +47,11 @@ _HOME = {
     "GpuMachineImage": "images",
     "GpuService": "service",
     "GpuTaskDefinition": "task_definition",
+    "HostScaling": "scaling",
+    "HostStorage": "storage",
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
+    "Purchase": "purchase",
     "RefusedByCdkError": "errors",
     "UnknownNameError": "errors",
 }
@@ -60,8 +66,11 @@ __all__ = [
     "GpuMachineImage",
     "GpuService",
     "GpuTaskDefinition",
+    "HostScaling",
+    "HostStorage",
     "IncompatibleError",
     "InvalidValueError",
+    "Purchase",
     "RefusedByCdkError",
     "UnknownNameError",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
@@ -11,11 +11,13 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.auto_scaling_group import auto_scaling_group
 from gpu_constructs.capacity_plan import CapacityPlan
 from gpu_constructs.construction import creating, or_removed
 from gpu_constructs.fleet import Fleet, NetworkInterface, Pool
 from gpu_constructs.hardware import Architecture, OperatingSystem
 from gpu_constructs.hosts import ClusterHosts
+from gpu_constructs.launch_template import launch_template
 from gpu_constructs.rules.subnets import way_out
 from gpu_constructs.user_data import agent_settings, join_cluster, what_hosts_are_told
 from gpu_constructs.validation import announce
@@ -54,19 +56,25 @@ class GpuCapacity(Construct):
             operating_system = plan.machine_image.host_image.image.operating_system
             bottlerocket = operating_system is OperatingSystem.BOTTLEROCKET
             join = () if hosts.writes_into_user_data else join_cluster(operating_system, hosts.cluster_name)
-            settings = agent_settings(operating_system)
-            user_data = ec2.UserData.custom("\n".join(join if bottlerocket else (*settings, *join)))
+            told = plan.scaling.agent_settings()
+            settings = agent_settings(operating_system, told)
+            prepare = plan.storage.boot_commands(operating_system)
+            user_data = ec2.UserData.custom("\n".join(join if bottlerocket else (*settings, *join, *prepare)))
             self.cluster: ecs.ICluster = hosts.cluster
             self.architecture: Architecture = plan.machine_image.host_image.image.architecture
             self.pool: Pool = replace(
                 plan.pool,
-                user_data=what_hosts_are_told(operating_system, hosts.cluster_name),
+                user_data=what_hosts_are_told(operating_system, hosts.cluster_name, told),
                 interfaces=(NetworkInterface(),),
-                public_subnets=hosts.has_public_subnets,
+                public_subnets=plan.subnets.has_public,
             )
             self.instance_type_names: tuple[str, ...] = plan.instance_types
-            self.launch_template: ec2.LaunchTemplate = _launch_template(self, hosts, plan, user_data)
-            self.auto_scaling_group: autoscaling.AutoScalingGroup = _group(self, hosts, plan, self.launch_template)
+            self.launch_template: ec2.LaunchTemplate = launch_template(
+                self, hosts, plan, user_data, plan.purchase.launch_template_data()
+            )
+            self.auto_scaling_group: autoscaling.AutoScalingGroup = auto_scaling_group(
+                self, hosts, plan, self.launch_template
+            )
             self.provider: ecs.AsgCapacityProvider = ecs.AsgCapacityProvider(
                 self,
                 "Provider",
@@ -74,15 +82,17 @@ class GpuCapacity(Construct):
                 capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
                 enable_managed_scaling=True,
                 enable_managed_draining=True,
-                enable_managed_termination_protection=plan.managed_termination_protection,
-                instance_warmup_period=plan.instance_warmup_seconds,
+                enable_managed_termination_protection=plan.scaling.managed_termination_protection,
+                instance_warmup_period=plan.scaling.warmup_of(plan.pool),
                 machine_image_type=ecs.MachineImageType.BOTTLEROCKET
                 if bottlerocket
                 else ecs.MachineImageType.AMAZON_LINUX_2,
             )
             hosts.attach(self.provider, plan.capacity_provider_name)
             if bottlerocket:
-                user_data.add_commands(*settings)
+                user_data.add_commands(*settings, *prepare)
+            for part in (plan.purchase, plan.scaling):
+                part.add_to(self, self.auto_scaling_group)
         if self.pool.public_subnets is True:
             announce(self, way_out.findings(Fleet(pools=(self.pool,))))
 
@@ -118,70 +128,3 @@ class GpuCapacity(Construct):
             weight=known_or(weight, share),
             base=None if base is None or first is None else known_or(base, first),
         )
-
-
-def _launch_template(
-    scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, user_data: ec2.UserData
-) -> ec2.LaunchTemplate:
-    image = plan.machine_image.host_image.image
-    volumes: dict[str, int | None] = {image.root_device: None, image.image_device: plan.root_volume_gib}
-    return ec2.LaunchTemplate(
-        scope,
-        "LaunchTemplate",
-        machine_image=plan.machine_image.to_machine_image(),
-        instance_type=_instance_type(plan.instance_types[0]),
-        instance_profile=hosts.instance_profile,
-        security_group=hosts.security_group,
-        user_data=user_data,
-        block_devices=[_volume(device, size_gib) for device, size_gib in volumes.items()],
-        associate_public_ip_address=False,
-        require_imdsv2=True,
-        http_put_response_hop_limit=1,
-    )
-
-
-# Values of CDK that nothing changes are made once: each costs a call into Node.
-
-
-@cache
-def _instance_type(name: str) -> ec2.InstanceType:
-    return ec2.InstanceType(name)
-
-
-@cache
-def _volume(device: str, size_gib: int | None) -> ec2.BlockDevice:
-    # Bottlerocket keeps its system on a volume of its own, whose size is the snapshot's.
-    ebs = ec2.EbsDeviceProps(
-        volume_size=size_gib, encrypted=True, volume_type=ec2.EbsDeviceVolumeType.GP3, delete_on_termination=True
-    )
-    return ec2.BlockDevice(device_name=device, volume=ec2.BlockDeviceVolume(ebs))
-
-
-def _group(
-    scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, launch_template: ec2.LaunchTemplate
-) -> autoscaling.AutoScalingGroup:
-    # Several types need a mixed instances policy; weights are left out, since ECS managed scaling does not know them.
-    mixed = (
-        autoscaling.MixedInstancesPolicy(
-            launch_template=launch_template,
-            launch_template_overrides=[
-                autoscaling.LaunchTemplateOverrides(instance_type=_instance_type(each)) for each in plan.instance_types
-            ],
-            instances_distribution=autoscaling.InstancesDistribution(
-                on_demand_percentage_above_base_capacity=100,
-                on_demand_allocation_strategy=autoscaling.OnDemandAllocationStrategy.PRIORITIZED,
-            ),
-        )
-        if len(plan.instance_types) > 1
-        else None
-    )
-    return autoscaling.AutoScalingGroup(
-        scope,
-        "Group",
-        vpc=hosts.vpc,
-        vpc_subnets=hosts.subnets,
-        launch_template=None if mixed else launch_template,
-        mixed_instances_policy=mixed,
-        min_capacity=plan.min_instances,
-        max_capacity=plan.max_instances,
-    )

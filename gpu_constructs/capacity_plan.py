@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from aws_cdk import aws_ec2 as ec2
 
@@ -13,23 +14,15 @@ from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, require_one_shape
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.images import GpuMachineImage
+from gpu_constructs.purchase import Purchase
+from gpu_constructs.scaling import HostScaling
+from gpu_constructs.storage import HostStorage
+from gpu_constructs.subnets import HostSubnets
 from gpu_constructs.tokens import is_list_token, is_token
 
 __all__ = ["CapacityPlan", "plan_capacity"]
 
-MIN_ROOT_VOLUME_GIB = 30
-"""The snapshot behind the ECS-optimized AMIs is 30 GiB; EC2 refuses a smaller volume."""
-
-MAX_ROOT_VOLUME_GIB = 65536
-"""Largest gp3 volume (https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html)."""
-
-MAX_INSTANCE_WARMUP_SECONDS = 10000
-"""ManagedScaling.instanceWarmupPeriod of the ECS API."""
-
-# CUDA images of several GB on a host that first loads its driver: the default of 300 s would let managed scaling take
-# a second step before the first hosts have registered.
-_GPU_WARMUP_SECONDS = 600
-_CPU_WARMUP_SECONDS = 300
+_Part = TypeVar("_Part")
 
 _RESERVED_NAME = re.compile(r"aws|ecs|fargate", re.IGNORECASE)
 _PROVIDER_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
@@ -45,10 +38,11 @@ class CapacityPlan:
         instance_types: Names as given, tokens among them, each once.
         min_instances: As given.
         max_instances: As given.
-        root_volume_gib: Size of the volume that holds container images.
         capacity_provider_name: As given; None lets CloudFormation make one.
-        instance_warmup_seconds: As given, or the default for the shape.
-        managed_termination_protection: As given.
+        purchase: How its hosts are bought.
+        scaling: How they come and leave.
+        storage: Where they keep images and scratch data.
+        subnets: Where they run.
     """
 
     pool: Pool
@@ -56,10 +50,11 @@ class CapacityPlan:
     instance_types: tuple[str, ...]
     min_instances: int
     max_instances: int
-    root_volume_gib: int
     capacity_provider_name: str | None
-    instance_warmup_seconds: int
-    managed_termination_protection: bool
+    purchase: Purchase
+    scaling: HostScaling
+    storage: HostStorage
+    subnets: HostSubnets
 
 
 def plan_capacity(
@@ -69,10 +64,12 @@ def plan_capacity(
     max_instances: int,
     min_instances: int = 0,
     image: GpuMachineImage | None = None,
-    root_volume_gib: int = 100,
+    purchase: Purchase | None = None,
+    scaling: HostScaling | None = None,
+    storage: HostStorage | None = None,
+    check_gpus_at_boot: bool = False,
     capacity_provider_name: str | None = None,
-    instance_warmup_seconds: int | None = None,
-    managed_termination_protection: bool = False,
+    subnets: HostSubnets,
     region: str | None = None,
 ) -> CapacityPlan:
     """Checks everything that can be seen before a resource exists.
@@ -104,22 +101,17 @@ def plan_capacity(
             fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
         )
     chosen.require_drives(known)
-    volume = whole_number(
-        "root_volume_gib",
-        root_volume_gib,
-        smallest=MIN_ROOT_VOLUME_GIB,
-        largest=MAX_ROOT_VOLUME_GIB,
-        unit="GiB",
-        fix="root_volume_gib=100; CUDA images want no less",
-    )
-    _require_provider_name(capacity_provider_name)
-    if type(managed_termination_protection) is not bool:
+    bought = _of_kind("purchase", purchase, Purchase, example="Purchase.spot()")
+    moved = _of_kind("scaling", scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)")
+    stored = _of_kind("storage", storage, HostStorage, example="HostStorage(root_volume_gib=200)")
+    if type(check_gpus_at_boot) is not bool:
         raise InvalidValueError(
-            f"expects True or False, got {shown(managed_termination_protection)}",
-            argument="managed_termination_protection",
-            value=managed_termination_protection,
+            f"expects True or False, got {shown(check_gpus_at_boot)}",
+            argument="check_gpus_at_boot",
+            value=check_gpus_at_boot,
             fix="leave it out",
         )
+    _require_provider_name(capacity_provider_name)
     low = whole_number("min_instances", min_instances, smallest=0, unit="hosts", fix="min_instances=0")
     high = whole_number("max_instances", max_instances, smallest=1, unit="hosts", fix="max_instances=1")
     pool = Pool(
@@ -129,8 +121,15 @@ def plan_capacity(
         min_instances=low,
         max_instances=high,
         region=region,
-        managed_termination_protection=managed_termination_protection,
+        managed_termination_protection=moved.managed_termination_protection,
+        purchase=bought.option,
+        distribution=bought.distribution,
+        reservation=bought.reservation,
+        block=bought.block,
+        warm_pool=moved.warm_pool,
+        checks_gpus=check_gpus_at_boot,
         has_unknown_types=len(known) < len(names),
+        zones=subnets.zones if bought.needs_one_zone else None,
         provider=UNKNOWN if is_token(capacity_provider_name) else capacity_provider_name,
     )
     if _contradict(pool):
@@ -141,17 +140,33 @@ def plan_capacity(
             allowed=f"0 to {max_instances}",
             fix=f"max_instances={min_instances}, or a smaller min_instances",
         )
+    for part in (bought, moved, stored):
+        part.require_possible(pool)
     return CapacityPlan(
         pool=pool,
         machine_image=chosen,
         instance_types=names,
         min_instances=known_or(min_instances, low),
         max_instances=known_or(max_instances, high),
-        root_volume_gib=known_or(root_volume_gib, volume),
         capacity_provider_name=capacity_provider_name,
-        instance_warmup_seconds=_warmup(instance_warmup_seconds, pool),
-        managed_termination_protection=managed_termination_protection,
+        purchase=bought,
+        scaling=moved,
+        storage=stored,
+        subnets=subnets,
     )
+
+
+def _of_kind(argument: str, value: _Part | None, kind: type[_Part], *, example: str) -> _Part:
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise InvalidValueError(
+            f"expects a {kind.__name__}, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=f"{argument}={example}",
+        )
+    return value
 
 
 def _types(instance_types: Sequence[str]) -> tuple[tuple[str, ...], tuple[InstanceType, ...]]:
@@ -185,20 +200,6 @@ def _types(instance_types: Sequence[str]) -> tuple[tuple[str, ...], tuple[Instan
 def _contradict(pool: Pool) -> bool:
     low, high = pool.min_instances, pool.max_instances
     return not isinstance(low, Unknown) and not isinstance(high, Unknown) and low > high
-
-
-def _warmup(seconds: int | None, pool: Pool) -> int:
-    if seconds is None:
-        return _GPU_WARMUP_SECONDS if pool.shape is None or pool.shape.vendor else _CPU_WARMUP_SECONDS
-    warmup = whole_number(
-        "instance_warmup_seconds",
-        seconds,
-        smallest=0,
-        largest=MAX_INSTANCE_WARMUP_SECONDS,
-        unit="seconds",
-        fix=f"instance_warmup_seconds={_GPU_WARMUP_SECONDS}",
-    )
-    return known_or(seconds, warmup)
 
 
 def _require_provider_name(value: str | None) -> None:

@@ -17,6 +17,10 @@ from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
 from gpu_constructs.hosts import ClusterHosts
 from gpu_constructs.images import GpuMachineImage
+from gpu_constructs.purchase import Purchase
+from gpu_constructs.scaling import HostScaling
+from gpu_constructs.storage import HostStorage
+from gpu_constructs.subnets import HostSubnets
 from gpu_constructs.validation import GpuChecks
 
 __all__ = ["FamilyCapacity", "GpuCluster"]
@@ -126,10 +130,12 @@ class GpuCluster(Construct):
         max_instances: int,
         min_instances: int = 0,
         image: GpuMachineImage | None = None,
-        root_volume_gib: int = 100,
+        purchase: Purchase | None = None,
+        scaling: HostScaling | None = None,
+        storage: HostStorage | None = None,
+        check_gpus_at_boot: bool = False,
+        vpc_subnets: ec2.SubnetSelection | None = None,
         capacity_provider_name: str | None = None,
-        instance_warmup_seconds: int | None = None,
-        managed_termination_protection: bool = False,
     ) -> GpuCapacity:
         """Defines a capacity provider over instance types of one shape, CPU types included.
 
@@ -142,13 +148,14 @@ class GpuCluster(Construct):
             min_instances: Hosts that are always there. By default none.
             image: The machine image. By default the ECS image that drives the types, pinned to the newest release that
                 this version of the library knows.
-            root_volume_gib: Size in GiB of the encrypted gp3 volume that holds container images; 30 at least.
+            purchase: How the hosts are bought. By default on demand.
+            scaling: How hosts come and leave. By default as the tasks want them, none kept prepared, none protected.
+            storage: Where hosts keep images and scratch data. By default on an encrypted gp3 volume of 100 GiB.
+            check_gpus_at_boot: Whether a host that finds fewer GPUs than its type has is replaced before it gets a
+                task. By default not.
+            vpc_subnets: Subnets of these hosts. By default those of the cluster.
             capacity_provider_name: Name of the provider. By default CloudFormation makes one, which lets it replace the
                 provider when it must.
-            instance_warmup_seconds: How long a new host counts as on its way. By default 600 with accelerators, whose
-                images and drivers take minutes, and 300 without.
-            managed_termination_protection: Whether hosts with tasks are protected from scale-in. By default not:
-                managed draining already lets their tasks end, and protected hosts keep a stack from being deleted.
 
         Raises:
             UnknownNameError: An instance type does not exist; the nearest names are in the message.
@@ -162,10 +169,12 @@ class GpuCluster(Construct):
             max_instances=max_instances,
             min_instances=min_instances,
             image=image,
-            root_volume_gib=root_volume_gib,
+            purchase=purchase,
+            scaling=scaling,
+            storage=storage,
+            check_gpus_at_boot=check_gpus_at_boot,
             capacity_provider_name=capacity_provider_name,
-            instance_warmup_seconds=instance_warmup_seconds,
-            managed_termination_protection=managed_termination_protection,
+            subnets=self.hosts.subnets if vpc_subnets is None else HostSubnets.of(self.hosts.vpc, vpc_subnets),
             region=self.hosts.region,
         )
         self.hosts.require_free(capacity_provider_name)
@@ -180,7 +189,9 @@ class GpuCluster(Construct):
         max_instances: int,
         min_instances: int = 0,
         image: GpuMachineImage | None = None,
-        root_volume_gib: int = 100,
+        purchase: Purchase | None = None,
+        scaling: HostScaling | None = None,
+        storage: HostStorage | None = None,
     ) -> FamilyCapacity:
         """Defines one capacity provider for each GPU shape of a family, with every type of that shape in it.
 
@@ -192,7 +203,9 @@ class GpuCluster(Construct):
             max_instances: Hosts at most, for each shape.
             min_instances: Hosts that are always there, for each shape. By default none.
             image: The machine image. By default as in `add_capacity`.
-            root_volume_gib: Size in GiB of the encrypted gp3 volume that holds container images; 30 at least.
+            purchase: How the hosts are bought. By default on demand.
+            scaling: How hosts come and leave. By default as in `add_capacity`.
+            storage: Where hosts keep images and scratch data. By default as in `add_capacity`.
 
         Returns:
             The capacities by GPUs of a host: ``cluster.add_family("g6", max_instances=2)[4]``.
@@ -221,7 +234,10 @@ class GpuCluster(Construct):
                 max_instances=max_instances,
                 min_instances=min_instances,
                 image=image,
-                root_volume_gib=root_volume_gib,
+                purchase=purchase,
+                scaling=scaling,
+                storage=storage,
+                subnets=self.hosts.subnets,
                 region=self.hosts.region,
             )
             for shape, names in by_shape.items()

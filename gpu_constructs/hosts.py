@@ -11,8 +11,8 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
-from gpu_constructs.construction import translated
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.subnets import HostSubnets
 from gpu_constructs.tokens import is_token
 
 __all__ = ["ClusterHosts"]
@@ -90,7 +90,6 @@ class ClusterHosts:
         cluster: The cluster, as services of this stack see it.
         vpc: Where the hosts run.
         subnets: Subnets of the hosts.
-        has_public_subnets: Whether a public subnet is among them.
         role: The hosts' role.
         instance_profile: The profile that hands the role to the hosts.
         security_group: The hosts' security group.
@@ -107,9 +106,7 @@ class ClusterHosts:
     ) -> None:
         self._scope = scope
         self.vpc: ec2.IVpc = vpc
-        self.subnets: ec2.SubnetSelection
-        self.has_public_subnets: bool
-        self.subnets, self.has_public_subnets = _subnets(vpc, vpc_subnets)
+        self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
         # A cluster that CDK made in this stack keeps its own list of providers. Into any other the list is written by
         # one resource of this stack, because a provider of this stack in a list of that stack would make a cycle.
         local = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
@@ -273,38 +270,6 @@ class ClusterHosts:
             stage = cdk.Stage.of(self._scope)
             environment += f"/{stage.node.path if stage else ''}"
         return f"{environment}/{name}"
-
-
-def _subnets(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> tuple[ec2.SubnetSelection, bool]:
-    """Where hosts run, and whether a public subnet is among that."""
-    fix = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… with endpoints for ecs, ecr, s3 and logs"
-    if chosen is None:
-        private = vpc.private_subnets
-        if not private:
-            raise InvalidValueError(
-                f"{vpc.node.path} has no private subnets with a way out, where hosts run by default",
-                argument="vpc",
-                fix=fix,
-            )
-        return ec2.SubnetSelection(subnets=private), False
-    if not isinstance(chosen, ec2.SubnetSelection):
-        raise InvalidValueError(
-            f"expects an ec2.SubnetSelection, got {shown(chosen)}", argument="vpc_subnets", value=chosen, fix=fix
-        )
-    with argument_named("vpc_subnets"), translated():
-        selected = vpc.select_subnets(
-            availability_zones=chosen.availability_zones,
-            one_per_az=chosen.one_per_az,
-            subnet_filters=chosen.subnet_filters,
-            subnet_group_name=chosen.subnet_group_name,
-            subnets=chosen.subnets,
-            subnet_type=chosen.subnet_type,
-        )
-    if selected.is_pending_lookup:
-        return chosen, False  # CDK's stand-in for a VPC that it has yet to look up
-    if not selected.subnet_ids:
-        raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=fix)
-    return chosen, selected.has_public
 
 
 def _seen_from(scope: Construct, cluster: ecs.ICluster, vpc: ec2.IVpc) -> ecs.ICluster:

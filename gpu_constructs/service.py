@@ -121,7 +121,7 @@ class GpuService(ecs.Ec2Service):
                 health_check_grace_period=health_check_grace_period,
                 enable_execute_command=enable_execute_command or None,
                 security_groups=None if security_groups is None else list(security_groups),
-                vpc_subnets=vpc_subnets or (cluster.hosts.subnets if task.interfaces else None),
+                vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
             )
         if by_token:
             resource = cast("ecs.CfnService", self.node.find_child("Service"))

@@ -6,6 +6,8 @@ Bottlerocket: https://bottlerocket.dev/en/os/latest/api/settings/ecs/
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpu_constructs.fleet import UNKNOWN, UserData, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.placement import RESERVED_MEMORY_MIB
@@ -16,11 +18,17 @@ __all__ = ["agent_settings", "join_cluster", "what_hosts_are_told"]
 # Memory is kept for the agent and the driver's daemons; tasks in network mode awsvpc cannot reach the instance role
 # (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be reclaimed
 # drains instead of dying under its tasks. GPU support needs no line: the GPU images bring their own.
-_SETTINGS: tuple[tuple[str, str, str], ...] = (
-    ("ECS_RESERVED_MEMORY", "reserved-memory", str(RESERVED_MEMORY_MIB)),
-    ("ECS_AWSVPC_BLOCK_IMDS", "awsvpc-block-imds", "true"),
-    ("ECS_ENABLE_SPOT_INSTANCE_DRAINING", "enable-spot-instance-draining", "true"),
-)
+_SETTINGS: Mapping[str, str] = {
+    "ECS_RESERVED_MEMORY": str(RESERVED_MEMORY_MIB),
+    "ECS_AWSVPC_BLOCK_IMDS": "true",
+    "ECS_ENABLE_SPOT_INSTANCE_DRAINING": "true",
+}
+_IN_TOML = {
+    "ECS_RESERVED_MEMORY": "reserved-memory",
+    "ECS_AWSVPC_BLOCK_IMDS": "awsvpc-block-imds",
+    "ECS_ENABLE_SPOT_INSTANCE_DRAINING": "enable-spot-instance-draining",
+}
+"""What Bottlerocket calls them in ``[settings.ecs]``; a setting that is not here it has no word for."""
 
 
 def join_cluster(operating_system: OperatingSystem, cluster_name: str) -> tuple[str, ...]:
@@ -37,26 +45,28 @@ def join_cluster(operating_system: OperatingSystem, cluster_name: str) -> tuple[
     return (f"echo ECS_CLUSTER={cluster_name} >> /etc/ecs/ecs.config",)
 
 
-def agent_settings(operating_system: OperatingSystem) -> tuple[str, ...]:
+def agent_settings(operating_system: OperatingSystem, more: Mapping[str, str]) -> tuple[str, ...]:
     """Lines for the agent: in a shell in any order with `join_cluster`, in TOML after it, in the table that it opens.
 
     Args:
         operating_system: Decides the form: shell on Amazon Linux, TOML on Bottlerocket.
+        more: Settings beside those of every host, by the names of their variables.
     """
+    settings = {**_SETTINGS, **more}
     if operating_system is OperatingSystem.BOTTLEROCKET:
-        return tuple(f"{key} = {value}" for _, key, value in _SETTINGS)
-    lines = (f"{variable}={value}" for variable, _, value in _SETTINGS)
+        return tuple(f"{_IN_TOML[variable]} = {value}" for variable, value in settings.items())
+    lines = (f"{variable}={value}" for variable, value in settings.items())
     return ("#!/bin/bash", "cat <<'EOF' >> /etc/ecs/ecs.config", *lines, "EOF")
 
 
-def what_hosts_are_told(operating_system: OperatingSystem, cluster_name: str) -> UserData:
+def what_hosts_are_told(operating_system: OperatingSystem, cluster_name: str, more: Mapping[str, str]) -> UserData:
     """The same as a value.
 
     Args:
         operating_system: Decides the form.
         cluster_name: Name of the cluster, which may be a token.
+        more: Settings beside those of every host, by the names of their variables.
     """
-    settings: dict[str, str] = {variable: value for variable, _, value in _SETTINGS}
     cluster = UNKNOWN if is_token(cluster_name) else cluster_name
     form = UserDataFormat.TOML if operating_system is OperatingSystem.BOTTLEROCKET else UserDataFormat.SHELL
-    return UserData(format=form, agent=tuple(sorted({**settings, "ECS_CLUSTER": cluster}.items())))
+    return UserData(format=form, agent=tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster}.items())))

@@ -11,6 +11,8 @@ from aws_cdk import aws_ec2 as ec2
 from gpu_constructs import (
     GpuConstructsError,
     GpuMachineImage,
+    HostScaling,
+    HostStorage,
     IncompatibleError,
     InvalidValueError,
     UnknownNameError,
@@ -90,7 +92,7 @@ def test_managed_scaling_and_draining_are_on_and_protection_that_outlives_a_dest
 
 
 def test_termination_protection_by_choice_says_what_it_costs(site: Site) -> None:
-    site.capacity("g6.xlarge", managed_termination_protection=True)
+    site.capacity("g6.xlarge", scaling=HostScaling(managed_termination_protection=True))
     provider = site.only("AWS::ECS::CapacityProvider")["AutoScalingGroupProvider"]
     assert provider["ManagedTerminationProtection"] == "ENABLED"
     assert site.only("AWS::AutoScaling::AutoScalingGroup")["NewInstancesProtectedFromScaleIn"] is True
@@ -291,16 +293,15 @@ REFUSED: list[Any] = [
     pytest.param({"max_instances": "2"}, InvalidValueError, r"whole number", id="a number as text"),
     pytest.param({"min_instances": -1}, InvalidValueError, r"0 or more", id="less than none"),
     pytest.param({"min_instances": 5}, InvalidValueError, r"contradict", id="more at least than at most"),
-    pytest.param({"root_volume_gib": 8}, InvalidValueError, r"30 to 65536", id="smaller than the AMI"),
-    pytest.param({"instance_warmup_seconds": -1}, InvalidValueError, r"0 to 10000", id="warm before it is launched"),
+    pytest.param({"storage": 200}, InvalidValueError, r"HostStorage\(root", id="a size alone"),
+    pytest.param({"scaling": {}}, InvalidValueError, r"expects a HostScaling", id="a mapping"),
+    pytest.param({"purchase": "spot"}, InvalidValueError, r"Purchase\.spot\(\)", id="a purchase as text"),
+    pytest.param({"check_gpus_at_boot": "yes"}, InvalidValueError, r"True or False", id="text for a switch"),
     pytest.param({"capacity_provider_name": "aws-gpu"}, InvalidValueError, r"aws, ecs or fargate", id="reserved name"),
     pytest.param(
         {"capacity_provider_name": "ECS_gpu"}, InvalidValueError, r"aws, ecs or fargate", id="reserved, upper"
     ),
     pytest.param({"capacity_provider_name": "my gpu"}, InvalidValueError, r"letters", id="a blank in the name"),
-    pytest.param(
-        {"managed_termination_protection": "yes"}, InvalidValueError, r"True or False", id="text for a switch"
-    ),
     pytest.param({"instance_types": {"g6.xlarge"}}, InvalidValueError, r"a list in the order", id="a set"),
     pytest.param({"instance_types": "g6.xlarge, g6.2xlarge"}, InvalidValueError, r"'g6\.2xlarge'\]", id="two in one"),
     pytest.param(
@@ -325,6 +326,22 @@ def test_it_refuses_and_leaves_nothing_behind(
     assert not str(refused.value).endswith(".")
     assert site.children() == before
     assert cluster.capacities == ()
+
+
+PARTS_REFUSED = [
+    pytest.param(HostStorage, {"root_volume_gib": 8}, r"30 to 65536", id="smaller than the AMI"),
+    pytest.param(HostScaling, {"instance_warmup_seconds": -1}, r"0 to 10000", id="warm before it is launched"),
+    pytest.param(HostScaling, {"managed_termination_protection": "yes"}, r"True or False", id="text for a switch"),
+]
+
+
+@pytest.mark.parametrize(("part", "arguments", "message"), PARTS_REFUSED)
+def test_a_part_of_a_capacity_refuses_what_is_wrong_by_itself(
+    part: Any, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidValueError, match=message) as refused:
+        part(**arguments)
+    assert refused.value.argument in arguments
 
 
 @pytest.mark.parametrize("name", ["al2-gpu", "al2023", "al2023-neuron", "bottlerocket-ecs-2-nvidia-arm64"])

@@ -12,10 +12,12 @@ from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData, 
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.metadata import METADATA_KEY
 from gpu_constructs.fleet.origin import Origin
-from gpu_constructs.fleet.pool import HostImage, Pool, PoolKind, Purchase, Shape, require_one_shape
+from gpu_constructs.fleet.pool import HostImage, Pool, PoolKind, Shape, require_one_shape
+from gpu_constructs.fleet.purchase import Block, Distribution, PurchaseOption, Reservation
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.task import Container, PlacementConstraint, Scheduler, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
+from gpu_constructs.fleet.warm_pool import WarmPool
 from gpu_constructs.fleet.workload import Fleet, Remark, RemarkKind, StrategyItem, Workload
 
 __all__ = [
@@ -24,7 +26,9 @@ __all__ = [
     "NEURON_DEVICE",
     "NO_USER_DATA",
     "UNKNOWN",
+    "Block",
     "Container",
+    "Distribution",
     "Fleet",
     "GpuNeeds",
     "HostImage",
@@ -35,9 +39,10 @@ __all__ = [
     "PlacementConstraint",
     "Pool",
     "PoolKind",
-    "Purchase",
+    "PurchaseOption",
     "Remark",
     "RemarkKind",
+    "Reservation",
     "ResourceRequirement",
     "Scheduler",
     "Shape",
@@ -46,6 +51,7 @@ __all__ = [
     "Unknown",
     "UserData",
     "UserDataFormat",
+    "WarmPool",
     "Workload",
     "known",
     "require_one_shape",

@@ -63,3 +63,8 @@ class NetworkInterface:
     device: int | Unknown = 0
     type: str | Unknown = "interface"
     public_address: bool | Unknown = False
+
+    @property
+    def is_efa(self) -> bool:
+        """Whether it certainly is an Elastic Fabric Adapter, with or without IP traffic beside."""
+        return self.type in {"efa", "efa-only"}

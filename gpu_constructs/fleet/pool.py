@@ -10,10 +10,12 @@ from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements
 from gpu_constructs.fleet.origin import Origin
+from gpu_constructs.fleet.purchase import Block, Distribution, PurchaseOption, Reservation
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
+from gpu_constructs.fleet.warm_pool import WarmPool
 from gpu_constructs.hardware import Architecture, Image, InstanceType, Vendor
 
-__all__ = ["HostImage", "Pool", "PoolKind", "Purchase", "Shape", "require_one_shape"]
+__all__ = ["HostImage", "Pool", "PoolKind", "Shape", "require_one_shape"]
 
 _DIGITS = 9  # of a memory size in MiB; no host has a million GiB
 
@@ -94,19 +96,6 @@ class PoolKind(Enum):
     INSTANCE = "EC2 instance"
 
 
-class Purchase(Enum):
-    """How the hosts of a pool are bought."""
-
-    ON_DEMAND = "on-demand"
-    SPOT = "spot"
-    MIXED = "on-demand and spot"
-    CAPACITY_BLOCK = "capacity-block"
-    RESERVED = "reserved"
-
-    def __str__(self) -> str:
-        return self.value
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
     """Hosts that one capacity provider, Auto Scaling group or compute environment can launch.
@@ -120,6 +109,11 @@ class Pool:
         kind: What launches its hosts.
         region: Where it launches them; None if that is only known at deploy time.
         purchase: How its hosts are bought.
+        distribution: What of it is on demand and what is spot, where its group has a mixed instances policy.
+        reservation: The capacity reservations that its hosts run in, where it names any.
+        block: When its hosts can be there, where they run in a Capacity Block.
+        warm_pool: The hosts that its group keeps prepared; None without.
+        checks_gpus: Whether a host with fewer GPUs than its type should have never takes tasks.
         managed_scaling: Whether ECS moves the number of hosts with the tasks.
         managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
         has_unknown_types: Whether a type is a token, so that nothing can be said about the smallest host.
@@ -154,7 +148,12 @@ class Pool:
     max_instances: int | Unknown
     kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
     region: str | None = None
-    purchase: Purchase | Unknown = Purchase.ON_DEMAND
+    purchase: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
+    distribution: Distribution | None = None
+    reservation: Reservation | None = None
+    block: Block | None = None
+    warm_pool: WarmPool | None = None
+    checks_gpus: bool = False
     managed_scaling: bool | Unknown = True
     managed_termination_protection: bool | Unknown = False
     has_unknown_types: bool = False

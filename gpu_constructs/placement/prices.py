@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import Pool, Purchase
+from gpu_constructs.fleet import Pool, PurchaseOption
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
 
 __all__ = ["Cost", "cost_of"]
@@ -58,5 +58,5 @@ def cost_of(pool: Pool, hosts: int) -> Cost | None:
         hosts=hosts,
         price=min(known, key=lambda each: each.usd_per_hour),
         is_least=len(known) > 1,
-        is_list_price_only=pool.purchase is not Purchase.ON_DEMAND,
+        is_list_price_only=pool.purchase is not PurchaseOption.ON_DEMAND,
     )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Fleet, NetworkInterface, Pool, Purchase
+from gpu_constructs.fleet import Fleet, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
@@ -156,7 +156,7 @@ def together(fleet: Fleet) -> Iterator[Problem]:
                 fix="subnets of one zone",
             )
         # The hosts of a capacity block are near each other anyway.
-        elif pool.placement_group is False and pool.purchase is not Purchase.CAPACITY_BLOCK:
+        elif pool.placement_group is False and pool.purchase is not PurchaseOption.CAPACITY_BLOCK:
             yield Problem(
                 about=pool,
                 message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, Purchase
+from gpu_constructs.fleet import Fleet, Pool, PurchaseOption
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
@@ -26,7 +26,9 @@ _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template
 )
 def sold_as_spot(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
-        missing = _not_sold(pool, PurchaseClass.SPOT) if pool.purchase in {Purchase.SPOT, Purchase.MIXED} else []
+        missing = (
+            _not_sold(pool, PurchaseClass.SPOT) if pool.purchase in {PurchaseOption.SPOT, PurchaseOption.MIXED} else []
+        )
         if missing:
             yield Problem(
                 about=pool,
@@ -45,7 +47,9 @@ def sold_as_spot(fleet: Fleet) -> Iterator[Problem]:
 )
 def sold_as_block(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
-        missing = _not_sold(pool, PurchaseClass.CAPACITY_BLOCK) if pool.purchase is Purchase.CAPACITY_BLOCK else []
+        missing = (
+            _not_sold(pool, PurchaseClass.CAPACITY_BLOCK) if pool.purchase is PurchaseOption.CAPACITY_BLOCK else []
+        )
         if missing:
             yield Problem(
                 about=pool,
@@ -64,7 +68,7 @@ def sold_as_block(fleet: Fleet) -> Iterator[Problem]:
 )
 def one_block(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
-        if pool.purchase is not Purchase.CAPACITY_BLOCK:
+        if pool.purchase is not PurchaseOption.CAPACITY_BLOCK:
             continue
         if len(pool.instance_types) > 1:
             yield Problem(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Purchase, Unknown
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both
@@ -53,8 +53,8 @@ def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
     hosts = pool.max_instances
     if isinstance(hosts, Unknown) or isinstance(pool.purchase, Unknown) or pool.kind is PoolKind.INSTANCE:
         return
-    on_demand = pool.purchase in {Purchase.ON_DEMAND, Purchase.MIXED, Purchase.RESERVED}
-    spot = pool.purchase in {Purchase.SPOT, Purchase.MIXED}
+    on_demand = pool.purchase in {PurchaseOption.ON_DEMAND, PurchaseOption.MIXED, PurchaseOption.RESERVED}
+    spot = pool.purchase in {PurchaseOption.SPOT, PurchaseOption.MIXED}
     # Of AWS Batch the vCPUs are limited, and so many hosts of the smallest type come to that.
     smallest = min((each.vcpus for each in pool.instance_types), default=0) if pool.kind is PoolKind.BATCH else 0
     largest: dict[tuple[str, str, str], int] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Purchase
+from gpu_constructs.fleet import PurchaseOption
 from gpu_constructs.hardware import family, instance_type
 from gpu_constructs.rules import Severity
 
@@ -64,7 +64,7 @@ def types_named(names: str | Iterable[str] | None, argument: str) -> frozenset[s
     )
 
 
-def purchase_of(value: Purchase | str | None) -> Purchase | None:
+def purchase_of(value: PurchaseOption | str | None) -> PurchaseOption | None:
     """The way of buying of this name.
 
     Args:
@@ -74,9 +74,9 @@ def purchase_of(value: Purchase | str | None) -> Purchase | None:
         InvalidValueError: It is none.
     """
     try:
-        return None if value is None else Purchase(value)
+        return None if value is None else PurchaseOption(value)
     except (TypeError, ValueError):
-        allowed = ", ".join(map(str, Purchase))
+        allowed = ", ".join(map(str, PurchaseOption))
         raise InvalidValueError(f"got {shown(value)}", argument="purchase", value=value, allowed=allowed) from None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Purchase, Task, Unknown
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, PurchaseOption, Task, Unknown
 from gpu_constructs.hardware import image
 from gpu_constructs.review import Review
 from gpu_constructs.rules import Finding, Severity, find_rule
@@ -90,7 +90,7 @@ class GpuAssertions:
         name: str,
         *,
         instance_types: str | Iterable[str] | None = None,
-        purchase: Purchase | str | None = None,
+        purchase: PurchaseOption | str | None = None,
         min_instances: int | None = None,
         max_instances: int | None = None,
     ) -> GpuAssertions:

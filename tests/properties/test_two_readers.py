@@ -13,7 +13,7 @@ from aws_cdk import aws_ecs as ecs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpu_constructs import GpuCapacity, GpuCluster, GpuService, GpuTaskDefinition
+from gpu_constructs import GpuCapacity, GpuCluster, GpuService, GpuTaskDefinition, HostScaling
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.template import fleet_of, read_stacks
@@ -36,7 +36,7 @@ capacities = st.fixed_dictionaries(
         "max_instances": st.integers(1, 9),
         "min_instances": st.integers(0, 1),
         "capacity_provider_name": st.sampled_from([None, "chosen"]),
-        "managed_termination_protection": st.booleans(),
+        "scaling": st.builds(HostScaling, managed_termination_protection=st.booleans()),
     }
 )
 containers = st.fixed_dictionaries(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpu_constructs import rules
-from gpu_constructs.fleet import UNKNOWN, Purchase
+from gpu_constructs.fleet import UNKNOWN, PurchaseOption
 from gpu_constructs.rules import RULES, Rule, Severity
 from gpu_constructs.rules.catalogue import check, find_rule
 from tests.rules.given import a_pool, a_task, running_on
@@ -46,7 +46,7 @@ def test_a_rule_is_found_by_its_id_in_any_case() -> None:
 
 
 def test_errors_come_first() -> None:
-    vague = a_pool("g6.xlarge", "g6.12xlarge", purchase=Purchase.SPOT, max_instances=UNKNOWN)
+    vague = a_pool("g6.xlarge", "g6.12xlarge", purchase=PurchaseOption.SPOT, max_instances=UNKNOWN)
     ranks = [each.severity.rank for each in check(running_on(vague, task=a_task("4")))]
     assert len(set(ranks)) > 1
     assert ranks == sorted(ranks)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Purchase
+from gpu_constructs.fleet import UNKNOWN, NetworkInterface, PurchaseOption
 from gpu_constructs.hardware import accelerated
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.efa import RULES
@@ -122,7 +122,7 @@ def test_hosts_with_efa_that_may_be_far_apart_are_a_warning(changes: dict[str, A
     [
         {"placement_group": UNKNOWN},
         {"max_instances": 1},
-        {"purchase": Purchase.CAPACITY_BLOCK, "zones": 1},
+        {"purchase": PurchaseOption.CAPACITY_BLOCK, "zones": 1},
         {"interfaces": (_nic("interface"),), "zones": 3},
     ],
     ids=str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Purchase, Unknown
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.quotas import RULES
@@ -14,7 +14,7 @@ def pool(
     *types: str,
     most: int | Unknown = 2,
     name: str = "A",
-    purchase: Purchase | Unknown = Purchase.ON_DEMAND,
+    purchase: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND,
     kind: PoolKind = PoolKind.AUTO_SCALING_GROUP,
 ) -> Pool:
     return Pool(
@@ -38,11 +38,11 @@ def found(*pools: Pool) -> list[str]:
     ("pools", "words"),
     [
         ([pool("p5.48xlarge")], [["A can come to 384 vCPUs of on-demand P", "L-417A185B"]]),
-        ([pool("p5.48xlarge", purchase=Purchase.SPOT)], [["384 vCPUs of spot P", "L-C4BD4855"]]),
+        ([pool("p5.48xlarge", purchase=PurchaseOption.SPOT)], [["384 vCPUs of spot P", "L-C4BD4855"]]),
         ([pool("g6.xlarge", "g6.24xlarge")], [["192 vCPUs of on-demand G/VT", "--quota-code L-DB2E81BA"]]),
         ([pool("g6.xlarge", "g6.48xlarge", most=64, kind=PoolKind.BATCH)], [["256 vCPUs", "at MaxvCpus, which"]]),
         ([pool("g6.48xlarge", most=1), pool("g5.xlarge", name="B")], [["A and B can come to 200 vCPUs"]]),
-        ([pool("g6.48xlarge", purchase=Purchase.MIXED)], [["384", "on-demand"], ["384", "spot", "L-3819A6DF"]]),
+        ([pool("g6.48xlarge", purchase=PurchaseOption.MIXED)], [["384", "on-demand"], ["384", "spot", "L-3819A6DF"]]),
     ],
 )
 def test_vcpus_are_summed_by_quota(pools: list[Pool], words: list[list[str]]) -> None:
@@ -56,7 +56,7 @@ def test_vcpus_are_summed_by_quota(pools: list[Pool], words: list[list[str]]) ->
     [
         pytest.param(pool("g6.xlarge", most=8), id="few vCPUs"),
         pytest.param(pool("c7i.48xlarge", most=8), id="no accelerator"),
-        pytest.param(pool("p5.48xlarge", purchase=Purchase.CAPACITY_BLOCK), id="paid in advance"),
+        pytest.param(pool("p5.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), id="paid in advance"),
         pytest.param(pool("p5.48xlarge", purchase=UNKNOWN), id="bought nobody knows how"),
         pytest.param(pool("p5.48xlarge", most=UNKNOWN), id="any number of hosts"),
         pytest.param(pool("p5.48xlarge", kind=PoolKind.INSTANCE), id="a single instance"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, PoolKind, Purchase, UserData, UserDataFormat
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, PoolKind, PurchaseOption, UserData, UserDataFormat
 from gpu_constructs.rules.user_data import RULES
 from tests.rules.given import a_pool, asked, of_image, running_on
 
@@ -96,9 +96,11 @@ def test_no_cluster_is_needed_where_none_is_known_or_an_image_may_name_it() -> N
     assert asked(RULES, a_pool(cluster="gpu", image=UNKNOWN)) == {}
 
 
-@pytest.mark.parametrize("purchase", [Purchase.SPOT, Purchase.MIXED])
+@pytest.mark.parametrize("purchase", [PurchaseOption.SPOT, PurchaseOption.MIXED])
 @pytest.mark.parametrize(("user_data", "words"), [(SHELL, "not set"), (_setting(DRAINING, "false"), "off")])
-def test_spot_hosts_that_do_not_drain_lose_their_tasks(purchase: Purchase, user_data: UserData, words: str) -> None:
+def test_spot_hosts_that_do_not_drain_lose_their_tasks(
+    purchase: PurchaseOption, user_data: UserData, words: str
+) -> None:
     found = asked(RULES, a_pool(purchase=purchase, user_data=user_data))
     assert list(found) == ["GPU059"]
     assert f"its hosts are {purchase}, and {DRAINING} is {words}" in found["GPU059"].message
@@ -106,9 +108,9 @@ def test_spot_hosts_that_do_not_drain_lose_their_tasks(purchase: Purchase, user_
 
 
 def test_spot_hosts_that_drain_or_may_are_fine() -> None:
-    assert asked(RULES, a_pool(purchase=Purchase.SPOT, user_data=_setting(DRAINING, "true"))) == {}
-    assert asked(RULES, a_pool(purchase=Purchase.SPOT, user_data=_setting(DRAINING, UNKNOWN))) == {}
-    assert asked(RULES, a_pool(purchase=Purchase.SPOT, user_data=replace(SHELL, complete=False))) == {}
-    assert asked(RULES, a_pool(purchase=Purchase.SPOT, kind=PoolKind.MANAGED_INSTANCES)) == {}
-    assert asked(RULES, a_pool(purchase=Purchase.ON_DEMAND, user_data=SHELL)) == {}
+    assert asked(RULES, a_pool(purchase=PurchaseOption.SPOT, user_data=_setting(DRAINING, "true"))) == {}
+    assert asked(RULES, a_pool(purchase=PurchaseOption.SPOT, user_data=_setting(DRAINING, UNKNOWN))) == {}
+    assert asked(RULES, a_pool(purchase=PurchaseOption.SPOT, user_data=replace(SHELL, complete=False))) == {}
+    assert asked(RULES, a_pool(purchase=PurchaseOption.SPOT, kind=PoolKind.MANAGED_INSTANCES)) == {}
+    assert asked(RULES, a_pool(purchase=PurchaseOption.ON_DEMAND, user_data=SHELL)) == {}
     assert asked(RULES, a_pool(purchase=UNKNOWN, user_data=SHELL)) == {}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, PoolKind, Purchase, ResourceRequirement, Task
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, PoolKind, PurchaseOption, ResourceRequirement, Task
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.testing import GpuAssertions, gpus
 from tests.testing.templates import GOOD, L4, RELEASE, capacity, task, template
@@ -126,7 +126,7 @@ def test_the_table_says_how_gpus_are_asked_for(count: str, words: str) -> None:
     ("asked", "miss"),
     [
         ({"instance_types": "g5"}, "launches g6.12xlarge"),
-        ({"purchase": Purchase.SPOT}, "is bought on-demand"),
+        ({"purchase": PurchaseOption.SPOT}, "is bought on-demand"),
         ({"min_instances": 1}, "has 0 to 4 hosts"),
         ({"max_instances": 8}, "has 0 to 4 hosts"),
         ({"instance_types": "g6.xlarge", "max_instances": 8}, "launches g6.12xlarge and has 0 to 4 hosts"),

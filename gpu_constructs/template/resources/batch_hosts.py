@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, HostImage, Pool, PoolKind, Purchase, Unknown
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, HostImage, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import Architecture, InstanceType, families, family, image
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.groups import zones_of
@@ -24,7 +24,7 @@ _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 # Words for whatever Batch prefers at the time, all of it without accelerators
 # (https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html).
 _PREFERRED = frozenset({"default_arm64", "default_x86_64", "optimal"})
-_BOUGHT = {"EC2": Purchase.ON_DEMAND, "SPOT": Purchase.SPOT}
+_BOUGHT = {"EC2": PurchaseOption.ON_DEMAND, "SPOT": PurchaseOption.SPOT}
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
 _X86, _ARM = Architecture.X86_64, Architecture.ARM64
@@ -146,7 +146,7 @@ def _hosts(vcpus: int | Unknown | None, choice: TypeChoice, *, at_most: bool) ->
     return -(-vcpus // min(sizes)) if at_most else vcpus // max(sizes)
 
 
-def _purchase(section: Section, launch: Launch | None) -> Purchase | Unknown:
+def _purchase(section: Section, launch: Launch | None) -> PurchaseOption | Unknown:
     kind = section.text("Type")
     bought = UNKNOWN if kind is None or isinstance(kind, Unknown) else _BOUGHT.get(kind, UNKNOWN)
-    return launch.purchase if launch is not None and bought is Purchase.ON_DEMAND else bought
+    return launch.purchase if launch is not None and bought is PurchaseOption.ON_DEMAND else bought

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeGuard
 
-from gpu_constructs.fleet import UNKNOWN, Purchase, Unknown
+from gpu_constructs.fleet import UNKNOWN, PurchaseOption, Unknown
 from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import TypeChoice, types_asked_for
@@ -21,10 +21,10 @@ AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
 
 _SEGMENTS = {
-    frozenset({"capacity-block"}): Purchase.CAPACITY_BLOCK,
-    frozenset({"interruptible-capacity-reservation"}): Purchase.RESERVED,
-    frozenset({"on-demand-capacity-reservation"}): Purchase.RESERVED,
-    frozenset({"on-demand"}): Purchase.ON_DEMAND,
+    frozenset({"capacity-block"}): PurchaseOption.CAPACITY_BLOCK,
+    frozenset({"interruptible-capacity-reservation"}): PurchaseOption.RESERVED,
+    frozenset({"on-demand-capacity-reservation"}): PurchaseOption.RESERVED,
+    frozenset({"on-demand"}): PurchaseOption.ON_DEMAND,
 }
 
 
@@ -158,7 +158,7 @@ def _different(names: Sequence[Value]) -> int | None:
     return len(set(known)) if len(known) == len(names) else None
 
 
-def _distributed(distribution: Section, bought: Purchase | Unknown) -> Purchase | Unknown:
+def _distributed(distribution: Section, bought: PurchaseOption | Unknown) -> PurchaseOption | Unknown:
     """How a mixed instances policy buys; without a word about it, as its launch template says.
 
     https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
@@ -173,11 +173,11 @@ def _distributed(distribution: Section, bought: Purchase | Unknown) -> Purchase 
         return UNKNOWN
     if percent in {None, 100}:
         return bought
-    return Purchase.SPOT if percent == 0 and not base else Purchase.MIXED
+    return PurchaseOption.SPOT if percent == 0 and not base else PurchaseOption.MIXED
 
 
-def _reserved(properties: Section, bought: Purchase | Unknown) -> Purchase | Unknown:
+def _reserved(properties: Section, bought: PurchaseOption | Unknown) -> PurchaseOption | Unknown:
     preference = properties.section("CapacityReservationSpecification").text("CapacityReservationPreference")
     if isinstance(preference, Unknown):
         return UNKNOWN
-    return Purchase.RESERVED if preference == "capacity-reservations-only" else bought
+    return PurchaseOption.RESERVED if preference == "capacity-reservations-only" else bought

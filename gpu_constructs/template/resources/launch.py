@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gpu_constructs.fleet import UNKNOWN, HostImage, NetworkInterface, Purchase, Unknown
+from gpu_constructs.fleet import UNKNOWN, HostImage, NetworkInterface, PurchaseOption, Unknown
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.images import host_image, image_written
@@ -22,10 +22,10 @@ _LAUNCH_CONFIGURATION = "AWS::AutoScaling::LaunchConfiguration"
 _PLACEMENT_GROUP = "AWS::EC2::PlacementGroup"
 
 _MARKETS = {
-    "capacity-block": Purchase.CAPACITY_BLOCK,
-    "interruptible-capacity-reservation": Purchase.RESERVED,
-    "on-demand": Purchase.ON_DEMAND,
-    "spot": Purchase.SPOT,
+    "capacity-block": PurchaseOption.CAPACITY_BLOCK,
+    "interruptible-capacity-reservation": PurchaseOption.RESERVED,
+    "on-demand": PurchaseOption.ON_DEMAND,
+    "spot": PurchaseOption.SPOT,
 }
 
 
@@ -48,7 +48,7 @@ class Launch:
     image: HostImage | Unknown
     told: Told
     interfaces: tuple[NetworkInterface, ...] = ()
-    purchase: Purchase | Unknown = Purchase.ON_DEMAND
+    purchase: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
     placement_group: bool | Unknown = False
     is_configuration: bool = False
     image_written: str | None = None
@@ -171,7 +171,7 @@ class Launches:
             image=host_image(properties.get("ImageId")),
             image_written=image_written(properties.get("ImageId")),
             told=self._told(properties),
-            purchase=Purchase.ON_DEMAND if spot is None else Purchase.SPOT,
+            purchase=PurchaseOption.ON_DEMAND if spot is None else PurchaseOption.SPOT,
             is_configuration=True,
         )
 
@@ -195,7 +195,7 @@ def _interface(section: Section) -> NetworkInterface:
     )
 
 
-def _purchase(data: Section) -> Purchase | Unknown:
+def _purchase(data: Section) -> PurchaseOption | Unknown:
     """How a launch template buys.
 
     A capacity reservation that is named is used alone: there is no host where it has no room left
@@ -209,4 +209,4 @@ def _purchase(data: Section) -> Purchase | Unknown:
     if isinstance(preference, Unknown):
         return UNKNOWN
     only = preference == "capacity-reservations-only" or reservation.get("CapacityReservationTarget") is not None
-    return Purchase.RESERVED if only else Purchase.ON_DEMAND
+    return PurchaseOption.RESERVED if only else PurchaseOption.ON_DEMAND

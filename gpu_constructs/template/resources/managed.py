@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-ca
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Purchase, Unknown
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.groups import zones_of
@@ -15,7 +15,7 @@ from gpu_constructs.template.resources.section import Section
 
 __all__ = ["managed_pool", "managed_purchase", "managed_types"]
 
-_OPTIONS = {"ON_DEMAND": Purchase.ON_DEMAND, "RESERVED": Purchase.RESERVED, "SPOT": Purchase.SPOT}
+_OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
 
 
 def managed_pool(properties: Section, resource: Resource, clusters: Clusters, index: Index) -> Pool:
@@ -62,7 +62,7 @@ def managed_types(launch: Section) -> TypeChoice:
     return instance_types_of(launch.section("InstanceRequirements"), None)
 
 
-def managed_purchase(launch: Section) -> Purchase | Unknown:
+def managed_purchase(launch: Section) -> PurchaseOption | Unknown:
     """How Managed Instances are bought.
 
     Args:
@@ -70,7 +70,7 @@ def managed_purchase(launch: Section) -> Purchase | Unknown:
     """
     option = launch.text("CapacityOptionType")
     if option is None or isinstance(option, Unknown):
-        return Purchase.ON_DEMAND if option is None else UNKNOWN
+        return PurchaseOption.ON_DEMAND if option is None else UNKNOWN
     if option not in _OPTIONS:
         launch.note(f"expects {', '.join(_OPTIONS)}", option, "CapacityOptionType")
     return _OPTIONS.get(option, UNKNOWN)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Purchase
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption
 from tests.template.resources.declared import fleet, only_pool
 
 
@@ -43,10 +43,10 @@ def test_a_provider_of_managed_instances_launches_what_satisfies_its_requirement
 @pytest.mark.parametrize(
     ("option", "purchase"),
     [
-        (None, Purchase.ON_DEMAND),
-        ("ON_DEMAND", Purchase.ON_DEMAND),
-        ("SPOT", Purchase.SPOT),
-        ("RESERVED", Purchase.RESERVED),
+        (None, PurchaseOption.ON_DEMAND),
+        ("ON_DEMAND", PurchaseOption.ON_DEMAND),
+        ("SPOT", PurchaseOption.SPOT),
+        ("RESERVED", PurchaseOption.RESERVED),
         ({"Ref": "P"}, UNKNOWN),
         ("FREE", UNKNOWN),
     ],

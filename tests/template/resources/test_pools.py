@@ -10,7 +10,7 @@ from gpu_constructs.fleet import (
     NetworkInterface,
     Pool,
     PoolKind,
-    Purchase,
+    PurchaseOption,
     UserDataFormat,
 )
 from tests.template.resources.declared import fleet, joined, only_pool, pool_of_data
@@ -163,7 +163,7 @@ def test_a_launch_configuration_is_read_and_said_to_be_one() -> None:
             "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Fn::GetAtt": ["Group", "Arn"]}}),
         }
     )
-    assert (pool.launch_configuration, pool.purchase, names(pool)) == (True, Purchase.SPOT, ["p3.2xlarge"])
+    assert (pool.launch_configuration, pool.purchase, names(pool)) == (True, PurchaseOption.SPOT, ["p3.2xlarge"])
 
 
 def test_a_group_that_only_its_user_data_ties_to_a_cluster_is_a_pool_without_a_provider() -> None:

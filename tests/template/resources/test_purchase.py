@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Purchase
+from gpu_constructs.fleet import UNKNOWN, PurchaseOption
 from tests.template.resources.declared import pool_of_data
 
 
@@ -25,29 +25,29 @@ def mixed(*overrides: Any, **distribution: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("data", "properties", "purchase"),
     [
-        ({}, {}, Purchase.ON_DEMAND),
-        ({"InstanceMarketOptions": {"MarketType": "spot"}}, {}, Purchase.SPOT),
-        ({"InstanceMarketOptions": {"MarketType": "capacity-block"}}, {}, Purchase.CAPACITY_BLOCK),
+        ({}, {}, PurchaseOption.ON_DEMAND),
+        ({"InstanceMarketOptions": {"MarketType": "spot"}}, {}, PurchaseOption.SPOT),
+        ({"InstanceMarketOptions": {"MarketType": "capacity-block"}}, {}, PurchaseOption.CAPACITY_BLOCK),
         ({"InstanceMarketOptions": {"MarketType": {"Ref": "P"}}}, {}, UNKNOWN),
         ({"InstanceMarketOptions": {"Unknown": 0}}, {}, UNKNOWN),
         (
             {"CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": "cr-1"}}},
             {},
-            Purchase.RESERVED,
+            PurchaseOption.RESERVED,
         ),
-        ({"CapacityReservationSpecification": {"CapacityReservationPreference": "open"}}, {}, Purchase.ON_DEMAND),
+        ({"CapacityReservationSpecification": {"CapacityReservationPreference": "open"}}, {}, PurchaseOption.ON_DEMAND),
         (
             {},
             {"CapacityReservationSpecification": {"CapacityReservationPreference": "capacity-reservations-only"}},
-            Purchase.RESERVED,
+            PurchaseOption.RESERVED,
         ),
-        ({}, mixed({"InstanceType": "g6.xlarge"}), Purchase.ON_DEMAND),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity=0), Purchase.SPOT),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity="0", OnDemandBaseCapacity=1), Purchase.MIXED),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity=50), Purchase.MIXED),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity=100), Purchase.ON_DEMAND),
+        ({}, mixed({"InstanceType": "g6.xlarge"}), PurchaseOption.ON_DEMAND),
+        ({}, mixed(OnDemandPercentageAboveBaseCapacity=0), PurchaseOption.SPOT),
+        ({}, mixed(OnDemandPercentageAboveBaseCapacity="0", OnDemandBaseCapacity=1), PurchaseOption.MIXED),
+        ({}, mixed(OnDemandPercentageAboveBaseCapacity=50), PurchaseOption.MIXED),
+        ({}, mixed(OnDemandPercentageAboveBaseCapacity=100), PurchaseOption.ON_DEMAND),
         ({}, mixed(OnDemandPercentageAboveBaseCapacity={"Ref": "P"}), UNKNOWN),
-        ({}, mixed(DistributionSegments=[{"TargetCapacityTypes": ["capacity-block"]}]), Purchase.CAPACITY_BLOCK),
+        ({}, mixed(DistributionSegments=[{"TargetCapacityTypes": ["capacity-block"]}]), PurchaseOption.CAPACITY_BLOCK),
     ],
 )
 def test_how_hosts_are_bought_is_read_wherever_it_is_written(data: Any, properties: Any, purchase: Any) -> None:

@@ -1,0 +1,133 @@
+"""Elastic Fabric Adapters: which interfaces a host of a type gets, and what its devices can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.fleet.host import NetworkInterface
+from gpu_constructs.hardware import InstanceType, family
+
+__all__ = ["efa_layout", "has_device_rdma", "require_one_efa_layout"]
+
+# Types whose EFA reads and writes the memory of the accelerators directly (GPUDirect RDMA and its like on Neuron): what
+# AWS's own NCCL plugin requires it of, github.com/aws/aws-ofi-nccl src/platform-aws.cpp, read 2026-11-24. p5.4xlarge is
+# an exception there. Its entry for inf* is left out: the EFA of inf1 is older than RDMA.
+_RDMA_FAMILIES = frozenset(
+    {
+        "p4d",
+        "p4de",
+        "p5",
+        "p5e",
+        "p5en",
+        "p6-b200",
+        "p6-b300",
+        "p6e-gb200",
+        "trn1",
+        "trn1n",
+        "trn2",
+    }
+)
+_WITHOUT_RDMA = frozenset({"p5.4xlarge"})
+
+
+def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
+    """The interfaces of a host that uses all of its Elastic Fabric Adapters, the primary one first.
+
+    The primary interface carries IP traffic only (``interface``); each card that takes EFA has an ``efa-only``
+    interface beside it, at device 1 of card 0 and device 0 of the others. Where card 0 has room for one interface, the
+    primary one is ``efa``, which is both
+    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html).
+
+    Args:
+        instance_type: A type of the catalogue.
+
+    Returns:
+        The interfaces; empty where the type supports no EFA or its network cards are not recorded.
+    """
+    network = instance_type.network
+    cards, most = network.efa_only_cards, network.max_efa_interfaces or 0
+    if not cards or not most:
+        return ()
+    is_alone = cards[0] == 0 and network.max_interfaces_card_0 == 1
+    primary = NetworkInterface(type="efa" if is_alone else "interface")
+    others = (
+        NetworkInterface(card=card, device=1 if card == 0 else 0, type="efa-only")
+        for card in cards
+        if card != 0 or not is_alone
+    )
+    return (primary, *tuple(others)[: most - is_alone])
+
+
+def has_device_rdma(instance_type: InstanceType) -> bool:
+    """Whether EFA reads and writes the memory of its accelerators directly: from p4d on, and on Trainium.
+
+    Args:
+        instance_type: A type of the catalogue.
+    """
+    return instance_type.family in _RDMA_FAMILIES and instance_type.name not in _WITHOUT_RDMA
+
+
+def require_one_efa_layout(instance_types: Iterable[InstanceType], *, argument: str) -> tuple[NetworkInterface, ...]:
+    """Refuses types that one launch template with EFA interfaces cannot start, each of them.
+
+    Args:
+        instance_types: What the pool should launch; at least one.
+        argument: The argument that asked for EFA, for the error.
+
+    Returns:
+        The layout that they share.
+
+    Raises:
+        IncompatibleError: A type supports no EFA, its network cards are not recorded, or two layouts differ.
+    """
+    types = tuple(instance_types)
+    without = [each for each in types if each.network.efa_supported is False]
+    if without:
+        raise IncompatibleError(
+            f"{_named(without)} {'supports' if len(without) == 1 else 'support'} no Elastic Fabric Adapter",
+            argument=argument,
+            value=[each.name for each in without],
+            fix=_with_efa(without),
+        )
+    layouts: dict[tuple[NetworkInterface, ...], list[InstanceType]] = {}
+    for each in types:
+        layouts.setdefault(efa_layout(each), []).append(each)
+    if () in layouts:
+        raise IncompatibleError(
+            f"the network cards of {_named(layouts[()])} are not recorded, and a launch template places each Elastic "
+            "Fabric Adapter on one of them",
+            argument=argument,
+            value=[each.name for each in layouts[()]],
+            fix="a type whose cards are known, such as p5en.48xlarge",
+        )
+    if len(layouts) > 1:
+        groups = "; ".join(f"{_named(each)}: {_described(layout)}" for layout, each in layouts.items())
+        raise IncompatibleError(
+            f"one launch template places the Elastic Fabric Adapters of every host, and these types have them at "
+            f"different network cards ({groups})",
+            argument=argument,
+            value=[each.name for each in types],
+            allowed="types with the same network cards",
+            fix=f"one add_capacity for each layout ({len(layouts)} here)",
+        )
+    return next(iter(layouts))
+
+
+def _named(types: Iterable[InstanceType]) -> str:
+    return ", ".join(each.name for each in types)
+
+
+def _described(layout: tuple[NetworkInterface, ...]) -> str:
+    cards = [each.card for each in layout if each.is_efa]
+    where = f"card {cards[0]}" if len(cards) == 1 else f"cards {cards[0]} to {cards[-1]}"
+    return f"{len(cards)} at {where}"
+
+
+def _with_efa(without: Iterable[InstanceType]) -> str:
+    """For each family the smallest size that has EFA."""
+    fixes = []
+    for name in dict.fromkeys(each.family for each in without):
+        enough = next((each for each in family(name) if efa_layout(each)), None)
+        fixes.append(f"{enough} is the smallest {name} that does" if enough else f"no {name} does")
+    return f"{', '.join(fixes)}; or leave it out for one plain interface"

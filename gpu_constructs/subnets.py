@@ -1,0 +1,79 @@
+"""The subnets that hosts run in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs.construction import translated
+from gpu_constructs.errors import InvalidValueError, argument_named, shown
+
+__all__ = ["HostSubnets"]
+
+_FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… with endpoints for ecs, ecr, s3 and logs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSubnets:
+    """Subnets of one VPC that hosts run in.
+
+    Attributes:
+        selection: The subnets, as CDK takes them.
+        has_public: Whether a public subnet is among them.
+        vpc: The VPC.
+    """
+
+    selection: ec2.SubnetSelection
+    has_public: bool
+    vpc: ec2.IVpc
+
+    @property
+    def zones(self) -> int | None:
+        """In how many Availability Zones they are; None for a VPC that CDK has yet to look up."""
+        selected = _selected(self.vpc, self.selection)
+        return None if selected.is_pending_lookup else len(set(selected.availability_zones))
+
+    @classmethod
+    def of(cls, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> HostSubnets:
+        """The chosen subnets of a VPC; by default the private ones with a way out.
+
+        Args:
+            vpc: Where they are.
+            chosen: The user's choice.
+
+        Raises:
+            InvalidValueError: The VPC has no private subnets and no others were chosen, or none is as chosen.
+        """
+        if chosen is None:
+            private = vpc.private_subnets
+            if not private:
+                raise InvalidValueError(
+                    f"{vpc.node.path} has no private subnets with a way out, where hosts run by default",
+                    argument="vpc",
+                    fix=_FIX,
+                )
+            return cls(selection=ec2.SubnetSelection(subnets=private), has_public=False, vpc=vpc)
+        if not isinstance(chosen, ec2.SubnetSelection):
+            raise InvalidValueError(
+                f"expects an ec2.SubnetSelection, got {shown(chosen)}", argument="vpc_subnets", value=chosen, fix=_FIX
+            )
+        with argument_named("vpc_subnets"), translated():
+            selected = _selected(vpc, chosen)
+        if selected.is_pending_lookup:
+            # CDK's stand-in for a VPC that it has yet to look up.
+            return cls(selection=chosen, has_public=False, vpc=vpc)
+        if not selected.subnet_ids:
+            raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=_FIX)
+        return cls(selection=chosen, has_public=selected.has_public, vpc=vpc)
+
+
+def _selected(vpc: ec2.IVpc, chosen: ec2.SubnetSelection) -> ec2.SelectedSubnets:
+    return vpc.select_subnets(
+        availability_zones=chosen.availability_zones,
+        one_per_az=chosen.one_per_az,
+        subnet_filters=chosen.subnet_filters,
+        subnet_group_name=chosen.subnet_group_name,
+        subnets=chosen.subnets,
+        subnet_type=chosen.subnet_type,
+    )
