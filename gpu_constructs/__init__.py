@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import RefusedByCdkError as RefusedByCdkError
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
     from gpu_constructs.images import GpuMachineImage as GpuMachineImage
+    from gpu_constructs.network import HostNetwork as HostNetwork
     from gpu_constructs.purchase import Purchase as Purchase
     from gpu_constructs.scaling import HostScaling as HostScaling
     from gpu_constructs.service import GpuService as GpuService
@@ -47,6 +48,7 @@ _HOME = {
     "GpuMachineImage": "images",
     "GpuService": "service",
     "GpuTaskDefinition": "task_definition",
+    "HostNetwork": "network",
     "HostScaling": "scaling",
     "HostStorage": "storage",
     "IncompatibleError": "errors",
@@ -66,6 +68,7 @@ __all__ = [
     "GpuMachineImage",
     "GpuService",
     "GpuTaskDefinition",
+    "HostNetwork",
     "HostScaling",
     "HostStorage",
     "IncompatibleError",

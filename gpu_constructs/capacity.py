@@ -14,10 +14,11 @@ from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.auto_scaling_group import auto_scaling_group
 from gpu_constructs.capacity_plan import CapacityPlan
 from gpu_constructs.construction import creating, or_removed
-from gpu_constructs.fleet import Fleet, NetworkInterface, Pool
+from gpu_constructs.fleet import Fleet, Pool
 from gpu_constructs.hardware import Architecture, OperatingSystem
 from gpu_constructs.hosts import ClusterHosts
 from gpu_constructs.launch_template import launch_template
+from gpu_constructs.network import network_resources
 from gpu_constructs.rules.subnets import way_out
 from gpu_constructs.user_data import agent_settings, join_cluster, what_hosts_are_told
 from gpu_constructs.validation import announce
@@ -46,6 +47,8 @@ class GpuCapacity(Construct):
         instance_type_names: Names of its instance types as given, tokens among them.
         launch_template: The launch template; its user data may be added to.
         auto_scaling_group: The Auto Scaling group.
+        placement_group: The placement group of its hosts; None without.
+        efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
         provider: The ECS capacity provider.
     """
 
@@ -65,12 +68,19 @@ class GpuCapacity(Construct):
             self.pool: Pool = replace(
                 plan.pool,
                 user_data=what_hosts_are_told(operating_system, hosts.cluster_name, told),
-                interfaces=(NetworkInterface(),),
                 public_subnets=plan.subnets.has_public,
             )
+            network = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
+            self.placement_group: ec2.IPlacementGroup | None = network.placement_group
+            self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
             self.instance_type_names: tuple[str, ...] = plan.instance_types
             self.launch_template: ec2.LaunchTemplate = launch_template(
-                self, hosts, plan, user_data, plan.purchase.launch_template_data()
+                self,
+                hosts,
+                plan,
+                user_data,
+                plan.purchase.launch_template_data(),
+                network.launch_template_data(hosts.security_group),
             )
             self.auto_scaling_group: autoscaling.AutoScalingGroup = auto_scaling_group(
                 self, hosts, plan, self.launch_template

@@ -14,6 +14,7 @@ from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, require_one_shape
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.images import GpuMachineImage
+from gpu_constructs.network import HostNetwork
 from gpu_constructs.purchase import Purchase
 from gpu_constructs.scaling import HostScaling
 from gpu_constructs.storage import HostStorage
@@ -42,6 +43,7 @@ class CapacityPlan:
         purchase: How its hosts are bought.
         scaling: How they come and leave.
         storage: Where they keep images and scratch data.
+        network: How they are connected.
         subnets: Where they run.
     """
 
@@ -54,6 +56,7 @@ class CapacityPlan:
     purchase: Purchase
     scaling: HostScaling
     storage: HostStorage
+    network: HostNetwork
     subnets: HostSubnets
 
 
@@ -67,6 +70,7 @@ def plan_capacity(
     purchase: Purchase | None = None,
     scaling: HostScaling | None = None,
     storage: HostStorage | None = None,
+    network: HostNetwork | None = None,
     check_gpus_at_boot: bool = False,
     capacity_provider_name: str | None = None,
     subnets: HostSubnets,
@@ -104,6 +108,7 @@ def plan_capacity(
     bought = _of_kind("purchase", purchase, Purchase, example="Purchase.spot()")
     moved = _of_kind("scaling", scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)")
     stored = _of_kind("storage", storage, HostStorage, example="HostStorage(root_volume_gib=200)")
+    wired = _of_kind("network", network, HostNetwork, example="HostNetwork.efa()")
     if type(check_gpus_at_boot) is not bool:
         raise InvalidValueError(
             f"expects True or False, got {shown(check_gpus_at_boot)}",
@@ -129,7 +134,7 @@ def plan_capacity(
         warm_pool=moved.warm_pool,
         checks_gpus=check_gpus_at_boot,
         has_unknown_types=len(known) < len(names),
-        zones=subnets.zones if bought.needs_one_zone else None,
+        zones=subnets.zones if bought.needs_one_zone or wired.needs_one_zone else None,
         provider=UNKNOWN if is_token(capacity_provider_name) else capacity_provider_name,
     )
     if _contradict(pool):
@@ -140,7 +145,8 @@ def plan_capacity(
             allowed=f"0 to {max_instances}",
             fix=f"max_instances={min_instances}, or a smaller min_instances",
         )
-    for part in (bought, moved, stored):
+    pool = wired.applied_to(pool)
+    for part in (bought, moved, stored, wired):
         part.require_possible(pool)
     return CapacityPlan(
         pool=pool,
@@ -152,6 +158,7 @@ def plan_capacity(
         purchase=bought,
         scaling=moved,
         storage=stored,
+        network=wired,
         subnets=subnets,
     )
 

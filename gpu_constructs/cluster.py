@@ -17,6 +17,7 @@ from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
 from gpu_constructs.hosts import ClusterHosts
 from gpu_constructs.images import GpuMachineImage
+from gpu_constructs.network import HostNetwork
 from gpu_constructs.purchase import Purchase
 from gpu_constructs.scaling import HostScaling
 from gpu_constructs.storage import HostStorage
@@ -133,6 +134,7 @@ class GpuCluster(Construct):
         purchase: Purchase | None = None,
         scaling: HostScaling | None = None,
         storage: HostStorage | None = None,
+        network: HostNetwork | None = None,
         check_gpus_at_boot: bool = False,
         vpc_subnets: ec2.SubnetSelection | None = None,
         capacity_provider_name: str | None = None,
@@ -151,6 +153,7 @@ class GpuCluster(Construct):
             purchase: How the hosts are bought. By default on demand.
             scaling: How hosts come and leave. By default as the tasks want them, none kept prepared, none protected.
             storage: Where hosts keep images and scratch data. By default on an encrypted gp3 volume of 100 GiB.
+            network: How the hosts are connected. By default by one plain interface; with EFA for work over many.
             check_gpus_at_boot: Whether a host that finds fewer GPUs than its type has is replaced before it gets a
                 task. By default not.
             vpc_subnets: Subnets of these hosts. By default those of the cluster.
@@ -172,6 +175,7 @@ class GpuCluster(Construct):
             purchase=purchase,
             scaling=scaling,
             storage=storage,
+            network=network,
             check_gpus_at_boot=check_gpus_at_boot,
             capacity_provider_name=capacity_provider_name,
             subnets=self.hosts.subnets if vpc_subnets is None else HostSubnets.of(self.hosts.vpc, vpc_subnets),

@@ -11,7 +11,7 @@ from gpu_constructs.hardware import InstanceType, family
 __all__ = ["efa_layout", "has_device_rdma", "require_one_efa_layout"]
 
 # Types whose EFA reads and writes the memory of the accelerators directly (GPUDirect RDMA and its like on Neuron): what
-# AWS's own NCCL plugin requires it of, github.com/aws/aws-ofi-nccl src/platform-aws.cpp, read 2026-11-24. p5.4xlarge is
+# AWS's own NCCL plugin requires it of, github.com/aws/aws-ofi-nccl src/platform-aws.cpp, read 2026-11-21. p5.4xlarge is
 # an exception there. Its entry for inf* is left out: the EFA of inf1 is older than RDMA.
 _RDMA_FAMILIES = frozenset(
     {
@@ -35,8 +35,7 @@ def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
     """The interfaces of a host that uses all of its Elastic Fabric Adapters, the primary one first.
 
     The primary interface carries IP traffic only (``interface``); each card that takes EFA has an ``efa-only``
-    interface beside it, at device 1 of card 0 and device 0 of the others. Where card 0 has room for one interface, the
-    primary one is ``efa``, which is both
+    interface, at device 1 of card 0 and at device 0 of the others
     (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html).
 
     Args:
@@ -46,17 +45,11 @@ def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
         The interfaces; empty where the type supports no EFA or its network cards are not recorded.
     """
     network = instance_type.network
-    cards, most = network.efa_only_cards, network.max_efa_interfaces or 0
-    if not cards or not most:
+    cards = network.efa_only_cards[: network.max_efa_interfaces or 0]
+    if not cards:
         return ()
-    is_alone = cards[0] == 0 and network.max_interfaces_card_0 == 1
-    primary = NetworkInterface(type="efa" if is_alone else "interface")
-    others = (
-        NetworkInterface(card=card, device=1 if card == 0 else 0, type="efa-only")
-        for card in cards
-        if card != 0 or not is_alone
-    )
-    return (primary, *tuple(others)[: most - is_alone])
+    adapters = (NetworkInterface(card=card, device=1 if card == 0 else 0, type="efa-only") for card in cards)
+    return (NetworkInterface(), *adapters)
 
 
 def has_device_rdma(instance_type: InstanceType) -> bool:
@@ -104,7 +97,7 @@ def require_one_efa_layout(instance_types: Iterable[InstanceType], *, argument: 
     if len(layouts) > 1:
         groups = "; ".join(f"{_named(each)}: {_described(layout)}" for layout, each in layouts.items())
         raise IncompatibleError(
-            f"one launch template places the Elastic Fabric Adapters of every host, and these types have them at "
+            "one launch template places the Elastic Fabric Adapters of every host, and these types have them at "
             f"different network cards ({groups})",
             argument=argument,
             value=[each.name for each in types],

@@ -20,6 +20,10 @@ _SUPPORTED = "a larger size of the family, or interfaces of type interface"
 _MOST_NAMED = 4
 _TYPES = ("interface", "efa", "efa-only")
 
+# The hosts of a Capacity Block are near each other anyway, and a reservation says itself where its hosts are
+# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
+_PLACED_ELSEWHERE = frozenset({PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED})
+
 
 @rule(
     "GPU090",
@@ -155,8 +159,7 @@ def together(fleet: Fleet) -> Iterator[Problem]:
                 "does not cross",
                 fix="subnets of one zone",
             )
-        # The hosts of a capacity block are near each other anyway.
-        elif pool.placement_group is False and pool.purchase is not PurchaseOption.CAPACITY_BLOCK:
+        elif pool.placement_group is False and pool.purchase not in _PLACED_ELSEWHERE:
             yield Problem(
                 about=pool,
                 message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
@@ -165,7 +168,7 @@ def together(fleet: Fleet) -> Iterator[Problem]:
 
 
 def _efa(pool: Pool) -> list[NetworkInterface]:
-    return [each for each in pool.interfaces if each.type in {"efa", "efa-only"}]
+    return [each for each in pool.interfaces if each.is_efa]
 
 
 def _without(pool: Pool) -> list[InstanceType]:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, NetworkInterface, PurchaseOption
-from gpu_constructs.hardware import accelerated
+from gpu_constructs.fleet.efa import efa_layout
+from gpu_constructs.hardware import accelerated, general, instance_type
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.efa import RULES
 from tests.rules.given import a_pool, asked
@@ -15,11 +16,6 @@ from tests.rules.given import a_pool, asked
 
 def _nic(type_: Any = "efa", card: Any = 0, device: Any = 0, *, public: Any = False) -> NetworkInterface:
     return NetworkInterface(type=type_, card=card, device=device, public_address=public)
-
-
-def _full(cards: tuple[int, ...]) -> tuple[NetworkInterface, ...]:
-    """AWS's own pattern: an ENA first, then an EFA-only interface on every card that takes one."""
-    return (_nic("interface"), *(_nic("efa-only", card, int(card == 0)) for card in cards))
 
 
 NEAR = {"placement_group": True, "zones": 1}
@@ -81,12 +77,18 @@ def test_interfaces_that_the_cards_do_not_take_are_refused(
     assert words in found["GPU092"].message
 
 
-@pytest.mark.parametrize(
-    "name", [each.name for each in accelerated() if each.network.efa_supported and each.network.efa_cards]
-)
-def test_every_type_takes_an_interface_on_each_of_its_cards(name: str) -> None:
-    (described,) = (each for each in accelerated() if each.name == name)
-    assert asked(RULES, a_pool(name, interfaces=_full(described.network.efa_cards), **NEAR)) == {}
+@pytest.mark.parametrize("name", [each.name for each in (*accelerated(), *general()) if efa_layout(each)])
+def test_the_layout_of_a_type_is_one_that_it_takes(name: str) -> None:
+    (described,) = (each for each in (*accelerated(), *general()) if each.name == name)
+    assert asked(RULES, a_pool(name, interfaces=efa_layout(described), **NEAR)) == {}
+
+
+@pytest.mark.parametrize("name", ["p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge"])
+def test_one_adapter_more_than_its_layout_is_too_many(name: str) -> None:
+    layout = efa_layout(instance_type(name))
+    found = asked(RULES, a_pool(name, interfaces=(*layout, _nic("efa-only", 1, 2)), **NEAR))
+    assert list(found) == ["GPU092"]
+    assert f"takes {len(layout) - 1} EFA interfaces, and {len(layout)} are there" in found["GPU092"].message
 
 
 def test_an_efa_only_interface_cannot_be_the_primary_one() -> None:
@@ -123,6 +125,7 @@ def test_hosts_with_efa_that_may_be_far_apart_are_a_warning(changes: dict[str, A
         {"placement_group": UNKNOWN},
         {"max_instances": 1},
         {"purchase": PurchaseOption.CAPACITY_BLOCK, "zones": 1},
+        {"purchase": PurchaseOption.RESERVED, "zones": 1},
         {"interfaces": (_nic("interface"),), "zones": 3},
     ],
     ids=str,

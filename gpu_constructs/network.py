@@ -1,0 +1,260 @@
+"""How the hosts of a capacity are connected: by one plain interface, or by EFA for work over many hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
+from gpu_constructs.fleet.efa import require_one_efa_layout
+
+__all__ = ["HostNetwork", "NetworkResources", "interfaces_data", "network_resources"]
+
+_ARGUMENT = "network"
+
+# EC2 places these hosts itself; a placement group that the reservation was not made in only keeps it from being used
+# (github.com/eksctl-io/eksctl/issues/7949, github.com/terraform-aws-modules/terraform-aws-eks/pull/3730).
+_PLACED_ELSEWHERE = frozenset({PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostNetwork:
+    """How the hosts of a capacity are connected. By default by one plain interface each.
+
+    Attributes:
+        has_efa: Whether hosts get every Elastic Fabric Adapter that their type has.
+        placement_group: Whether hosts are kept near each other in a cluster placement group, which is in one
+            Availability Zone, or the placement group to use. By default there is one with EFA and none without; none
+            for hosts of a reservation or a Capacity Block, which says itself where they are.
+        efa_security_group: The security group through which hosts with EFA reach each other; it must allow all traffic
+            from and to itself. By default one is made for the capacity; several capacities whose hosts talk to each
+            other share one.
+    """
+
+    has_efa: bool = False
+    placement_group: bool | ec2.IPlacementGroup | None = None
+    efa_security_group: ec2.ISecurityGroup | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses values of another kind.
+
+        Raises:
+            InvalidValueError: An argument has the wrong type, or a security group for EFA is given without EFA.
+        """
+        if type(self.has_efa) is not bool:
+            raise InvalidValueError(
+                f"expects True or False, got {shown(self.has_efa)}",
+                argument="has_efa",
+                value=self.has_efa,
+                fix="HostNetwork.efa()",
+            )
+        group = self.placement_group
+        if group is not None and type(group) is not bool and not hasattr(group, "placement_group_name"):
+            raise InvalidValueError(
+                f"expects True, False or an ec2.PlacementGroup, got {shown(group)}",
+                argument="placement_group",
+                value=group,
+                fix="ec2.PlacementGroup.from_placement_group_name(…) for one that exists",
+            )
+        if self.efa_security_group is None:
+            return
+        if not hasattr(self.efa_security_group, "security_group_id"):
+            raise InvalidValueError(
+                f"expects an ec2.SecurityGroup, got {shown(self.efa_security_group)}",
+                argument="security_group",
+                value=self.efa_security_group,
+                fix="ec2.SecurityGroup.from_security_group_id(…) for one that exists",
+            )
+        if not self.has_efa:
+            raise InvalidValueError(
+                "a security group for EFA goes with EFA only",
+                argument="efa_security_group",
+                value=self.efa_security_group,
+                fix="HostNetwork.efa(security_group=…)",
+            )
+
+    @classmethod
+    def efa(
+        cls,
+        *,
+        placement_group: bool | ec2.IPlacementGroup | None = None,
+        security_group: ec2.ISecurityGroup | None = None,
+    ) -> HostNetwork:
+        """Every Elastic Fabric Adapter that the instance types have, for work over many hosts.
+
+        Hosts must be in private subnets of one Availability Zone: EC2 gives a host with several interfaces no public
+        address, and EFA traffic does not leave its zone
+        (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html).
+
+        Args:
+            placement_group: See `HostNetwork`.
+            security_group: See `HostNetwork.efa_security_group`.
+
+        Raises:
+            InvalidValueError: An argument has the wrong type.
+        """
+        return cls(has_efa=True, placement_group=placement_group, efa_security_group=security_group)
+
+    @property
+    def needs_one_zone(self) -> bool:
+        """Whether the zones of its subnets have to be known: with EFA or a placement group they must be one."""
+        return self.has_efa or (self.placement_group is not None and self.placement_group is not False)
+
+    def applied_to(self, pool: Pool) -> Pool:
+        """A capacity with this network, as the value that every check reads.
+
+        Args:
+            pool: What the capacity can launch, how it is bought included.
+
+        Raises:
+            IncompatibleError: A type has no EFA, two of them have it at different network cards, or a type is only
+                known at deploy time.
+        """
+        return replace(pool, interfaces=self._interfaces(pool), placement_group=self._is_cluster_group(pool))
+
+    def require_possible(self, pool: Pool) -> None:
+        """Refuses what contradicts the capacity.
+
+        Args:
+            pool: What the capacity can launch, this network included.
+
+        Raises:
+            IncompatibleError: The subnets are in several Availability Zones, or a Capacity Block is to start in a
+                placement group.
+        """
+        if pool.purchase is PurchaseOption.CAPACITY_BLOCK and self._wants_group(pool):
+            raise IncompatibleError(
+                "a Capacity Block places its hosts itself, near each other, and they cannot start in a placement group",
+                argument=_ARGUMENT,
+                value=self.placement_group,
+                fix="leave placement_group out",
+            )
+        is_together = self.has_efa or self._is_cluster_group(pool) is True
+        if is_together and pool.zones is not None and pool.zones > 1:
+            why = "EFA traffic does not leave" if self.has_efa else "a cluster placement group is in"
+            raise IncompatibleError(
+                f"{why} one Availability Zone, and the subnets of {pool.name} are in {pool.zones}",
+                argument=_ARGUMENT,
+                value=pool.zones,
+                allowed="subnets of one zone",
+                fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
+            )
+
+    def _interfaces(self, pool: Pool) -> tuple[NetworkInterface, ...]:
+        if not self.has_efa:
+            return (NetworkInterface(),)
+        if not pool.types_are_known:
+            raise IncompatibleError(
+                "an instance type that is only known at deploy time does not say at which network cards its Elastic "
+                "Fabric Adapters are",
+                argument=_ARGUMENT,
+                value=pool.name,
+                fix="take the type from context instead of a parameter",
+            )
+        return require_one_efa_layout(pool.instance_types, argument=_ARGUMENT)
+
+    def _wants_group(self, pool: Pool) -> bool:
+        if self.placement_group is None:
+            return self.has_efa and pool.purchase not in _PLACED_ELSEWHERE
+        return self.placement_group is not False
+
+    def _is_cluster_group(self, pool: Pool) -> bool | Unknown:
+        """Whether it keeps hosts near each other, as far as the app knows the group."""
+        if self.placement_group is None or isinstance(self.placement_group, bool):
+            return self._wants_group(pool)
+        if not isinstance(self.placement_group, ec2.PlacementGroup):
+            return UNKNOWN
+        # Without a strategy EC2 makes a cluster placement group.
+        return self.placement_group.strategy in {None, ec2.PlacementGroupStrategy.CLUSTER}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkResources:
+    """What a capacity has for its network.
+
+    Attributes:
+        interfaces: The interfaces of its hosts.
+        placement_group: The placement group of its hosts; None without.
+        efa_security_group: The security group through which its hosts reach each other by EFA; None without EFA.
+    """
+
+    interfaces: tuple[NetworkInterface, ...]
+    placement_group: ec2.IPlacementGroup | None
+    efa_security_group: ec2.ISecurityGroup | None
+
+    def launch_template_data(self, host_security_group: ec2.ISecurityGroup) -> dict[str, object]:
+        """What it adds to ``LaunchTemplateData``, over what CDK writes there.
+
+        Args:
+            host_security_group: The security group that all hosts of the cluster share.
+        """
+        data: dict[str, object] = {}
+        if self.efa_security_group is not None:
+            groups = (host_security_group.security_group_id, self.efa_security_group.security_group_id)
+            data["NetworkInterfaces"] = interfaces_data(self.interfaces, groups)
+        if self.placement_group is not None:
+            data["Placement"] = {"GroupName": self.placement_group.placement_group_name}
+        return data
+
+
+def network_resources(scope: Construct, *, network: HostNetwork, pool: Pool, vpc: ec2.IVpc) -> NetworkResources:
+    """Defines what a capacity needs for its network: a cluster placement group, a security group, or nothing.
+
+    Args:
+        scope: The capacity.
+        network: How its hosts are connected.
+        pool: What it can launch, this network included.
+        vpc: Where its hosts run.
+    """
+    group = network.placement_group
+    if group is None or isinstance(group, bool):
+        group = _placement_group(scope) if pool.placement_group is True else None
+    return NetworkResources(
+        interfaces=pool.interfaces,
+        placement_group=group,
+        efa_security_group=(network.efa_security_group or _efa_security_group(scope, vpc)) if network.has_efa else None,
+    )
+
+
+def interfaces_data(interfaces: Sequence[NetworkInterface], group_ids: Sequence[str]) -> list[dict[str, object]]:
+    """The ``NetworkInterfaces`` of a launch template; ``SecurityGroupIds`` must not stand beside them.
+
+    Args:
+        interfaces: The interfaces of a host; with more than one, EC2 takes no ``AssociatePublicIpAddress``.
+        group_ids: Security groups of every one of them.
+    """
+    return [
+        {
+            "NetworkCardIndex": each.card,
+            "DeviceIndex": each.device,
+            "InterfaceType": each.type,
+            "Groups": list(group_ids),
+            "DeleteOnTermination": True,
+        }
+        for each in interfaces
+    ]
+
+
+def _placement_group(scope: Construct) -> ec2.PlacementGroup:
+    return ec2.PlacementGroup(scope, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER)
+
+
+def _efa_security_group(scope: Construct, vpc: ec2.IVpc) -> ec2.SecurityGroup:
+    # EFA wants both directions allowed to the group itself; a rule to any address does not do. CDK drops an egress rule
+    # to the group itself from a group with allow_all_outbound. As resources of their own, the rules are deleted before
+    # the group that they name.
+    # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start-nccl.html#nccl-start-base-setup
+    group = ec2.SecurityGroup(
+        scope,
+        "EfaSecurityGroup",
+        vpc=vpc,
+        description="Hosts of a capacity with EFA: all traffic among themselves",
+        allow_all_outbound=False,
+    )
+    group.add_ingress_rule(group, ec2.Port.all_traffic(), "EFA from the other hosts")
+    group.add_egress_rule(group, ec2.Port.all_traffic(), "EFA to the other hosts")
+    return group

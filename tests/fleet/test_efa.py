@@ -1,0 +1,142 @@
+"""Where the Elastic Fabric Adapters of a type go, against EC2's own description of its cards and AWS's examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.fleet import NetworkInterface
+from gpu_constructs.fleet.efa import efa_layout, has_device_rdma, require_one_efa_layout
+from gpu_constructs.hardware import accelerated, general, instance_type
+from tests.hardware.dumps import instance_types
+
+EVERY = {each.name: each for each in (*accelerated(), *general())}
+DESCRIBED = sorted(EVERY.keys() & instance_types().keys())
+
+
+def described(name: str) -> dict[str, Any]:
+    """``NetworkInfo`` of DescribeInstanceTypes."""
+    info = instance_types()[name]["NetworkInfo"]
+    assert isinstance(info, dict)
+    return info
+
+
+def written(layout: tuple[NetworkInterface, ...]) -> list[tuple[object, object, object]]:
+    return [(each.card, each.device, each.type) for each in layout]
+
+
+def efa_only(*cards: int) -> list[tuple[int, int, str]]:
+    """As the page on network cards has it: device 1 of card 0, device 0 of the others."""
+    return [(card, 1 if card == 0 else 0, "efa-only") for card in cards]
+
+
+WITH_EFA = [name for name in DESCRIBED if described(name)["EfaSupported"]]
+
+
+@pytest.mark.parametrize("name", WITH_EFA)
+def test_a_layout_uses_all_that_ec2_describes_and_no_more(name: str) -> None:
+    info, layout = described(name), efa_layout(EVERY[name])
+    cards = {card["NetworkCardIndex"]: card for card in info["NetworkCards"]}
+    assert sum(each.is_efa for each in layout) == info["EfaInfo"]["MaximumEfaInterfaces"]
+    assert all(each.type in cards[each.card]["InterfaceTypes"] for each in layout)
+    on_card = Counter(each.card for each in layout)
+    assert all(number <= cards[card]["MaximumNetworkInterfaces"] for card, number in on_card.items())
+    assert len(layout) <= info["MaximumNetworkInterfaces"]
+    positions = [(each.card, each.device) for each in layout]
+    assert len(set(positions)) == len(positions)
+    assert positions[0] == (0, 0)
+    assert layout[0].type != "efa-only"
+    assert all(each.type == "efa-only" for each in layout[1:])
+    assert not any(each.public_address for each in layout)
+
+
+def test_no_other_type_has_a_layout() -> None:
+    assert [name for name, each in EVERY.items() if efa_layout(each) and name not in WITH_EFA] == []
+    assert len(WITH_EFA) > 200
+    assert "p6e-gb200.36xlarge" in EVERY.keys() - set(DESCRIBED)
+
+
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html, the product pages for the numbers.
+BY_HAND: dict[str, list[tuple[int, int, str]]] = {
+    "g4dn.8xlarge": efa_only(0),
+    "g5.48xlarge": efa_only(0),
+    "g6.8xlarge": efa_only(0),
+    "g6e.12xlarge": efa_only(0),
+    "g6e.24xlarge": efa_only(0, 1),
+    "g6e.48xlarge": efa_only(0, 1, 2, 3),
+    "g7e.48xlarge": efa_only(0, 1, 2, 3),
+    "p4d.24xlarge": efa_only(0, 1, 2, 3),
+    "p4de.24xlarge": efa_only(0, 1, 2, 3),
+    "p5.4xlarge": efa_only(0),
+    "p5.48xlarge": efa_only(*range(32)),
+    "p5e.48xlarge": efa_only(*range(32)),
+    "p5en.48xlarge": efa_only(*range(16)),
+    "p6-b200.48xlarge": efa_only(*range(8)),
+    "p6-b300.48xlarge": efa_only(*range(1, 17)),
+    "trn1.32xlarge": efa_only(*range(8)),
+    "trn1n.32xlarge": efa_only(*range(16)),
+    "trn2.48xlarge": efa_only(*range(16)),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_a_layout_is_the_one_of_the_examples(name: str) -> None:
+    assert written(efa_layout(instance_type(name))) == [(0, 0, "interface"), *BY_HAND[name]]
+
+
+def test_two_cards_with_one_adapter_use_the_first() -> None:
+    assert written(efa_layout(instance_type("i7ie.48xlarge"))) == [(0, 0, "interface"), (0, 1, "efa-only")]
+
+
+@pytest.mark.parametrize("name", ["g6.xlarge", "g5g.16xlarge", "inf2.48xlarge", "p3.16xlarge", "p6e-gb200.36xlarge"])
+def test_a_type_without_efa_or_known_cards_has_no_layout(name: str) -> None:
+    assert efa_layout(instance_type(name)) == ()
+
+
+@pytest.mark.parametrize("each", [each for each in accelerated() if each.name.startswith("p")], ids=str)
+def test_gpudirect_rdma_begins_with_p4d_and_leaves_out_the_smallest_p5(each: Any) -> None:
+    is_before = each.family in {"p2", "p3", "p3dn"}
+    assert has_device_rdma(each) is (not is_before and each.name != "p5.4xlarge")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("g5.48xlarge", False), ("g6e.48xlarge", False), ("inf1.24xlarge", False), ("trn1.32xlarge", True)],
+)
+def test_of_the_others_only_trainium_is_known_to_have_rdma(name: str, answer: object) -> None:
+    assert has_device_rdma(instance_type(name)) is answer
+
+
+@pytest.mark.parametrize("names", [["p5.48xlarge", "p5e.48xlarge"], ["p4d.24xlarge", "p4de.24xlarge"], ["g6.8xlarge"]])
+def test_types_with_the_same_cards_share_a_layout(names: list[str]) -> None:
+    types = [instance_type(each) for each in names]
+    assert require_one_efa_layout(types, argument="network") == efa_layout(types[0])
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["g6.xlarge"], ["g6.xlarge supports no Elastic Fabric Adapter", "g6.8xlarge is the smallest g6 that does"]),
+        (["p5.48xlarge", "g6.xlarge", "g6.2xlarge"], ["g6.xlarge, g6.2xlarge support no", "g6.8xlarge is the"]),
+        (["g5g.xlarge"], ["g5g.xlarge supports no", "no g5g does"]),
+        (["g5.xlarge", "inf2.xlarge"], ["g5.8xlarge is the smallest g5 that does, no inf2 does"]),
+        (["p6e-gb200.36xlarge"], ["network cards of p6e-gb200.36xlarge are not recorded", "p5en.48xlarge"]),
+        (["p3.16xlarge"], ["network cards of p3.16xlarge are not recorded"]),
+        (
+            ["p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge"],
+            ["(p4d.24xlarge, p4de.24xlarge: 4 at cards 0 to 3; p5.48xlarge: 32 at cards 0 to 31)", "(2 here)"],
+        ),
+        # As many of them, and not at the same cards.
+        (["p5en.48xlarge", "p6-b300.48xlarge"], ["p5en.48xlarge: 16 at cards 0 to 15", "16 at cards 1 to 16"]),
+        (["g6e.24xlarge", "g6e.12xlarge"], ["g6e.12xlarge: 1 at card 0"]),
+    ],
+)
+def test_types_that_no_one_launch_template_starts_are_refused(names: list[str], words: list[str]) -> None:
+    with pytest.raises(IncompatibleError) as raised:
+        require_one_efa_layout([instance_type(each) for each in names], argument="network")
+    assert raised.value.argument == "network"
+    for each in words:
+        assert each in str(raised.value)
