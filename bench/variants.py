@@ -22,7 +22,7 @@ VARIANTS = ("library", "plain")
 """Modules of this package, imported when first needed: the memory of one variant is measured without the other."""
 
 
-_PURE_ROOMS = ("fleet", "hardware", "placement", "rules", "template")
+_WITHOUT_CDK = ("fleet", "hardware", "placement", "rules", "template", "version")
 
 
 def synthesize(
@@ -55,11 +55,11 @@ def _without_the_check() -> Iterator[None]:
 def forget() -> None:
     """Drops the CDK values that the library keeps for a second use, so that each app makes its own.
 
-    An app is usually the only one of its process; without this, all but the first would find them made. What the pure
-    rooms remember about their data stays.
+    An app is usually the only one of its process; without this, all but the first would find them made. What is no
+    value of CDK stays, as modules do: what the pure rooms remember about their data, and the version.
     """
     for name, module in list(sys.modules.items()):
-        if name.startswith("gpu_constructs.") and name.split(".")[1] not in _PURE_ROOMS:
+        if name.startswith("gpu_constructs.") and name.split(".")[1] not in _WITHOUT_CDK:
             for value in list(vars(module).values()):
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()

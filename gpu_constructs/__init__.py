@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import InvalidValueError as InvalidValueError
     from gpu_constructs.errors import RefusedByCdkError as RefusedByCdkError
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
+    from gpu_constructs.fallback import CapacityChoice as CapacityChoice
+    from gpu_constructs.fallback import FallbackCapacity as FallbackCapacity
+    from gpu_constructs.gpu_share import GpuShare as GpuShare
     from gpu_constructs.images import GpuMachineImage as GpuMachineImage
+    from gpu_constructs.managed_capacity import ManagedGpuCapacity as ManagedGpuCapacity
+    from gpu_constructs.managed_need import HostNeed as HostNeed
+    from gpu_constructs.managed_purchase import ManagedPurchase as ManagedPurchase
+    from gpu_constructs.managed_storage import ManagedStorage as ManagedStorage
     from gpu_constructs.network import HostNetwork as HostNetwork
     from gpu_constructs.purchase import Purchase as Purchase
     from gpu_constructs.scaling import HostScaling as HostScaling
@@ -36,10 +43,13 @@ if TYPE_CHECKING:
     from gpu_constructs.storage import HostStorage as HostStorage
     from gpu_constructs.task_definition import GpuTaskDefinition as GpuTaskDefinition
     from gpu_constructs.validation import GpuChecks as GpuChecks
+    from gpu_constructs.warm_hosts import WarmHosts as WarmHosts
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 _HOME = {
+    "CapacityChoice": "fallback",
     "DoesNotFitError": "errors",
+    "FallbackCapacity": "fallback",
     "FamilyCapacity": "cluster",
     "GpuCapacity": "capacity",
     "GpuChecks": "validation",
@@ -47,19 +57,27 @@ _HOME = {
     "GpuConstructsError": "errors",
     "GpuMachineImage": "images",
     "GpuService": "service",
+    "GpuShare": "gpu_share",
     "GpuTaskDefinition": "task_definition",
+    "HostNeed": "managed_need",
     "HostNetwork": "network",
     "HostScaling": "scaling",
     "HostStorage": "storage",
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
+    "ManagedGpuCapacity": "managed_capacity",
+    "ManagedPurchase": "managed_purchase",
+    "ManagedStorage": "managed_storage",
     "Purchase": "purchase",
     "RefusedByCdkError": "errors",
     "UnknownNameError": "errors",
+    "WarmHosts": "warm_hosts",
 }
 
 __all__ = [
+    "CapacityChoice",
     "DoesNotFitError",
+    "FallbackCapacity",
     "FamilyCapacity",
     "GpuCapacity",
     "GpuChecks",
@@ -67,15 +85,21 @@ __all__ = [
     "GpuConstructsError",
     "GpuMachineImage",
     "GpuService",
+    "GpuShare",
     "GpuTaskDefinition",
+    "HostNeed",
     "HostNetwork",
     "HostScaling",
     "HostStorage",
     "IncompatibleError",
     "InvalidValueError",
+    "ManagedGpuCapacity",
+    "ManagedPurchase",
+    "ManagedStorage",
     "Purchase",
     "RefusedByCdkError",
     "UnknownNameError",
+    "WarmHosts",
 ]
 
 

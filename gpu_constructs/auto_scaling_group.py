@@ -9,6 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs.capacity_plan import CapacityPlan
+from gpu_constructs.fleet import METADATA_KEY, RESERVED_INSTANCES
 from gpu_constructs.hosts import ClusterHosts
 from gpu_constructs.launch_template import instance_type_named
 
@@ -18,7 +19,7 @@ __all__ = ["auto_scaling_group"]
 def auto_scaling_group(
     scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, launch_template: ec2.LaunchTemplate
 ) -> autoscaling.AutoScalingGroup:
-    """Defines the Auto Scaling group of a capacity.
+    """Defines the Auto Scaling group of a capacity, and what is scheduled for it.
 
     Args:
         scope: The capacity.
@@ -37,11 +38,17 @@ def auto_scaling_group(
         min_capacity=plan.min_instances,
         max_capacity=plan.max_instances,
     )
-    properties = plan.purchase.group_properties()
-    if properties:
+    bought = plan.purchase
+    properties = bought.group_properties()
+    if properties or bought.instances is not None:
         resource = cast("autoscaling.CfnAutoScalingGroup", group.node.default_child)
         for key, value in properties.items():
             resource.add_property_override(key, value)
+        if bought.instances is not None:
+            # An override, since add_metadata would replace what others say about the group under this key.
+            resource.add_override(f"Metadata.{METADATA_KEY}.{RESERVED_INSTANCES}", bought.instances)
+    if bought.schedule is not None:
+        bought.schedule.add_to(scope, group, plan.max_instances)
     return group
 
 

@@ -12,6 +12,7 @@ from constructs import Construct
 
 from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.auto_scaling_group import auto_scaling_group
+from gpu_constructs.boot_check import BootCheck, boot_commands
 from gpu_constructs.capacity_plan import CapacityPlan
 from gpu_constructs.construction import creating, or_removed
 from gpu_constructs.fleet import Fleet, Pool
@@ -23,10 +24,13 @@ from gpu_constructs.rules.subnets import way_out
 from gpu_constructs.user_data import agent_settings, join_cluster, what_hosts_are_told
 from gpu_constructs.validation import announce
 
-__all__ = ["GpuCapacity"]
+__all__ = ["GpuCapacity", "strategy_item"]
 
 MAX_WEIGHT = 1000
 """Largest weight of an item of a strategy (CapacityProviderStrategyItem of the ECS API)."""
+
+MAX_BASE = 100_000
+"""Largest base of an item of a strategy."""
 
 
 class GpuCapacity(Construct):
@@ -50,6 +54,8 @@ class GpuCapacity(Construct):
         placement_group: The placement group of its hosts; None without.
         efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
         provider: The ECS capacity provider.
+        comes_first: Whether services fill it before they use any other capacity; see `GpuCluster.add_fallback`.
+        boot_check: Sends hosts with missing GPUs away, with an alarm; None without.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
@@ -59,21 +65,24 @@ class GpuCapacity(Construct):
             operating_system = plan.machine_image.host_image.image.operating_system
             bottlerocket = operating_system is OperatingSystem.BOTTLEROCKET
             join = () if hosts.writes_into_user_data else join_cluster(operating_system, hosts.cluster_name)
-            told = plan.scaling.agent_settings()
+            told = {**plan.scaling.agent_settings(), **plan.storage.agent_settings()}
             settings = agent_settings(operating_system, told)
-            prepare = plan.storage.boot_commands(operating_system)
+            prepare = (*plan.storage.boot_commands(operating_system), *boot_commands(plan.pool))
             user_data = ec2.UserData.custom("\n".join(join if bottlerocket else (*settings, *join, *prepare)))
             self.cluster: ecs.ICluster = hosts.cluster
             self.architecture: Architecture = plan.machine_image.host_image.image.architecture
             self.pool: Pool = replace(
                 plan.pool,
-                user_data=what_hosts_are_told(operating_system, hosts.cluster_name, told),
+                user_data=what_hosts_are_told(
+                    operating_system, hosts.cluster_name, told, local_disks=plan.storage.local_disks
+                ),
                 public_subnets=plan.subnets.has_public,
             )
             network = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
             self.placement_group: ec2.IPlacementGroup | None = network.placement_group
             self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
             self.instance_type_names: tuple[str, ...] = plan.instance_types
+            self.comes_first: bool = plan.comes_first
             self.launch_template: ec2.LaunchTemplate = launch_template(
                 self,
                 hosts,
@@ -94,6 +103,9 @@ class GpuCapacity(Construct):
                 enable_managed_draining=True,
                 enable_managed_termination_protection=plan.scaling.managed_termination_protection,
                 instance_warmup_period=plan.scaling.warmup_of(plan.pool),
+                minimum_scaling_step_size=plan.scaling.minimum_scaling_step_size,
+                maximum_scaling_step_size=plan.scaling.maximum_scaling_step_size,
+                target_capacity_percent=plan.scaling.target_capacity_percent,
                 machine_image_type=ecs.MachineImageType.BOTTLEROCKET
                 if bottlerocket
                 else ecs.MachineImageType.AMAZON_LINUX_2,
@@ -101,8 +113,12 @@ class GpuCapacity(Construct):
             hosts.attach(self.provider, plan.capacity_provider_name)
             if bottlerocket:
                 user_data.add_commands(*settings, *prepare)
-            for part in (plan.purchase, plan.scaling):
-                part.add_to(self, self.auto_scaling_group)
+            plan.scaling.add_to(self, self.auto_scaling_group)
+            self.boot_check: BootCheck | None = (
+                BootCheck(self, "BootCheck", role=hosts.role, group=self.auto_scaling_group)
+                if plan.pool.checks_gpus
+                else None
+            )
         if self.pool.public_subnets is True:
             announce(self, way_out.findings(Fleet(pools=(self.pool,))))
 
@@ -127,14 +143,26 @@ class GpuCapacity(Construct):
         Raises:
             InvalidValueError: A number is not within these limits.
         """
-        share = whole_number("weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1")
-        first = (
-            None
-            if base is None
-            else whole_number("base", base, smallest=0, largest=100_000, unit="tasks", fix="base=1")
-        )
-        return ecs.CapacityProviderStrategy(
-            capacity_provider=self.capacity_provider_name,
-            weight=known_or(weight, share),
-            base=None if base is None or first is None else known_or(base, first),
-        )
+        return strategy_item(self.capacity_provider_name, weight=weight, base=base)
+
+
+def strategy_item(provider: str, *, weight: int, base: int | None) -> ecs.CapacityProviderStrategy:
+    """A provider as an item of a capacity provider strategy.
+
+    Args:
+        provider: Its name.
+        weight: Relative share of the tasks above every base, 0 to 1000.
+        base: Tasks that run there before any other provider gets one, 0 to 100000; None for none.
+
+    Raises:
+        InvalidValueError: A number is not within these limits.
+    """
+    share = whole_number("weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1")
+    first = (
+        None if base is None else whole_number("base", base, smallest=0, largest=MAX_BASE, unit="tasks", fix="base=1")
+    )
+    return ecs.CapacityProviderStrategy(
+        capacity_provider=provider,
+        weight=known_or(weight, share),
+        base=None if base is None or first is None else known_or(base, first),
+    )

@@ -10,6 +10,7 @@ from typing import TypeVar
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.boot_check import require_gpus_to_count
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, require_one_shape
 from gpu_constructs.hardware import InstanceType, instance_type
@@ -21,7 +22,7 @@ from gpu_constructs.storage import HostStorage
 from gpu_constructs.subnets import HostSubnets
 from gpu_constructs.tokens import is_list_token, is_token
 
-__all__ = ["CapacityPlan", "plan_capacity"]
+__all__ = ["CapacityPlan", "of_kind", "plan_capacity", "require_provider_name"]
 
 _Part = TypeVar("_Part")
 
@@ -45,6 +46,7 @@ class CapacityPlan:
         storage: Where they keep images and scratch data.
         network: How they are connected.
         subnets: Where they run.
+        comes_first: Whether services fill it before they use any other capacity.
     """
 
     pool: Pool
@@ -58,6 +60,7 @@ class CapacityPlan:
     storage: HostStorage
     network: HostNetwork
     subnets: HostSubnets
+    comes_first: bool = False
 
 
 def plan_capacity(
@@ -105,10 +108,10 @@ def plan_capacity(
             fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
         )
     chosen.require_drives(known)
-    bought = _of_kind("purchase", purchase, Purchase, example="Purchase.spot()")
-    moved = _of_kind("scaling", scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)")
-    stored = _of_kind("storage", storage, HostStorage, example="HostStorage(root_volume_gib=200)")
-    wired = _of_kind("network", network, HostNetwork, example="HostNetwork.efa()")
+    bought = of_kind("purchase", purchase, Purchase, example="Purchase.spot()")
+    moved = of_kind("scaling", scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)")
+    stored = of_kind("storage", storage, HostStorage, example="HostStorage(root_volume_gib=200)")
+    wired = of_kind("network", network, HostNetwork, example="HostNetwork.efa()")
     if type(check_gpus_at_boot) is not bool:
         raise InvalidValueError(
             f"expects True or False, got {shown(check_gpus_at_boot)}",
@@ -116,7 +119,7 @@ def plan_capacity(
             value=check_gpus_at_boot,
             fix="leave it out",
         )
-    _require_provider_name(capacity_provider_name)
+    require_provider_name(capacity_provider_name)
     low = whole_number("min_instances", min_instances, smallest=0, unit="hosts", fix="min_instances=0")
     high = whole_number("max_instances", max_instances, smallest=1, unit="hosts", fix="max_instances=1")
     pool = Pool(
@@ -128,7 +131,7 @@ def plan_capacity(
         region=region,
         managed_termination_protection=moved.managed_termination_protection,
         purchase=bought.option,
-        distribution=bought.distribution,
+        distribution=bought.distribution_of(len(names)),
         reservation=bought.reservation,
         block=bought.block,
         warm_pool=moved.warm_pool,
@@ -148,6 +151,7 @@ def plan_capacity(
     pool = wired.applied_to(pool)
     for part in (bought, moved, stored, wired):
         part.require_possible(pool)
+    require_gpus_to_count(pool)
     return CapacityPlan(
         pool=pool,
         machine_image=chosen,
@@ -163,7 +167,18 @@ def plan_capacity(
     )
 
 
-def _of_kind(argument: str, value: _Part | None, kind: type[_Part], *, example: str) -> _Part:
+def of_kind(argument: str, value: _Part | None, kind: type[_Part], *, example: str) -> _Part:
+    """A part as given, or the default one.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given; None for the default.
+        kind: Its class.
+        example: What it should look like.
+
+    Raises:
+        InvalidValueError: It is something else.
+    """
     if value is None:
         return kind()
     if not isinstance(value, kind):
@@ -209,7 +224,15 @@ def _contradict(pool: Pool) -> bool:
     return not isinstance(low, Unknown) and not isinstance(high, Unknown) and low > high
 
 
-def _require_provider_name(value: str | None) -> None:
+def require_provider_name(value: str | None) -> None:
+    """Refuses a name that ECS takes for no capacity provider.
+
+    Args:
+        value: As given; None where CloudFormation makes one.
+
+    Raises:
+        InvalidValueError: It is no such name.
+    """
     # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html
     if value is None or (isinstance(value, str) and is_token(value) and not _RESERVED_NAME.match(value)):
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
@@ -12,11 +13,17 @@ from constructs import Construct
 from gpu_constructs.capacity import GpuCapacity
 from gpu_constructs.capacity_plan import plan_capacity
 from gpu_constructs.construction import creating, or_removed, require_free_ids
-from gpu_constructs.errors import InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.fallback import CapacityChoice, FallbackCapacity, plan_order
 from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
 from gpu_constructs.hosts import ClusterHosts
 from gpu_constructs.images import GpuMachineImage
+from gpu_constructs.managed_capacity import ManagedGpuCapacity
+from gpu_constructs.managed_need import HostNeed
+from gpu_constructs.managed_plan import plan_managed
+from gpu_constructs.managed_purchase import ManagedPurchase
+from gpu_constructs.managed_storage import ManagedStorage
 from gpu_constructs.network import HostNetwork
 from gpu_constructs.purchase import Purchase
 from gpu_constructs.scaling import HostScaling
@@ -103,13 +110,14 @@ class GpuCluster(Construct):
                 is_new=cluster is None,
                 vpc=vpc or _network_of(of_hosts),
                 vpc_subnets=vpc_subnets,
+                stack=scope if isinstance(scope, cdk.Stack) else None,
             )
             self.cluster: ecs.ICluster = self.hosts.cluster
-        self._capacities: list[GpuCapacity] = []
+        self._capacities: list[GpuCapacity | ManagedGpuCapacity] = []
         GpuChecks.add_to(self)
 
     @property
-    def capacities(self) -> tuple[GpuCapacity, ...]:
+    def capacities(self) -> tuple[GpuCapacity | ManagedGpuCapacity, ...]:
         """Every capacity so far, in the order in which they were added."""
         return tuple(self._capacities)
 
@@ -155,7 +163,8 @@ class GpuCluster(Construct):
             storage: Where hosts keep images and scratch data. By default on an encrypted gp3 volume of 100 GiB.
             network: How the hosts are connected. By default by one plain interface; with EFA for work over many.
             check_gpus_at_boot: Whether a host that finds fewer GPUs than its type has is replaced before it gets a
-                task. By default not.
+                task, with an alarm, `GpuCapacity.boot_check`. On Amazon Linux 2023, with a way to the endpoints of Auto
+                Scaling and CloudWatch. By default not.
             vpc_subnets: Subnets of these hosts. By default those of the cluster.
             capacity_provider_name: Name of the provider. By default CloudFormation makes one, which lets it replace the
                 provider when it must.
@@ -183,6 +192,69 @@ class GpuCluster(Construct):
         )
         self.hosts.require_free(capacity_provider_name)
         capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
+        self._keep(capacity)
+        return capacity
+
+    def add_managed_capacity(
+        self,
+        construct_id: str,
+        *,
+        instance_types: Sequence[str] | None = None,
+        need: HostNeed | None = None,
+        purchase: ManagedPurchase | None = None,
+        storage: ManagedStorage | None = None,
+        automatic_repair: bool = True,
+        scale_in_after_seconds: int | None = None,
+        detailed_monitoring: bool = False,
+        fips: bool | None = None,
+        propagate_tags: bool = True,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        capacity_provider_name: str | None = None,
+    ) -> ManagedGpuCapacity:
+        """Defines a capacity provider of ECS Managed Instances, whose hosts AWS chooses, patches and replaces.
+
+        Hosts come one for each task if need be, from none and without a limit of their own. Tasks on them have network
+        mode ``awsvpc`` or ``host``, and no larger ``/dev/shm``.
+
+        Args:
+            construct_id: Its id under the cluster.
+            instance_types: What it may launch, such as ``["g6.xlarge", "g6.12xlarge"]``; ECS takes the cheapest that
+                takes the task. All have one architecture and one kind of accelerator. This or `need`.
+            need: What a host must have, instead of types: ``HostNeed(gpus=1, gpu_memory_gib=40)``.
+            purchase: How the hosts are bought. By default on demand.
+            storage: Where hosts keep images and scratch data. By default on a volume of 100 GiB.
+            automatic_repair: Whether ECS replaces hosts that are impaired, their GPUs included. By default it does.
+            scale_in_after_seconds: How long a host may be idle or half empty before ECS ends it, up to 3600; -1 for
+                ever. By default as ECS sees fit.
+            detailed_monitoring: Whether hosts send metrics every minute instead of every five. By default not.
+            fips: Whether hosts use validated cryptographic modules only. By default in GovCloud regions.
+            propagate_tags: Whether hosts get the tags of the provider. By default they do.
+            vpc_subnets: Subnets of these hosts. By default those of the cluster.
+            capacity_provider_name: Name of the provider. By default CloudFormation makes one.
+
+        Raises:
+            UnknownNameError: An instance type does not exist.
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: The types differ in architecture or vendor, ECS has no use for their accelerators, or no
+                type has what is needed.
+        """
+        plan = plan_managed(
+            construct_id,
+            instance_types=instance_types,
+            need=need,
+            purchase=purchase,
+            storage=storage,
+            automatic_repair=automatic_repair,
+            scale_in_after_seconds=scale_in_after_seconds,
+            detailed_monitoring=detailed_monitoring,
+            fips=fips,
+            propagate_tags=propagate_tags,
+            capacity_provider_name=capacity_provider_name,
+            subnets=self.hosts.subnets if vpc_subnets is None else HostSubnets.of(self.hosts.vpc, vpc_subnets),
+            region=self.hosts.region,
+        )
+        self.hosts.require_free_name(capacity_provider_name)
+        capacity = ManagedGpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
         self._keep(capacity)
         return capacity
 
@@ -231,6 +303,13 @@ class GpuCluster(Construct):
         by_shape: dict[Shape, list[str]] = {}
         for each in types:
             by_shape.setdefault(Shape.of(each), []).append(each.name)
+        if len(by_shape) > 1 and isinstance(purchase, Purchase) and purchase.is_of_one_type:
+            raise IncompatibleError(
+                f"a reservation is of one instance type, and {family} has {len(by_shape)} shapes",
+                argument="purchase",
+                value=purchase.target,
+                fix="add_capacity with the type of the reservation",
+            )
         plans = {
             _size_of(shape): plan_capacity(
                 f"{family}-{_size_of(shape):g}",
@@ -253,7 +332,28 @@ class GpuCluster(Construct):
             self._keep(capacity)
         return FamilyCapacity(made)
 
-    def _keep(self, capacity: GpuCapacity) -> None:
+    def add_fallback(self, construct_id: str, *, order: Sequence[CapacityChoice]) -> FallbackCapacity:
+        """Defines several capacity providers for the same tasks: the first is filled, the others take the rest.
+
+        What ECS does with an order, and what it does not, is said at `FallbackCapacity`.
+
+        Args:
+            construct_id: What the ids of the capacities begin with.
+            order: The capacities, preferred first, such as a reservation, on demand, spot, and another family.
+
+        Raises:
+            UnknownNameError: An instance type does not exist.
+            InvalidValueError: Fewer than two choices, or an argument of one is wrong by itself.
+            IncompatibleError: The choices have different architectures, or one of them is impossible.
+        """
+        plans = plan_order(construct_id, order, self.hosts)
+        require_free_ids(self, *(plan.pool.name for plan in plans))
+        made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]
+        for capacity in made:
+            self._keep(capacity)
+        return FallbackCapacity(made)
+
+    def _keep(self, capacity: GpuCapacity | ManagedGpuCapacity) -> None:
         self._capacities.append(capacity)
 
 

@@ -1,4 +1,4 @@
-"""What a GPU container was asked to be, checked against every host it may land on before anything is made of it."""
+"""What a container was asked to be, checked against every host it may land on before anything is made of it."""
 
 from __future__ import annotations
 
@@ -6,36 +6,78 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.arguments import LARGEST_INTEGER, known_or, texts, variables, whole_number
 from gpu_constructs.arguments import name as require_name
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError
-from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown, known
-from gpu_constructs.gpu_needs import plan_needs, require_met
-from gpu_constructs.hardware import InstanceType, Vendor, find
-from gpu_constructs.placement import FairShare, Resource, Shortfall, expected_memory_mib, fair_share, shortfalls
+from gpu_constructs.efa_container import plan_efa
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
+from gpu_constructs.host_share import share_of_host, types_for
+from gpu_constructs.placement import (
+    ObstacleKind,
+    Resource,
+    Shortfall,
+    alternatives,
+    demand_of,
+    expected_memory_mib,
+    shortfalls,
+)
+from gpu_constructs.placement.gpu import of_accelerators
+from gpu_constructs.placement.host import expected_shareable_mib
+from gpu_constructs.placement.reasons import Obstacle
 from gpu_constructs.tokens import is_token, known_text
 
-__all__ = ["ContainerPlan", "plan_container", "plan_sidecar"]
+__all__ = [
+    "ContainerPlan",
+    "ContainerSettings",
+    "finish_plan",
+    "plan_sidecar",
+    "require_container_name",
+    "with_container",
+]
 
 MIN_MEMORY_MIB = 6
 """Docker's own minimum (memory of the ECS ContainerDefinition API)."""
 
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 
-_DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
-_VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
-
-_FIX_GPUS = "gpus=1, or a type with more memory per GPU instead of a part of a GPU"
-_FIX_SHARE = "leave it out for the share of the host that goes with the GPUs"
+_FIX_SHARE = "leave it out for the share of the host that goes with its accelerators"
 
 _ARGUMENT = {
     Resource.GPU: "gpus",
     Resource.GPU_MEMORY: "gpu_memory_gib",
+    Resource.SHARED_GPU_MEMORY: "gpus",
+    Resource.NEURON_DEVICES: "devices",
     Resource.CPU: "cpu",
     Resource.MEMORY: "memory_mib",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerSettings:
+    """What every container with accelerators may be told, as given.
+
+    The attributes are arguments of `GpuTaskDefinition.add_gpu_container`, which explains them.
+    """
+
+    image: ecs.ContainerImage
+    cpu: int | None
+    memory_mib: int | None
+    shared_memory_mib: int | None
+    efa: bool
+    command: Sequence[str] | None
+    entry_point: Sequence[str] | None
+    environment: Mapping[str, str] | None
+    secrets: Mapping[str, ecs.Secret] | None
+    essential: bool
+    health_check: ecs.HealthCheck | None
+    stop_timeout: cdk.Duration | None
+    user: str | None
+    working_directory: str | None
+    readonly_root_filesystem: bool
+    logging: ecs.LogDriver | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,92 +89,102 @@ class ContainerPlan:
         task: The task with it.
         cpu: CPU units, as given where it is a token.
         memory_mib: Memory in MiB, as given where it is a token.
-        shared_memory_mib: Size of ``/dev/shm`` in MiB.
+        shared_memory_mib: Size of ``/dev/shm`` in MiB; None where its hosts take no such setting.
         command: Its command; None for the image's own.
         environment: Environment variables with the defaults.
+        gpu_count: Its GPUs as CDK takes them; None for none, and where CDK cannot say it.
+        requirement: Its entry of ``ResourceRequirements`` as CloudFormation takes it, where CDK cannot write it.
+        devices: Paths of devices of the host, the same in the container.
+        capabilities: Linux capabilities beside Docker's own.
+        ulimits: Names of the limits that are raised.
     """
 
     container: Container
     task: Task
     cpu: int
     memory_mib: int
-    shared_memory_mib: int
+    shared_memory_mib: int | None
     command: list[str] | None
     environment: dict[str, str]
+    gpu_count: float | None = None
+    requirement: Mapping[str, object] | None = None
+    devices: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    ulimits: tuple[str, ...] = ()
 
 
-def plan_container(
-    name: str,
+def finish_plan(
+    asked: Container,
     *,
     task: Task,
     pools: Sequence[Pool],
-    gpus: int,
-    gpu_memory_gib: float | None,
-    min_compute_capability: tuple[int, int] | None,
-    precision: str | None,
-    nvlink: bool,
-    cpu: int | None,
-    memory_mib: int | None,
-    shared_memory_mib: int | None,
-    command: Sequence[str] | None,
-    environment: Mapping[str, str] | None,
-    secrets: Mapping[str, ecs.Secret] | None,
-    essential: bool,
+    settings: ContainerSettings,
+    variables_by_default: Mapping[str, str],
 ) -> ContainerPlan:
-    """Checks a container against the smallest host of every pool.
+    """Gives a container that asks for accelerators everything else, and checks it against the smallest hosts.
 
-    The arguments are those of `GpuTaskDefinition.add_gpu_container`; `task` holds the containers before it.
+    Args:
+        asked: The container with what it asks of accelerators.
+        task: The containers before it.
+        pools: Where the task may run.
+        settings: What was given beside.
+        variables_by_default: Environment variables that it gets where nothing else was given.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: A pool has no NVIDIA GPUs to give.
+        IncompatibleError: The hosts of a pool have no such accelerators, or no EFA where that was asked for.
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
-    _require_gpu_pools(pools)
-    if not is_token(name):
-        require_name("construct_id", name, fix="a name such as 'train'")
-    asked = Container(
-        name=name,
-        requirements=(ResourceRequirement.gpus(whole_number("gpus", gpus, smallest=1, unit="GPUs", fix=_FIX_GPUS)),),
-        needs=plan_needs(
-            gpu_memory_gib=gpu_memory_gib,
-            min_compute_capability=min_compute_capability,
-            precision=precision,
-            nvlink=nvlink,
-        ),
+    cpu, memory_mib = settings.cpu, settings.memory_mib
+    devices, defaults = _efa(settings, pools)
+    asked = replace(
+        asked,
         cpu=0 if cpu is None else whole_number("cpu", cpu, smallest=0, unit="CPU units", fix=_FIX_SHARE),
         memory_limit_mib=0
         if memory_mib is None
         else whole_number("memory_mib", memory_mib, smallest=MIN_MEMORY_MIB, unit="MiB", fix=_FIX_SHARE),
+        devices=(*asked.devices, *devices),
     )
-    # GPUs and GPU memory first: a share of the host only exists for GPUs that it has.
-    _require_fit(_with(task, asked), pools)
-    require_met(_with(task, asked), pools)
+    # Accelerators first: a share of the host only exists for those that it has.
+    _require_fit(with_container(task, asked), pools)
     if cpu is None or memory_mib is None:
-        share = _share(task, asked, pools)
+        share = share_of_host(with_container(task, _unsized(asked)), pools, least_memory_mib=MIN_MEMORY_MIB)
         asked = replace(
             asked,
             cpu=share.cpu if cpu is None else asked.cpu,
             memory_limit_mib=share.memory_mib if memory_mib is None else asked.memory_mib,
         )
-        _require_fit(_with(task, asked), pools)
-    shared = _shared_memory(shared_memory_mib, asked)
-    every = _variables(environment, secrets)
+        _require_fit(with_container(task, asked), pools)
+    shared = _shared_memory(settings.shared_memory_mib, asked, pools)
+    every = _variables({**variables_by_default, **defaults}, settings.environment, settings.secrets)
     asked = replace(
         asked,
         shared_memory_mib=UNKNOWN if is_token(shared) else shared,
         environment=_known_variables(every),
-        essential=essential,
+        essential=settings.essential,
     )
+    command = settings.command
     return ContainerPlan(
         container=asked,
-        task=_with(task, asked),
+        task=with_container(task, asked),
         cpu=known_or(cpu or 0, asked.cpu),
         memory_mib=known_or(memory_mib or 0, asked.memory_mib),
         shared_memory_mib=shared,
         command=None if command is None else texts("command", command, example="['sh', '-c', 'nvidia-smi']"),
         environment=every,
+        devices=asked.devices,
+        ulimits=("memlock",) if settings.efa else (),
     )
+
+
+def require_container_name(name: str) -> None:
+    """Refuses a construct id that is no name of a container.
+
+    Raises:
+        InvalidValueError: ECS takes no such name.
+    """
+    if not is_token(name):
+        require_name("construct_id", name, fix="a name such as 'train'")
 
 
 def plan_sidecar(
@@ -173,8 +225,8 @@ def plan_sidecar(
         essential=essential is not False,
         environment=_known_variables(environment or {}),
     )
-    _require_fit(_with(task, container), pools)
-    return _with(task, container)
+    _require_fit(with_container(task, container), pools)
+    return with_container(task, container)
 
 
 def _memory(argument: str, value: float | None) -> int | Unknown | None:
@@ -196,41 +248,21 @@ def _whole(number: float) -> int:
     )
 
 
-def _with(task: Task, container: Container) -> Task:
+def with_container(task: Task, container: Container) -> Task:
+    """The task with one more container.
+
+    Args:
+        task: The containers before it.
+        container: The newest.
+    """
     return replace(task, containers=(*task.containers, container))
 
 
-def _require_gpu_pools(pools: Sequence[Pool]) -> None:
-    for pool in pools:
-        shape = pool.shape
-        if shape is None or (shape.vendor is Vendor.NVIDIA and shape.partition == 1):
-            continue
-        first = pool.instance_types[0]
-        if shape.vendor is None:
-            problem = f"{pool.name} is CPU capacity, {first} has no GPU"
-            fix = "add_container for a container without GPUs, or capacity of a type such as g6.xlarge"
-        elif shape.vendor is Vendor.NVIDIA:
-            problem = f"a host of {pool.name} has {shape}, and a whole GPU never fits on {first}"
-            fix = "capacity with whole GPUs, such as g6.xlarge"
-        else:
-            devices = first.accelerators
-            model = devices.model if devices else shape.vendor
-            problem = f"{pool.name} has {model} devices ({first}), and ECS hands out NVIDIA GPUs only as GPU"
-            fix = "capacity with NVIDIA GPUs, such as g6.xlarge"
-        raise IncompatibleError(problem, argument="capacity", value=pool.name, fix=fix)
-
-
-def _variables(environment: Mapping[str, str] | None, secrets: Mapping[str, ecs.Secret] | None) -> dict[str, str]:
+def _variables(
+    defaults: Mapping[str, str], environment: Mapping[str, str] | None, secrets: Mapping[str, ecs.Secret] | None
+) -> dict[str, str]:
     plain = variables("environment", environment, of=str, example="{'NAME': 'value'}")
     hidden = variables("secrets", secrets, of=ecs.Secret, example="{'NAME': ecs.Secret.from_secrets_manager(secret)}")
-    for argument, names in (("environment", plain), ("secrets", hidden)):
-        if _VISIBLE_DEVICES in names:
-            raise InvalidValueError(
-                f"{_VISIBLE_DEVICES} is written by the ECS agent over whatever is set, with the GPUs it reserved",
-                argument=argument,
-                value=_VISIBLE_DEVICES,
-                fix=f"leave {_VISIBLE_DEVICES} out, and say how many with gpus=…",
-            )
     twice = sorted(plain.keys() & hidden.keys())
     if twice:
         raise InvalidValueError(
@@ -239,34 +271,36 @@ def _variables(environment: Mapping[str, str] | None, secrets: Mapping[str, ecs.
             value=twice,
             fix="leave it out of one of them",
         )
-    return {**{name: value for name, value in _DRIVER_CAPABILITIES.items() if name not in hidden}, **plain}
+    return {**{name: value for name, value in defaults.items() if name not in hidden}, **plain}
 
 
-def _share(task: Task, wanted: Container, pools: Sequence[Pool]) -> FairShare:
-    """The share of the whole task by its GPUs, less what the containers before this one have."""
-    types = [each for pool in pools for each in pool.instance_types]
-    before = task.cpu, task.memory_mib
-    total = _with(task, wanted).gpus
-    unknown_hosts = any(pool.has_unknown_types for pool in pools)
-    if isinstance(total, Unknown) or unknown_hosts or any(isinstance(each, Unknown) for each in before):
+def _unsized(container: Container) -> Container:
+    return replace(container, cpu=0, memory_limit_mib=0)
+
+
+def _efa(settings: ContainerSettings, pools: Sequence[Pool]) -> tuple[tuple[str, ...], dict[str, str]]:
+    if type(settings.efa) is not bool:
         raise InvalidValueError(
-            "the share of a host cannot be told from values that are only known at deploy time",
-            argument="cpu and memory_mib",
-            fix="give both cpu and memory_mib",
+            f"expects True or False, got {shown(settings.efa)}", argument="efa", value=settings.efa, fix="efa=True"
         )
-    whole = fair_share(types, gpus=total)
-    cpu, memory = whole.cpu - known(before[0]), whole.memory_mib - known(before[1])
-    if cpu < 0 or memory < MIN_MEMORY_MIB:
-        raise InvalidValueError(
-            f"the containers before it leave {max(cpu, 0)} CPU units and {max(memory, 0)} MiB of the share that goes "
-            f"with {total} GPUs",
-            argument="cpu and memory_mib",
-            fix="give both cpu and memory_mib, or ask for less in the other containers",
-        )
-    return FairShare(cpu=cpu, memory_mib=memory)
+    if not settings.efa:
+        return (), {}
+    plan = plan_efa(pools)
+    return plan.devices, dict(plan.environment)
 
 
-def _shared_memory(given: int | None, container: Container) -> int:
+def _shared_memory(given: int | None, container: Container, pools: Sequence[Pool]) -> int | None:
+    managed = next((pool.name for pool in pools if pool.kind is PoolKind.MANAGED_INSTANCES), None)
+    if managed is not None:
+        # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html
+        if given is None:
+            return None
+        raise IncompatibleError(
+            f"{managed} is of ECS Managed Instances, where /dev/shm keeps the size that Docker gives it",
+            argument="shared_memory_mib",
+            value=given,
+            fix="leave it out",
+        )
     memory_mib = container.memory_mib
     if given is None:
         largest = _LARGEST_DEFAULT_SHARED_MEMORY_MIB
@@ -277,37 +311,70 @@ def _shared_memory(given: int | None, container: Container) -> int:
 
 
 def _require_fit(task: Task, pools: Sequence[Pool]) -> None:
+    """Refuses a task that a host of a pool is certain not to run.
+
+    Args:
+        task: What is to run.
+        pools: Where it may run.
+
+    Raises:
+        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
+        IncompatibleError: Its accelerators are of another kind.
+    """
+    demand = demand_of(task)
     for pool in pools:
-        short = shortfalls(task, pool.instance_types)
+        types = types_for(task, pool)
+        found = [
+            reason
+            for each in types
+            for reason in of_accelerators(demand, each, pool.kind)
+            if isinstance(reason, (Obstacle, Shortfall))
+        ]
+        least = sorted((each for each in found if isinstance(each, Shortfall)), key=lambda each: each.available or 0)
+        beside = (each for each in shortfalls(task, types) if each.resource is not Resource.GPU)
+        short = [*least[:1], *beside]
         if short:
+            which = "largest" if pool.kind is PoolKind.MANAGED_INSTANCES else "smallest"
             raise DoesNotFitError(
-                f"the smallest host of {pool.name} is too small for {task.name}: {'; '.join(map(str, short))}",
+                f"the {which} host of {pool.name} is too small for {task.name}: {'; '.join(map(str, short))}",
                 argument=_ARGUMENT[short[0].resource],
                 value=short[0].asked,
                 allowed=f"up to {short[0].resource.amount(short[0].available)}",
-                fix=_fix(task, short[0]),
+                fix=_fix(task, short[0], pool),
             )
+        for obstacle in found:
+            if isinstance(obstacle, Obstacle):
+                raise IncompatibleError(
+                    f"{task.name} cannot run on {pool.name}: {obstacle}",
+                    argument="devices" if obstacle.kind in _OF_NEURON else "gpus",
+                    value=obstacle.instance_types[0].name,
+                    fix=_instead(task, pool),
+                )
 
 
-def _fix(task: Task, short: Shortfall) -> str:
-    enough = _smallest_that_fits(task, short.instance_type)
-    larger = f"capacity of a larger type, such as {enough}" if enough else "no instance type has as much: ask for less"
-    if short.resource is Resource.GPU_MEMORY:
-        return f"{larger}, or gpu_memory_gib no higher than {(short.available or 0) * 100 // 1024 / 100:g}"
-    available = short.available
-    if short.resource is Resource.MEMORY:
-        # What the host may have at most is not what it will register.
-        available = expected_memory_mib(short.instance_type)
+_OF_NEURON = {ObstacleKind.NEURON, ObstacleKind.LAUNCHER}
+
+
+def _instead(task: Task, pool: Pool) -> str:
+    types = alternatives(task, like=pool)
+    other = f"capacity of a type such as {types[0]}" if types else "capacity of another type"
+    part = pool.shape.partition if pool.shape else 1
+    return f"gpus={part:g}, the part that its hosts have, or {other}" if part < 1 else f"whole GPUs, or {other}"
+
+
+def _fix(task: Task, short: Shortfall, pool: Pool) -> str:
+    types = alternatives(task, like=pool)
+    larger = f"capacity of a larger type, such as {types[0]}" if types else "no instance type has as much: ask for less"
+    available = short.available or 0
+    match short.resource:
+        case Resource.GPU_MEMORY:
+            return f"{larger}, or gpu_memory_gib no higher than {available * 100 // 1024 / 100:g}"
+        case Resource.SHARED_GPU_MEMORY:
+            # What ECS counts on a running host is less than the nominal memory.
+            return f"{larger}, or shares of {expected_shareable_mib(available)} MiB at most, all containers together"
+        case Resource.MEMORY:
+            # What the host may have at most is not what it will register.
+            available = expected_memory_mib(short.instance_type)
+        case _:
+            pass
     return f"{larger}, or {_ARGUMENT[short.resource]} no higher than {available}"
-
-
-def _smallest_that_fits(task: Task, like: InstanceType) -> InstanceType | None:
-    candidates = find(
-        vendor=Vendor.NVIDIA,
-        architecture=like.architecture,
-        min_gpus=max(known(task.gpus), 1),
-        gpu_memory_mib=task.gpu_memory_mib,
-    )
-    fitting = [each for each in candidates if each.is_offered_anywhere and not shortfalls(task, (each,))]
-    same_family = [each for each in fitting if each.family == like.family]
-    return next(iter(same_family or fitting), None)

@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.managed_roles import ManagedRoles
 from gpu_constructs.subnets import HostSubnets
 from gpu_constructs.tokens import is_token
 
@@ -82,6 +83,7 @@ class ClusterHosts:
         is_new: Whether the cluster was made for these hosts.
         vpc: Where the hosts run.
         vpc_subnets: Subnets of the hosts. By default the private subnets with a way out.
+        stack: The stack around `scope`. By default CDK is asked.
 
     Raises:
         InvalidValueError: The VPC has no private subnets and no others were chosen, or none is as chosen.
@@ -103,8 +105,10 @@ class ClusterHosts:
         is_new: bool,
         vpc: ec2.IVpc,
         vpc_subnets: ec2.SubnetSelection | None = None,
+        stack: cdk.Stack | None = None,
     ) -> None:
         self._scope = scope
+        self._stack = stack
         self.vpc: ec2.IVpc = vpc
         self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
         # A cluster that CDK made in this stack keeps its own list of providers. Into any other the list is written by
@@ -134,7 +138,7 @@ class ClusterHosts:
     @cached_property
     def stack(self) -> cdk.Stack:
         """The stack that the hosts are defined in."""
-        return cdk.Stack.of(self._scope)
+        return self._stack or cdk.Stack.of(self._scope)
 
     @cached_property
     def cluster_name(self) -> str:
@@ -180,6 +184,19 @@ class ClusterHosts:
             InvalidValueError: The name is taken in this cluster.
             IncompatibleError: Another stack writes the cluster's list of providers.
         """
+        self.require_free_name(provider_name)
+        if not self._is_writer:
+            self._require_only_writer()
+
+    def require_free_name(self, provider_name: str | None) -> None:
+        """Refuses a name that another provider of the cluster has; enough for one that stands in no list.
+
+        Args:
+            provider_name: The name that was chosen; None where CloudFormation makes one.
+
+        Raises:
+            InvalidValueError: The name is taken in this cluster.
+        """
         if provider_name is not None and provider_name in self._chosen_names:
             raise InvalidValueError(
                 f"a capacity of this cluster is already called {provider_name!r}",
@@ -187,8 +204,6 @@ class ClusterHosts:
                 value=provider_name,
                 fix="another name, or leave it out",
             )
-        if not self._is_writer:
-            self._require_only_writer()
 
     def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None) -> None:
         """Adds a capacity provider to the cluster.
@@ -205,6 +220,46 @@ class ClusterHosts:
             self._become_writer()
         if chosen_name is not None:
             self._chosen_names.add(chosen_name)
+
+    def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
+        """Makes a provider of Managed Instances one of the cluster, whichever stack defines it; no list names it.
+
+        Args:
+            provider: The provider.
+            chosen_name: The name that was chosen for it, if any.
+        """
+        if self._own_cluster is not None:
+            self._own_cluster.add_managed_instances_capacity_provider(provider)
+        else:
+            provider.bind(self.cluster)
+        if chosen_name is not None:
+            self._chosen_names.add(chosen_name)
+
+    @cached_property
+    def managed_roles(self) -> ManagedRoles:
+        """The roles of ECS Managed Instances, defined when they are first asked for."""
+        return ManagedRoles(self._scope, self.cluster)
+
+    @property
+    def cluster_for_managed_tasks(self) -> ecs.ICluster:
+        """The cluster as a service on Managed Instances must see it.
+
+        CDK refuses an `ecs.Ec2Service` on a cluster without Auto Scaling groups, and knows no Managed Instances there
+        (aws-cdk-lib 2.275, ``validateEc2Service``).
+        """
+        return self.cluster if self.cluster.has_ec2_capacity else self._cluster_without_groups
+
+    @cached_property
+    def _cluster_without_groups(self) -> ecs.ICluster:
+        return ecs.Cluster.from_cluster_attributes(
+            self._scope,
+            "ManagedCluster",
+            cluster_name=self.cluster.cluster_name,
+            cluster_arn=self.cluster.cluster_arn,
+            vpc=self.vpc,
+            default_cloud_map_namespace=self.cluster.default_cloud_map_namespace,
+            execute_command_configuration=self.cluster.execute_command_configuration,
+        )
 
     def _write_list(self, names: list[str]) -> None:
         if self._association is not None:

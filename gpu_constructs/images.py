@@ -191,13 +191,13 @@ class GpuMachineImage:
         for each in instance_types:
             answer = compatibility(self.host_image.image, each)
             if answer.verdict is Verdict.CANNOT:
-                right = default_image(each)
+                right, fix = _right_image(each)
                 raise IncompatibleError(
                     f"image {self.host_image.image.name} cannot drive {each}: {answer.reason}",
                     argument="image",
                     value=self.host_image.image.name,
-                    allowed=f"an image that drives {each.family}, such as {right.name}",
-                    fix=f"leave image out, which takes {right.name}",
+                    allowed=f"an image that drives {each.family}, such as {right}",
+                    fix=fix,
                 )
 
     def to_machine_image(self) -> ec2.IMachineImage:
@@ -205,6 +205,15 @@ class GpuMachineImage:
         if self.machine_image is not None:
             return self.machine_image
         return _by_parameter(self.host_image.ssm_parameter)
+
+
+def _right_image(instance_type: InstanceType) -> tuple[str, str]:
+    """An image that drives a type, and what to do to get it, or another type where AWS publishes none."""
+    try:
+        right = default_image(instance_type).name
+    except IncompatibleError as error:
+        return "one of your own, GpuMachineImage.custom(…)", f"{error.fix}, or declare what an AMI of your own can do"
+    return right, f"leave image out, which takes {right}"
 
 
 @cache  # nothing changes it, and it costs a call into Node

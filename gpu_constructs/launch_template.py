@@ -32,7 +32,14 @@ def launch_template(
         *overrides: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
     """
     image = plan.machine_image.host_image.image
-    volumes: dict[str, int | None] = {image.root_device: None, image.image_device: plan.storage.root_volume_gib}
+    storage = plan.storage
+    # Bottlerocket keeps its system on a volume of its own, whose size is the snapshot's.
+    volumes = {
+        image.root_device: _volume(image.root_device),
+        image.image_device: _volume(
+            image.image_device, storage.root_volume_gib, storage.root_volume_mib_per_second, storage.root_volume_iops
+        ),
+    }
     made = ec2.LaunchTemplate(
         scope,
         "LaunchTemplate",
@@ -41,7 +48,7 @@ def launch_template(
         instance_profile=hosts.instance_profile,
         security_group=hosts.security_group,
         user_data=user_data,
-        block_devices=[_volume(device, size_gib) for device, size_gib in volumes.items()],
+        block_devices=list(volumes.values()),
         associate_public_ip_address=False,
         require_imdsv2=True,
         http_put_response_hop_limit=1,
@@ -67,9 +74,15 @@ def instance_type_named(name: str) -> ec2.InstanceType:
 
 
 @cache
-def _volume(device: str, size_gib: int | None) -> ec2.BlockDevice:
-    # Bottlerocket keeps its system on a volume of its own, whose size is the snapshot's.
+def _volume(
+    device: str, size_gib: int | None = None, mib_per_second: int | None = None, iops: int | None = None
+) -> ec2.BlockDevice:
     ebs = ec2.EbsDeviceProps(
-        volume_size=size_gib, encrypted=True, volume_type=ec2.EbsDeviceVolumeType.GP3, delete_on_termination=True
+        volume_size=size_gib,
+        throughput=mib_per_second,
+        iops=iops,
+        encrypted=True,
+        volume_type=ec2.EbsDeviceVolumeType.GP3,
+        delete_on_termination=True,
     )
     return ec2.BlockDevice(device_name=device, volume=ec2.BlockDeviceVolume(ebs))

@@ -24,7 +24,7 @@ from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.wording import either
 from gpu_constructs.template import Stacks, fleet_of, read_stacks
 
-__all__ = ["MAX_READINGS", "Acknowledged", "Review", "is_region", "review"]
+__all__ = ["MAX_READINGS", "Acknowledged", "Review", "findings_in", "is_region", "review"]
 
 MAX_READINGS = 32
 """Other values of parameters that are tried at most, all parameters together: each is a reading of everything."""
@@ -89,20 +89,33 @@ def review(
     given = dict(parameters or {})
     asked = tuple(rules)
     stacks = read_stacks(paths, stdin=stdin, parameters=given, region=region)
+    return _reviewed(stacks, paths, given, asked)
+
+
+def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
+    """What is found in cloud assemblies; what is accepted in a template is left out, what in an app is not.
+
+    Most assemblies have nothing wrong with them, so the paths of constructs, which only messages need, are looked up
+    once something is found.
+
+    Args:
+        directories: What ``cdk synth`` wrote.
+        rules: Which rules to ask.
+
+    Raises:
+        UnreadableError: A file cannot be read.
+    """
+    asked = tuple(rules)
+    stacks = read_stacks(directories, construct_paths=False)
+    if not any(_found(stacks, _fleet(stacks), {}, asked)[0]):
+        return ()
+    seen = _reviewed(stacks.with_construct_paths(), directories, {}, asked)
+    return (*seen.findings, *(each.finding for each in seen.acknowledged if each.in_app))
+
+
+def _reviewed(stacks: Stacks, paths: Sequence[str | Path], given: Mapping[str, str], asked: tuple[Rule, ...]) -> Review:
     fleet = _fleet(stacks)
-    found = [_located(each, stacks) for each in check(fleet, rules=asked)]
-
-    others, untried = _other_values(stacks, given)
-    errors = tuple(each for each in asked if each.severity is Severity.ERROR)
-    found_there: list[tuple[str, str, Finding]] = []
-    for other in others if errors else ():
-        there = stacks.with_parameters({**given, **dict.fromkeys(other.keys, other.value)})
-        found_there += [
-            (other.parameter, other.value, _located(each, there)) for each in check(_fleet(there), rules=errors)
-        ]
-    known = {_place(each) for each in found if each.severity is Severity.ERROR}
-    found += _warnings(each for each in found_there if _place(each[2]) not in known)
-
+    found, untried = _found(stacks, fleet, given, asked)
     acknowledgements = Acknowledgements(stacks)
     kept: list[Finding] = []
     acknowledged: list[Acknowledged] = []
@@ -120,6 +133,24 @@ def review(
         read=tuple(stacks.documents),
         untried=untried,
     )
+
+
+def _found(
+    stacks: Stacks, fleet: Fleet, given: Mapping[str, str], asked: tuple[Rule, ...]
+) -> tuple[list[Finding], int]:
+    """Findings with their lines, and how many values of parameters were not tried."""
+    found = [_located(each, stacks) for each in check(fleet, rules=asked)]
+    others, untried = _other_values(stacks, given)
+    errors = tuple(each for each in asked if each.severity is Severity.ERROR)
+    found_there: list[tuple[str, str, Finding]] = []
+    for other in others if errors else ():
+        there = stacks.with_parameters({**given, **dict.fromkeys(other.keys, other.value)})
+        found_there += [
+            (other.parameter, other.value, _located(each, there)) for each in check(_fleet(there), rules=errors)
+        ]
+    known = {_place(each) for each in found if each.severity is Severity.ERROR}
+    found += _warnings(each for each in found_there if _place(each[2]) not in known)
+    return found, untried
 
 
 def is_region(name: str) -> bool:

@@ -14,12 +14,13 @@ from constructs import Construct
 
 from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.arguments import name as require_name
-from gpu_constructs.capacity import MAX_WEIGHT
+from gpu_constructs.capacity import MAX_BASE, MAX_WEIGHT
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.construction import creating
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, StrategyItem, Unknown, Workload, total
-from gpu_constructs.placement import beside, task_slots
+from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Unknown, Workload, total
+from gpu_constructs.landing import Capacity, capacity_of_service
+from gpu_constructs.placement import beside, demand_of, task_slots
 from gpu_constructs.task_definition import GpuTaskDefinition
 
 __all__ = ["GpuService"]
@@ -28,16 +29,19 @@ __all__ = ["GpuService"]
 class GpuService(ecs.Ec2Service):
     """Defines an ECS service with a capacity provider strategy, so that managed scaling makes room for its tasks.
 
-    Its capacities get tasks by the room they have at their maximum. Tasks are packed, so that hosts become empty and
-    leave; a failed deployment rolls back; tasks are not moved only to even out zones, because a moved GPU task needs a
-    second GPU; tags of the service are on its tasks, so that costs can be told apart. It is an `ecs.Ec2Service`: load
-    balancers, scaling and Service Connect are added to it as to any other.
+    Its capacities get tasks by the room they have at their maximum; of a `FallbackCapacity`, the first is filled
+    before. Tasks are packed, so that hosts become empty and leave; a failed deployment rolls back; tasks are not moved
+    only to even out zones, because a moved GPU task needs a second GPU; tags of the service are on its tasks, so that
+    costs can be told apart. It is an `ecs.Ec2Service`: load balancers, scaling and Service Connect are added to it as
+    to any other.
 
     Args:
         scope: Where it is defined.
         construct_id: Its id in that scope.
         cluster: The cluster whose capacity the task definition names.
         task_definition: What it runs.
+        capacity: Which of the task definition's capacities it uses. By default all of them; of Auto Scaling groups and
+            Managed Instances, a service uses one kind.
         desired_count: Tasks that it keeps running. None leaves the count to whatever scales the service; a number would
             be set again by every deploy.
         min_healthy_percent: Tasks that keep running during a deployment. By default all of them if the hosts have a
@@ -54,7 +58,7 @@ class GpuService(ecs.Ec2Service):
 
     Raises:
         InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
-        IncompatibleError: The task definition runs on capacity of another cluster.
+        IncompatibleError: The task definition runs on capacity of another cluster, or of both kinds.
         RefusedByCdkError: CDK refuses it for a reason of its own.
     """
 
@@ -65,6 +69,7 @@ class GpuService(ecs.Ec2Service):
         *,
         cluster: GpuCluster,
         task_definition: GpuTaskDefinition,
+        capacity: Sequence[Capacity] | None = None,
         desired_count: int | None = 1,
         min_healthy_percent: int | None = None,
         max_healthy_percent: int | None = None,
@@ -89,26 +94,31 @@ class GpuService(ecs.Ec2Service):
                 fix="security_groups=[…]",
             )
         _require_task(cluster, task_definition)
-        task, pools = task_definition.task, [each.pool for each in task_definition.capacity]
+        used = capacity_of_service(capacity, task_definition.capacity)
+        task, pools = task_definition.task, [each.pool for each in used]
+        is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES
         slots = [task_slots(task, pool) for pool in pools]
         low, high = (
             _percent("min_healthy_percent", min_healthy_percent),
             _percent("max_healthy_percent", max_healthy_percent),
         )
         _require_order(low, high)
-        least, most = beside(count, total(slots), low, high)
-        weights = _weights(slots)
+        # Managed Instances have no maximum: a host comes for every task that waits.
+        room = 2 * count if is_managed and isinstance(count, int) else total(slots)
+        least, most = beside(count, room, low, high)
+        shares = _shares(slots, [each.comes_first for each in used])
         # CDK compares tokens as if they were numbers, so they are written past it.
         by_token = isinstance(low, Unknown) or isinstance(high, Unknown)
         with creating(scope, construct_id):
             super().__init__(
                 scope,
                 construct_id,
-                cluster=cluster.cluster,
+                cluster=cluster.hosts.cluster_for_managed_tasks if is_managed else cluster.cluster,
                 task_definition=task_definition,
                 desired_count=None if desired_count is None else known_or(desired_count, count),
                 capacity_provider_strategies=[
-                    each.strategy(weight=weight) for each, weight in zip(task_definition.capacity, weights, strict=True)
+                    each.strategy(weight=weight, base=base or None)
+                    for each, (weight, base) in zip(used, shares, strict=True)
                 ],
                 min_healthy_percent=0 if by_token else least,
                 max_healthy_percent=200 if by_token else most,
@@ -138,8 +148,8 @@ class GpuService(ecs.Ec2Service):
             name=construct_id,
             task=None,
             strategy=tuple(
-                StrategyItem(provider=each.pool.provider or UNKNOWN, pool=each.pool, weight=weight)
-                for each, weight in zip(task_definition.capacity, weights, strict=True)
+                StrategyItem(provider=each.pool.provider or UNKNOWN, pool=each.pool, weight=weight, base=base)
+                for each, (weight, base) in zip(used, shares, strict=True)
             ),
             # What ECS starts with where no count is written.
             desired_count=1 if desired_count is None else count,
@@ -151,6 +161,25 @@ class GpuService(ecs.Ec2Service):
     def workload(self) -> Workload:
         """So many copies of its task on its capacity, as the value that every check reads."""
         return replace(self._workload, task=self._gpu_task.task)
+
+
+def _shares(slots: Sequence[int | Unknown], comes_first: Sequence[bool]) -> list[tuple[int, int]]:
+    """Weight and base of each capacity: the first of an order is filled, and the others share the rest.
+
+    A provider with a weight of 0 "cannot place tasks", a base or not (CapacityProviderStrategyItem of the ECS API), so
+    the first has the smallest weight there is beside the largest.
+    """
+    firsts = [place for place, is_first in enumerate(comes_first) if is_first]
+    rooms = [each for each in slots if not isinstance(each, Unknown)]
+    # One provider of a strategy may have a base, and a base that nobody knows is none.
+    if len(firsts) != 1 or len(rooms) < len(slots) or len(slots) == 1 or not all(rooms):
+        return [(weight, 0) for weight in _weights(slots)]
+    (first,) = firsts
+    largest = max(room for place, room in enumerate(rooms) if place != first)
+    return [
+        (1, min(room, MAX_BASE)) if place == first else (max(1, room * MAX_WEIGHT // largest), 0)
+        for place, room in enumerate(rooms)
+    ]
 
 
 def _weights(slots: Sequence[int | Unknown]) -> list[int]:
@@ -205,9 +234,10 @@ def _require_task(cluster: GpuCluster, task_definition: GpuTaskDefinition) -> No
             value=foreign,
             fix="the cluster that this capacity was added to",
         )
-    if not task_definition.task.least_gpus:
+    if not demand_of(task_definition.task).wants_accelerator:
         raise InvalidValueError(
-            "the task definition has no GPU container",
+            "the task definition has no container with GPUs or Neuron devices",
             argument="task_definition",
-            fix="add_gpu_container before the service; a service without GPUs is an ecs.Ec2Service",
+            fix="add_gpu_container or add_neuron_container before the service; a service without accelerators is an "
+            "ecs.Ec2Service",
         )

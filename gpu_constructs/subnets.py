@@ -8,6 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.construction import translated
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
+from gpu_constructs.tokens import is_list_token
 
 __all__ = ["HostSubnets"]
 
@@ -29,10 +30,17 @@ class HostSubnets:
     vpc: ec2.IVpc
 
     @property
+    def selected(self) -> ec2.SelectedSubnets:
+        """The subnets one by one, and what has to be there for hosts in them to reach anything."""
+        return _selected(self.vpc, self.selection)
+
+    @property
     def zones(self) -> int | None:
         """In how many Availability Zones they are; None for a VPC that CDK has yet to look up."""
         selected = _selected(self.vpc, self.selection)
-        return None if selected.is_pending_lookup else len(set(selected.availability_zones))
+        found = selected.availability_zones
+        unknown = selected.is_pending_lookup or any(is_list_token(each) for each in found)
+        return None if unknown else len(set(found))
 
     @classmethod
     def of(cls, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> HostSubnets:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -11,29 +11,20 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from gpu_constructs.accelerated_container import define_container
 from gpu_constructs.arguments import name as require_name
-from gpu_constructs.arguments import texts
-from gpu_constructs.capacity import GpuCapacity
 from gpu_constructs.construction import creating, or_removed
-from gpu_constructs.container_plan import plan_container, plan_sidecar
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import METADATA_KEY, PlacementConstraint, Pool, Task, Unknown
-from gpu_constructs.gpu_needs import metadata_of
-from gpu_constructs.hardware import Architecture
-from gpu_constructs.placement.query import instance_type_in, render
-from gpu_constructs.tokens import is_token, known_text
+from gpu_constructs.container_plan import ContainerPlan, ContainerSettings, plan_sidecar
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import METADATA_KEY, Pool, Task
+from gpu_constructs.gpu_ask import Gpus
+from gpu_constructs.gpu_container import plan_gpu_container
+from gpu_constructs.gpu_needs import metadata_of, plan_needs
+from gpu_constructs.landing import Capacity, Landing, landing_on, require_settings
+from gpu_constructs.neuron_container import NeuronDevices, plan_neuron_container
+from gpu_constructs.tokens import is_token
 
 __all__ = ["GpuTaskDefinition"]
-
-MAX_STRATEGY_ITEMS = 20
-"""Providers of one capacity provider strategy at most (CapacityProviderStrategyItem of the ECS API)."""
-
-# What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
-# (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
-_ULIMITS = (
-    ecs.Ulimit(name=ecs.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
-    ecs.Ulimit(name=ecs.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),
-)
 
 
 class GpuTaskDefinition(ecs.Ec2TaskDefinition):
@@ -41,15 +32,17 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
 
     Its placement constraint lists the instance types of that capacity one by one. Network mode is ``bridge`` unless
     another is chosen, because a host has fewer network interfaces than GPUs on some types (g5.48xlarge among them).
-    An `ecs.Ec2TaskDefinition` in every other respect.
+    With capacity of ECS Managed Instances it is written for these, or for both kinds where both are given: network mode
+    ``awsvpc`` or ``host``, and none of the settings that they refuse. An `ecs.Ec2TaskDefinition` in every other
+    respect.
 
     Args:
         scope: Where it is defined.
         construct_id: Its id in that scope.
         capacity: Where its tasks may run. Every container must fit the smallest host of each.
         family: Name of the task definition's family. By default one is generated from its path.
-        network_mode: How containers reach the network. By default ``bridge``; in mode ``host`` containers can reach the
-            credentials of the host's role.
+        network_mode: How containers reach the network. By default ``bridge``, on Managed Instances ``awsvpc``; in mode
+            ``host`` containers can reach the credentials of the host's role.
         log_group: Where the containers' logs go. By default a log group is defined that is deleted with the stack.
         log_retention: How long the default log group keeps them. By default a month.
         task_role: What the containers may do on AWS. By default a role that may do nothing.
@@ -57,10 +50,12 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
 
     Raises:
         InvalidValueError: `capacity` is empty, or not a list of capacities.
-        IncompatibleError: The capacities have different architectures, for which no one image runs.
+        IncompatibleError: The capacities have different architectures, for which no one image runs, or Managed
+            Instances have no such network mode.
 
     Attributes:
         capacity: Where its tasks may run.
+        landing: How it is written for that.
         task: What it asks of a host so far, as the value that every check reads.
         log_group: Where the containers' logs go.
     """
@@ -70,7 +65,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         scope: Construct,
         construct_id: str,
         *,
-        capacity: Sequence[GpuCapacity],
+        capacity: Sequence[Capacity],
         family: str | None = None,
         network_mode: ecs.NetworkMode | None = None,
         log_group: logs.ILogGroup | None = None,
@@ -78,46 +73,38 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         task_role: iam.IRole | None = None,
         execution_role: iam.IRole | None = None,
     ) -> None:
-        expression = _where_it_runs(capacity)
+        landing = landing_on(capacity)
         if family is not None:
             require_name("family", family, fix="leave it out for a generated name")
-        if network_mode is ecs.NetworkMode.NAT:
-            raise InvalidValueError(
-                "network mode nat is for Windows, where ECS has no GPUs",
-                argument="network_mode",
-                value=network_mode,
-                allowed="bridge, host, awsvpc, none",
-                fix="leave it out for bridge",
-            )
+        mode = landing.network_mode(network_mode)
         with creating(scope, construct_id):
             super().__init__(
                 scope,
                 construct_id,
                 family=family,
-                network_mode=network_mode,
+                network_mode=mode,
                 task_role=task_role,
                 execution_role=execution_role,
-                placement_constraints=[ecs.PlacementConstraint.member_of(expression)],
+                placement_constraints=None
+                if landing.expression is None
+                else [ecs.PlacementConstraint.member_of(landing.expression)],
             )
         with or_removed(scope, construct_id):
             self.log_group: logs.ILogGroup = log_group or logs.LogGroup(
                 self, "Logs", retention=log_retention, removal_policy=cdk.RemovalPolicy.DESTROY
             )
-        self.capacity: tuple[GpuCapacity, ...] = tuple(capacity)
-        self.task: Task = Task(
-            name=construct_id,
-            network_mode=_written(network_mode),
-            family=family,
-            compatibilities=("EC2",),
-            constraints=(PlacementConstraint(type="memberOf", expression=known_text(expression)),),
-        )
+        for name, value in landing.template_data().items():
+            cast("ecs.CfnTaskDefinition", self.node.default_child).add_property_override(name, value)
+        self.capacity: tuple[Capacity, ...] = tuple(capacity)
+        self.landing: Landing = landing
+        self.task: Task = landing.task(construct_id, family=family, network_mode=mode)
 
     def add_gpu_container(
         self,
         construct_id: str,
         *,
         image: ecs.ContainerImage,
-        gpus: int = 1,
+        gpus: Gpus = 1,
         gpu_memory_gib: float | None = None,
         min_compute_capability: tuple[int, int] | None = None,
         precision: str | None = None,
@@ -125,6 +112,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         cpu: int | None = None,
         memory_mib: int | None = None,
         shared_memory_mib: int | None = None,
+        efa: bool = False,
         command: Sequence[str] | None = None,
         entry_point: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
@@ -137,7 +125,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         readonly_root_filesystem: bool = False,
         logging: ecs.LogDriver | None = None,
     ) -> ecs.ContainerDefinition:
-        """Adds a container that has GPUs to itself.
+        """Adds a container that has GPUs to itself, or a share of one.
 
         ECS sets ``NVIDIA_VISIBLE_DEVICES`` to the GPUs it reserves. ``NVIDIA_DRIVER_CAPABILITIES``, which it leaves
         unset, becomes ``compute,utility`` unless `environment` says otherwise. Locked memory is unlimited and the stack
@@ -146,18 +134,22 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         Args:
             construct_id: The container's name.
             image: Its image.
-            gpus: Whole GPUs, 1 or more.
+            gpus: Whole GPUs, 1 or more; ``"ALL"`` for every GPU of the host; a `GpuShare` for a share of one; on hosts
+                with a part of a GPU that part, such as 0.25 on g6f.2xlarge. All containers of a task ask in one way.
             gpu_memory_gib: Memory in GiB that each of its GPUs must have, measured by what EC2 reports: an L4 has
                 22.3 GiB, not 24. By default any GPU will do.
             min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
             precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``; GPUs that only
                 emulate it are refused. By default any GPU will do.
             nvlink: Whether its GPUs must be joined by NVLink, as tensor parallelism over several wants it.
-            cpu: CPU units, 1024 to a vCPU. By default the share of the smallest host that goes with its GPUs.
-            memory_mib: Memory in MiB; the container is stopped if it takes more. By default the share of the smallest
-                host that goes with its GPUs, less what the agent and the system keep.
+            cpu: CPU units, 1024 to a vCPU. By default the share of the smallest host that goes with its GPUs, for a
+                `GpuShare` with its part of one GPU's memory.
+            memory_mib: Memory in MiB; the container is stopped if it takes more. By default the same share of the
+                smallest host's, less what the agent and the system keep.
             shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used. By default half of the
                 memory, 64 GiB at most; Docker's own default of 64 MiB stops data loaders and NCCL.
+            efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters. Its capacity must have
+                them; choose network mode ``host``.
             command: Command. By default the image's own.
             entry_point: Entry point. By default the image's own.
             environment: Environment variables.
@@ -175,54 +167,107 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
 
         Raises:
             InvalidValueError: An argument is wrong by itself, such as a GPU count that is not a whole number.
-            IncompatibleError: The capacity has no NVIDIA GPUs.
+            IncompatibleError: The capacity has no such GPUs, or cannot share them.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        plan = plan_container(
-            construct_id,
-            task=self.task,
-            pools=self._pools,
-            gpus=gpus,
+        settings = ContainerSettings(
+            image=image,
+            cpu=cpu,
+            memory_mib=memory_mib,
+            shared_memory_mib=shared_memory_mib,
+            efa=efa,
+            command=command,
+            entry_point=entry_point,
+            environment=environment,
+            secrets=secrets,
+            essential=essential,
+            health_check=health_check,
+            stop_timeout=stop_timeout,
+            user=user,
+            working_directory=working_directory,
+            readonly_root_filesystem=readonly_root_filesystem,
+            logging=logging,
+        )
+        needs = plan_needs(
             gpu_memory_gib=gpu_memory_gib,
             min_compute_capability=min_compute_capability,
             precision=precision,
             nvlink=nvlink,
+        )
+        plan = plan_gpu_container(
+            construct_id, task=self.task, pools=self._pools, gpus=gpus, needs=needs, settings=settings
+        )
+        return self._define(construct_id, plan, settings)
+
+    def add_neuron_container(  # noqa: D417 - the others are explained at add_gpu_container
+        self,
+        construct_id: str,
+        *,
+        image: ecs.ContainerImage,
+        devices: NeuronDevices = "ALL",
+        cpu: int | None = None,
+        memory_mib: int | None = None,
+        shared_memory_mib: int | None = None,
+        efa: bool = False,
+        command: Sequence[str] | None = None,
+        entry_point: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        secrets: Mapping[str, ecs.Secret] | None = None,
+        essential: bool = True,
+        health_check: ecs.HealthCheck | None = None,
+        stop_timeout: cdk.Duration | None = None,
+        user: str | None = None,
+        working_directory: str | None = None,
+        readonly_root_filesystem: bool = False,
+        logging: ecs.LogDriver | None = None,
+    ) -> ecs.ContainerDefinition:
+        """Adds a container that has Neuron devices (AWS Inferentia, AWS Trainium) to itself.
+
+        It is given ``/dev/neuron0`` and so on, after those of the containers before it, and the capability
+        ``IPC_LOCK``; on ECS Managed Instances it asks for ``NeuronDevice``. By default it gets all CPU and memory that
+        the smallest host has left: ECS counts no devices that are given by path, and would place another task on them.
+        https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html
+
+        Every argument that is not here is explained at `add_gpu_container`.
+
+        Args:
+            construct_id: The container's name.
+            image: Its image, with the Neuron runtime.
+            devices: Neuron devices, 1 or more, or ``"ALL"`` of the host, which all hosts must have the same number of.
+
+        Returns:
+            The container; ports, mounts and dependencies are added to it as to any other.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: The capacity has no Neuron devices, or different numbers of them.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        settings = ContainerSettings(
+            image=image,
             cpu=cpu,
             memory_mib=memory_mib,
             shared_memory_mib=shared_memory_mib,
+            efa=efa,
             command=command,
+            entry_point=entry_point,
             environment=environment,
             secrets=secrets,
             essential=essential,
+            health_check=health_check,
+            stop_timeout=stop_timeout,
+            user=user,
+            working_directory=working_directory,
+            readonly_root_filesystem=readonly_root_filesystem,
+            logging=logging,
         )
-        parameters_id = f"{construct_id}LinuxParameters"
-        with creating(self, parameters_id, called=construct_id):
-            parameters = ecs.LinuxParameters(self, parameters_id, shared_memory_size=plan.shared_memory_mib)
-        with or_removed(self, parameters_id), creating(self, construct_id, stays=True):
-            container = super().add_container(
-                construct_id,
-                image=image,
-                gpu_count=None if isinstance(plan.container.gpus, Unknown) else plan.container.gpus,
-                cpu=plan.cpu,
-                memory_limit_mib=plan.memory_mib,
-                linux_parameters=parameters,
-                ulimits=list(_ULIMITS),
-                command=plan.command,
-                entry_point=None
-                if entry_point is None
-                else texts("entry_point", entry_point, example="['python', '-u']"),
-                environment=plan.environment,
-                secrets=None if secrets is None else dict(secrets),
-                essential=essential,
-                health_check=health_check,
-                stop_timeout=stop_timeout,
-                user=user,
-                working_directory=working_directory,
-                readonly_root_filesystem=readonly_root_filesystem or None,
-                logging=logging or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=self.log_group),
-            )
-        if isinstance(plan.container.gpus, Unknown):
-            self._reserve_by_token(gpus)
+        plan = plan_neuron_container(
+            construct_id, task=self.task, pools=self._pools, devices=devices, settings=settings
+        )
+        return self._define(construct_id, plan, settings)
+
+    def _define(self, construct_id: str, plan: ContainerPlan, settings: ContainerSettings) -> ecs.ContainerDefinition:
+        container = define_container(self, construct_id, plan, settings, self.log_group)
         self.task = plan.task
         needs = metadata_of(plan.task)
         if plan.container.needs is not None and needs is not None:
@@ -314,6 +359,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
 
     def _with_sidecar(self, name: str, sizes: Mapping[str, float | None], options: Mapping[str, Any]) -> Task:
         """The task with one more container that has no GPUs; nothing is made yet."""
+        require_settings(options, self._pools)
         return plan_sidecar(
             name,
             task=self.task,
@@ -328,62 +374,3 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
     @property
     def _pools(self) -> list[Pool]:
         return [each.pool for each in self.capacity]
-
-    def _reserve_by_token(self, gpus: int) -> None:
-        """Writes the count of the newest container as a reference; its ``gpu_count`` would print the token's number."""
-        containers = [child for child in self.node.children if isinstance(child, ecs.ContainerDefinition)]
-        resource = cast("ecs.CfnTaskDefinition", self.node.default_child)
-        resource.add_property_override(
-            f"ContainerDefinitions.{len(containers) - 1}.ResourceRequirements",
-            [{"Type": "GPU", "Value": cdk.Tokenization.stringify_number(gpus)}],
-        )
-
-
-def _written(network_mode: ecs.NetworkMode | None) -> str:
-    """The mode as ECS writes it; CDK's enum has names of its own (``AWS_VPC``)."""
-    return "bridge" if network_mode is None else network_mode.name.lower().replace("_", "")
-
-
-def _where_it_runs(capacity: Sequence[GpuCapacity]) -> str:
-    """The placement constraint of a task on these capacities."""
-    if (
-        not isinstance(capacity, Sequence)
-        or not capacity
-        or not all(isinstance(each, GpuCapacity) for each in capacity)
-    ):
-        raise InvalidValueError(
-            f"expects a list of the capacities that the task may run on, got {shown(capacity)}",
-            argument="capacity",
-            value=capacity,
-            fix="capacity=[family[1]] for hosts with one GPU of a family"
-            if isinstance(capacity, Mapping)
-            else "capacity=[…] with what cluster.add_capacity returned",
-        )
-    if len({id(each) for each in capacity}) < len(capacity) or len(capacity) > MAX_STRATEGY_ITEMS:
-        raise InvalidValueError(
-            f"got {len(capacity)} capacities, {len({id(each) for each in capacity})} of them different",
-            argument="capacity",
-            value=[each.pool.name for each in capacity],
-            allowed=f"each capacity once, {MAX_STRATEGY_ITEMS} at most: an ECS strategy holds no more providers",
-            fix="fewer capacities for one task definition",
-        )
-    architectures: dict[Architecture, str] = {each.architecture: each.pool.name for each in capacity}
-    if len(architectures) > 1:
-        sides = ", ".join(f"{name} is {architecture}" for architecture, name in architectures.items())
-        raise IncompatibleError(
-            f"one container image runs on one architecture, and these capacities have several: {sides}",
-            argument="capacity",
-            value=[each.pool.name for each in capacity],
-            fix="one task definition for each architecture",
-        )
-    with argument_named("capacity"):
-        return _one_of_types(dict.fromkeys(name for each in capacity for name in each.instance_type_names))
-
-
-def _one_of_types(names: Iterable[str]) -> str:
-    """The expression over these types; the query language has no word for a token, so a stand-in is written for it."""
-    stand_ins = {name: f"known-at-deploy-{i:04d}" if is_token(name) else name for i, name in enumerate(names)}
-    expression = render(instance_type_in(stand_ins.values()))
-    for name, stand_in in stand_ins.items():
-        expression = expression.replace(stand_in, name) if stand_in != name else expression
-    return expression

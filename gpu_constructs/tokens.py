@@ -7,6 +7,7 @@ gives answers that mean nothing.
 from __future__ import annotations
 
 import math
+import re
 
 import aws_cdk as cdk
 
@@ -15,9 +16,10 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 __all__ = ["is_list_token", "is_token", "known_text"]
 
 # How aws-cdk-lib encodes tokens (core/lib/private/encoding.ts): text holds "${Token[...]}", an element of a list
-# "#{Token[...]}", and numbers lie far below any that a user writes. Looking here first spares a call into Node for
-# every ordinary value; CDK has the last word.
-_MARKERS = ("${Token[", "#{Token[")
+# "#{Token[...]}", and numbers lie far below any that a user writes. Looking here spares a call into Node for each
+# value; of a number CDK has the last word.
+_TOKEN = re.compile(r"[$#]\{Token\[[a-zA-Z0-9:._-]+\]\}")
+_OF_LIST = "#{Token["
 _LARGEST_NUMBER_TOKEN = -1e288
 
 
@@ -28,9 +30,7 @@ def is_token(value: object) -> bool:
         value: Any argument a user gave.
     """
     if isinstance(value, str):
-        suspicious = any(marker in value for marker in _MARKERS)
-        # An unresolved list is a list with one marker in it; the marker alone is not unresolved to CDK.
-        return suspicious and (cdk.Token.is_unresolved(value) or cdk.Token.is_unresolved([value]))
+        return "{Token[" in value and _TOKEN.search(value) is not None
     # Infinity would break the connection to Node: JSON has no word for it.
     if not isinstance(value, float) or not math.isfinite(value):
         return False
@@ -39,7 +39,7 @@ def is_token(value: object) -> bool:
 
 def is_list_token(element: object) -> bool:
     """Whether this text stands for a whole list that CDK only resolves at deploy time."""
-    return isinstance(element, str) and element.startswith(_MARKERS[1]) and is_token(element)
+    return isinstance(element, str) and element.startswith(_OF_LIST) and is_token(element)
 
 
 def known_text(value: str) -> str | Unknown:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpu_constructs.fleet import UNKNOWN, UserData, UserDataFormat
+from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, UserData, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.placement import RESERVED_MEMORY_MIB
 from gpu_constructs.tokens import is_token
@@ -27,6 +27,7 @@ _IN_TOML = {
     "ECS_RESERVED_MEMORY": "reserved-memory",
     "ECS_AWSVPC_BLOCK_IMDS": "awsvpc-block-imds",
     "ECS_ENABLE_SPOT_INSTANCE_DRAINING": "enable-spot-instance-draining",
+    "ECS_IMAGE_PULL_BEHAVIOR": "image-pull-behavior",
 }
 """What Bottlerocket calls them in ``[settings.ecs]``; a setting that is not here it has no word for."""
 
@@ -54,19 +55,31 @@ def agent_settings(operating_system: OperatingSystem, more: Mapping[str, str]) -
     """
     settings = {**_SETTINGS, **more}
     if operating_system is OperatingSystem.BOTTLEROCKET:
-        return tuple(f"{_IN_TOML[variable]} = {value}" for variable, value in settings.items())
+        return tuple(f"{_IN_TOML[variable]} = {_toml(value)}" for variable, value in settings.items())
     lines = (f"{variable}={value}" for variable, value in settings.items())
     return ("#!/bin/bash", "cat <<'EOF' >> /etc/ecs/ecs.config", *lines, "EOF")
 
 
-def what_hosts_are_told(operating_system: OperatingSystem, cluster_name: str, more: Mapping[str, str]) -> UserData:
+def what_hosts_are_told(
+    operating_system: OperatingSystem,
+    cluster_name: str,
+    more: Mapping[str, str],
+    *,
+    local_disks: LocalDiskUse = LocalDiskUse.NONE,
+) -> UserData:
     """The same as a value.
 
     Args:
         operating_system: Decides the form.
         cluster_name: Name of the cluster, which may be a token.
         more: Settings beside those of every host, by the names of their variables.
+        local_disks: What the disks of a host are prepared for.
     """
     cluster = UNKNOWN if is_token(cluster_name) else cluster_name
     form = UserDataFormat.TOML if operating_system is OperatingSystem.BOTTLEROCKET else UserDataFormat.SHELL
-    return UserData(format=form, agent=tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster}.items())))
+    agent = tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster}.items()))
+    return UserData(format=form, agent=agent, local_disks=local_disks)
+
+
+def _toml(value: str) -> str:
+    return value if value.isdecimal() or value in {"true", "false"} else f'"{value}"'

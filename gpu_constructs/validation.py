@@ -20,7 +20,7 @@ from constructs import IConstruct
 
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import METADATA_KEY, Origin
-from gpu_constructs.review import review
+from gpu_constructs.review import findings_in, review
 from gpu_constructs.rules import RULES, Finding, Severity
 from gpu_constructs.template import UnreadableError
 from gpu_constructs.version import version
@@ -28,6 +28,9 @@ from gpu_constructs.version import version
 __all__ = ["GpuChecks", "announce"]
 
 _NOT_UNDERSTOOD = "GPU116"
+_ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id == _NOT_UNDERSTOOD)
+"""At synth only what needs an answer is shown; that a part was not understood does."""
+
 _CHECKED: WeakSet[IConstruct] = WeakSet()
 
 
@@ -38,7 +41,13 @@ class GpuChecks:
     An app with a `GpuCluster` has it already. An app without one gets it with one line, which may be repeated::
 
         GpuChecks.add_to(app)
+
+    Args:
+        directory: Where the app writes its cloud assembly; by default CDK is asked where its templates are.
     """
+
+    def __init__(self, *, directory: str | None = None) -> None:
+        self._directory = directory
 
     @staticmethod
     def add_to(scope: IConstruct) -> None:
@@ -57,10 +66,13 @@ class GpuChecks:
                 value=scope,
                 fix="GpuChecks.add_to(app)",
             )
-        root = scope.node.root
+        # Each `.` into CDK is a question to Node, and the stage around most scopes is the app itself.
+        stage = cdk.Stage.of(scope)
+        root = stage if isinstance(stage, cdk.App) else scope.node.root
         if root not in _CHECKED:
             _CHECKED.add(root)
-            cdk.Validations.of(root).add_plugins(GpuChecks())
+            directory = root.outdir if isinstance(root, cdk.App) else None
+            cdk.Validations.of(root).add_plugins(GpuChecks(directory=directory))
 
     @property
     def name(self) -> str:
@@ -83,18 +95,22 @@ class GpuChecks:
         Args:
             context: Where the templates are.
         """
-        # Each property of `context.stack_templates` would be a question to Node; the paths are one.
-        paths = context.template_paths
         try:
-            found = [_findings(paths)]
+            findings = findings_in(self._directories(context), rules=_ASKED)
         except UnreadableError:
             # One template that cannot be read keeps none of the others from being checked.
-            found = [_findings_of_one(each) for each in context.stack_templates]
-        findings = [each for some in found for each in some]
+            findings = tuple(each for stack in context.stack_templates for each in _findings_of_one(stack))
         return cdk.PolicyValidationPluginReport(
             success=not any(each.severity is Severity.ERROR for each in findings),
-            violations=[_violation(each) for each in findings if _is_told(each)],
+            violations=[_violation(each) for each in findings],
         )
+
+    def _directories(self, context: cdk.IPolicyValidationContext) -> list[str]:
+        """A whole assembly says more than its templates: regions, stack names, what was acknowledged where."""
+        if self._directory is not None:
+            return [self._directory]
+        folders = {Path(each).parent for each in context.template_paths}
+        return [str(each) for each in sorted(folders) if not any(other in each.parents for other in folders)]
 
 
 def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
@@ -107,15 +123,6 @@ def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
     for each in findings:
         text = f"{each.message}; {each.fix}" if each.fix else each.message
         cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
-
-
-def _findings(templates: Iterable[str]) -> tuple[Finding, ...]:
-    # A whole assembly says more than its templates: regions, stack names, what was acknowledged where.
-    folders = {Path(each).parent for each in templates}
-    outermost = [each for each in sorted(folders) if not any(other in each.parents for other in folders)]
-    found = review(outermost)
-    # What the app accepts is CDK's to report.
-    return (*found.findings, *(each.finding for each in found.acknowledged if each.in_app))
 
 
 def _violation(finding: Finding) -> cdk.PolicyViolation:
@@ -138,14 +145,9 @@ def _violation(finding: Finding) -> cdk.PolicyViolation:
     )
 
 
-def _is_told(finding: Finding) -> bool:
-    """At synth only what needs an answer is shown; that a part was not understood does."""
-    return finding.severity is not Severity.INFO or finding.rule == _NOT_UNDERSTOOD
-
-
 def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
     try:
-        return review([stack.template_path]).findings
+        return review([stack.template_path], rules=_ASKED).findings
     except UnreadableError as error:
         origin = Origin(resource="", file=stack.template_path, construct_path=stack.stack_construct_path)
         text = f"the template was not checked: {error}"

@@ -13,6 +13,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition
+from gpu_constructs.landing import Capacity
 from gpu_constructs.review import review
 
 ROOT = Path(__file__).parents[1]
@@ -51,7 +52,7 @@ class Site:
     def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
         return self.cluster.add_capacity(name, instance_types=list(instance_types), **{"max_instances": 4, **arguments})
 
-    def task(self, *capacity: GpuCapacity, name: str = "Task", **arguments: Any) -> GpuTaskDefinition:
+    def task(self, *capacity: Capacity, name: str = "Task", **arguments: Any) -> GpuTaskDefinition:
         return GpuTaskDefinition(self.stack, name, capacity=list(capacity) or [self.l4], **arguments)
 
     def template(self, stack: cdk.Stack | None = None) -> Properties:

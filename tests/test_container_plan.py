@@ -52,10 +52,12 @@ def test_gpus_of_all_containers_count_together(site: Site) -> None:
 REFUSED: list[Any] = [
     pytest.param({"gpus": 0}, InvalidValueError, "got 0; allowed: 1 or more", id="no GPU"),
     pytest.param({"gpus": -1}, InvalidValueError, "got -1", id="fewer than none"),
-    pytest.param({"gpus": 0.25}, InvalidValueError, "got 0.25", id="a part"),
+    pytest.param({"gpus": 0.25}, IncompatibleError, "whole GPUs, and 0.25 of one", id="a part"),
     pytest.param({"gpus": 1.0}, InvalidValueError, "got 1.0", id="a whole number as a float"),
     pytest.param({"gpus": "1"}, InvalidValueError, "got '1'", id="text"),
-    pytest.param({"gpus": "ALL"}, InvalidValueError, "got 'ALL'", id="all"),
+    pytest.param({"gpus": "all"}, InvalidValueError, "got 'all'", id="all in lower case"),
+    pytest.param({"efa": True}, IncompatibleError, "no Elastic Fabric Adapter", id="EFA"),
+    pytest.param({"efa": "yes"}, InvalidValueError, "expects True or False", id="text for EFA"),
     pytest.param({"gpus": True}, InvalidValueError, "got True", id="a truth value"),
     pytest.param({"gpus": None}, InvalidValueError, "got None", id="nothing"),
     pytest.param({"gpus": float("nan")}, InvalidValueError, "got nan", id="not a number"),
@@ -164,7 +166,7 @@ def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None
     [
         ("c7i.2xlarge", "Capacity is CPU capacity, c7i.2xlarge has no GPU"),
         ("inf2.xlarge", r"Inferentia2 devices \(inf2.xlarge\), and ECS hands out NVIDIA GPUs only"),
-        ("trn1.32xlarge", "Trainium devices"),
+        ("trn1.32xlarge", "Trainium devices.*fix: add_neuron_container, or"),
         ("g6f.large", "0.125 of an NVIDIA GPU"),
     ],
 )

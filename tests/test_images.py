@@ -9,7 +9,17 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs import GpuMachineImage, IncompatibleError, InvalidValueError, UnknownNameError
-from gpu_constructs.hardware import Architecture, OperatingSystem, Vendor, Verdict, compatibility, instance_type
+from gpu_constructs.hardware import (
+    Architecture,
+    OperatingSystem,
+    Vendor,
+    Verdict,
+    accelerated,
+    compatibility,
+    instance_type,
+)
+from tests.hardware.test_image_choice import CHOICE
+from tests.synthesis import Site, user_data
 
 
 def test_a_pin_is_a_release_in_the_parameter_name() -> None:
@@ -129,3 +139,121 @@ def test_the_volumes_of_a_custom_image_are_its_own() -> None:
     assert (ubuntu.root_device, ubuntu.image_device) == ("/dev/sda1", "/dev/sda1")
     rocket = GpuMachineImage.custom(ami, operating_system=OperatingSystem.BOTTLEROCKET).host_image.image
     assert (rocket.root_device, rocket.image_device) == ("/dev/xvda", "/dev/xvdb")
+
+
+AMI = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
+
+
+@pytest.mark.parametrize(
+    ("declared", "type_name"),
+    [
+        ({"driver_branch": 470}, "p2.xlarge"),
+        ({"driver_branch": 550}, "g4dn.xlarge"),
+        ({"driver_branch": 580}, "p3.2xlarge"),
+        ({"driver_branch": 570}, "p6-b200.48xlarge"),
+        ({"accelerator": Vendor.AMD}, "g4ad.xlarge"),
+        ({"accelerator": Vendor.GAUDI}, "dl1.24xlarge"),
+        ({"accelerator": Vendor.NEURON}, "trn2.48xlarge"),
+        ({"accelerator": None}, "m7i.large"),
+        ({"architecture": Architecture.ARM64, "accelerator": None}, "m7g.large"),
+        ({"architecture": Architecture.ARM64, "driver_branch": 580}, "g5g.xlarge"),
+        ({"architecture": Architecture.ARM64, "driver_branch": 580}, "p6e-gb200.36xlarge"),
+    ],
+)
+def test_an_image_of_ones_own_drives_what_it_declares(declared: dict[str, Any], type_name: str) -> None:
+    own = GpuMachineImage.custom(AMI, **declared)
+    own.require_drives([instance_type(type_name)])
+    assert compatibility(own.host_image.image, instance_type(type_name)).verdict is Verdict.DRIVES
+
+
+@pytest.mark.parametrize(
+    ("declared", "type_name", "words", "fix"),
+    [
+        ({"driver_branch": 580}, "p2.xlarge", "custom has driver branch 580, 470 is the last", "g6e.2xlarge"),
+        ({"driver_branch": 590}, "p3.2xlarge", "580 is the last that drives Volta", "takes al2023-gpu"),
+        ({"driver_branch": 550}, "p6-b300.48xlarge", "570 is the first that drives Blackwell", "takes al2023-gpu"),
+        ({"driver_branch": 580}, "g5g.xlarge", "built for x86_64", "bottlerocket-ecs-2-nvidia-arm64"),
+        ({"driver_branch": 580}, "p6e-gb200.36xlarge", "built for x86_64", "p6-b200.48xlarge"),
+        ({"driver_branch": 580}, "g4ad.xlarge", "no ECS image has a driver for AMD GPUs", "g6.xlarge"),
+        ({"accelerator": Vendor.AMD}, "g6.xlarge", "no driver for the L4", "takes al2023-gpu"),
+        ({"accelerator": None}, "inf2.xlarge", "no driver for the Inferentia2", "takes al2023-neuron"),
+        ({"accelerator": Vendor.NEURON}, "m7i.large", "no Neuron device", "takes al2023"),
+        ({}, "m7i.large", "has no GPU", "takes al2023"),
+    ],
+)
+def test_an_image_of_ones_own_is_held_to_its_declaration(
+    declared: dict[str, Any], type_name: str, words: str, fix: str
+) -> None:
+    with pytest.raises(IncompatibleError, match=f"image custom cannot drive {type_name}: ") as refused:
+        GpuMachineImage.custom(AMI, **declared).require_drives([instance_type(type_name)])
+    assert words in str(refused.value)
+    assert fix in (refused.value.fix or "")
+    assert refused.value.argument == "image"
+
+
+PATHS = {
+    "al2023-gpu": "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/al2023-ami-ecs-gpu-hvm-",
+    "al2023-neuron": "/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron/al2023-ami-ecs-neuron-hvm-",
+    "bottlerocket-ecs-2-nvidia-arm64": "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64/",
+}
+
+
+def test_every_family_reaches_the_template_with_its_image_and_user_data_in_its_form(site: Site) -> None:
+    smallest = {family: min(names(family)) for family in CHOICE}
+    for family, name in smallest.items():
+        site.capacity(name, name=f"Of{family}".replace("-", ""))
+    template = site.template()
+    found = {
+        data["InstanceType"]: (template["Parameters"][data["ImageId"]["Ref"]]["Default"], user_data(data))
+        for data in (each["LaunchTemplateData"] for each in site.properties("AWS::EC2::LaunchTemplate"))
+    }
+    assert found.keys() == set(smallest.values())
+    for family, name in smallest.items():
+        parameter, text = found[name]
+        assert parameter.startswith(PATHS[CHOICE[family]]), family
+        assert parameter.endswith("/image_id"), family
+        assert text.lstrip().startswith("[settings.ecs]\n" if family == "g5g" else "#!/bin/bash\n"), family
+
+
+def names(family: str) -> list[str]:
+    return [each.name for each in accelerated() if each.family == family]
+
+
+@pytest.mark.parametrize("variant", [2, 3, 4])
+def test_bottlerocket_is_a_choice_on_x86(site: Site, variant: int) -> None:
+    image = GpuMachineImage.pinned(f"bottlerocket-ecs-{variant}-nvidia-x86_64")
+    capacity = site.capacity("g6.xlarge", "g6.2xlarge", image=image)
+    parameter = site.template()["Parameters"][site.launch_template()["ImageId"]["Ref"]]["Default"]
+    assert parameter == f"/aws/service/bottlerocket/aws-ecs-{variant}-nvidia/x86_64/1.66.0/image_id"
+    first, *settings = user_data(site.launch_template()).strip().splitlines()
+    assert first == "[settings.ecs]"
+    assert sorted(line.partition(" = ")[0] for line in settings) == [
+        "awsvpc-block-imds",
+        "cluster",
+        "enable-spot-instance-draining",
+        "reserved-memory",
+    ]
+    assert capacity.gpus == 1
+    system, images = site.launch_template()["BlockDeviceMappings"]
+    assert ("VolumeSize" in system["Ebs"], images["DeviceName"]) == (False, "/dev/xvdb")
+
+
+def test_an_image_of_ones_own_reaches_the_template(site: Site) -> None:
+    image = GpuMachineImage.custom(
+        ec2.MachineImage.from_ssm_parameter("/golden/gpu"),
+        operating_system=OperatingSystem.BOTTLEROCKET,
+        architecture=Architecture.ARM64,
+        driver_branch=580,
+    )
+    site.capacity("g5g.xlarge", image=image)
+    data = site.launch_template()
+    assert site.template()["Parameters"][data["ImageId"]["Ref"]]["Default"] == "/golden/gpu"
+    assert user_data(data).lstrip().startswith("[settings.ecs]\n")
+
+
+def test_a_deep_learning_ami_has_its_own_root_device_and_a_script(site: Site) -> None:
+    image = GpuMachineImage.custom(AMI, driver_branch=580, root_device="/dev/sda1")
+    site.capacity("p5.48xlarge", image=image)
+    data = site.launch_template()
+    assert [each["DeviceName"] for each in data["BlockDeviceMappings"]] == ["/dev/sda1"]
+    assert user_data(data).startswith("#!/bin/bash\n")

@@ -11,7 +11,7 @@ import pytest
 
 from gpu_constructs import review as reviewing
 from gpu_constructs.fleet import Fleet
-from gpu_constructs.review import MAX_READINGS, Review, review
+from gpu_constructs.review import MAX_READINGS, Review, findings_in, review
 from gpu_constructs.rules import Finding, Problem, Severity, rule
 from gpu_constructs.template import Stacks, UnreadableError
 from tests.cli.templates import acknowledged, template, with_choice, written
@@ -193,3 +193,44 @@ def test_a_warning_of_another_value_can_be_acknowledged(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="nowhere.json"):
         review([tmp_path / "nowhere.json"])
+
+
+NOTES = {
+    "/App/Train/Resource": [{"type": "aws:cdk:logicalId", "data": "Chat"}],
+    "/App/Train": [{"type": "aws:cdk:acknowledged-rules", "data": {"gpu-constructs::GPU905": "we want it"}}],
+}
+
+
+@rule("GPU905", Severity.ERROR, **WORDS)
+def no_task(fleet: Fleet) -> Iterator[Problem]:
+    yield from (Problem(about=each, message=f"{each.name} is there") for each in fleet.tasks)
+
+
+def assembly(tmp_path: Path) -> Path:
+    artifact = {
+        "type": "aws:cloudformation:stack",
+        "properties": {"templateFile": "App.template.json"},
+        "additionalMetadataFile": "App.metadata.json",
+    }
+    written({"version": "1", "artifacts": {"App": artifact}}, tmp_path / "manifest.json")
+    body = template()
+    del body["Resources"]["Chat"]["Metadata"]
+    written(body, tmp_path / "App.template.json")
+    return tmp_path
+
+
+def test_what_is_found_in_an_assembly_has_the_names_of_its_constructs_and_what_the_app_accepts(tmp_path: Path) -> None:
+    folder = assembly(tmp_path)
+    (folder / "App.metadata.json").write_text(json.dumps(NOTES))
+    (found,) = findings_in([folder], rules=[no_task])
+    assert (found.subject, found.message) == ("Train", "Train is there")
+    seen = review([folder], rules=[no_task])
+    assert (seen.findings, seen.acknowledged[0].finding, seen.acknowledged[0].in_app) == ((), found, True)
+
+
+def test_the_notes_of_an_app_are_read_only_where_something_is_found(tmp_path: Path) -> None:
+    folder = assembly(tmp_path)
+    (folder / "App.metadata.json").write_text("{")
+    assert findings_in([folder], rules=[no_g5]) == ()
+    with pytest.raises(UnreadableError):
+        findings_in([folder], rules=[no_task])

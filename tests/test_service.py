@@ -85,7 +85,7 @@ def test_a_count_is_a_whole_number(site: Site, desired_count: Any) -> None:
 
 
 def test_a_task_without_a_container_is_refused(site: Site) -> None:
-    with pytest.raises(InvalidValueError, match="no GPU container"):
+    with pytest.raises(InvalidValueError, match="no container with GPUs"):
         GpuService(site.stack, "Service", cluster=site.cluster, task_definition=site.task())
 
 
@@ -197,7 +197,7 @@ def test_tags_reach_the_tasks_and_the_rest_of_the_service_is_open(site: Site) ->
 def test_a_task_with_sidecars_only_is_no_gpu_task(site: Site) -> None:
     task = site.task()
     task.add_container("side", image=site.image, memory_limit_mib=64)
-    with pytest.raises(InvalidValueError, match="no GPU container"):
+    with pytest.raises(InvalidValueError, match="no container with GPUs"):
         GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs import GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs import GpuMachineImage, GpuTaskDefinition, HostNetwork, IncompatibleError, InvalidValueError
 from gpu_constructs.errors import RefusedByCdkError
 from gpu_constructs.hardware import Vendor, accelerated
 from tests.synthesis import Site
@@ -231,7 +232,7 @@ def test_one_gpu_of_any_family_gets_a_share_that_fits(site: Site, family: str) -
         task = site.task(capacity, name=f"Task{gpus:g}")
         task.add_gpu_container("one", image=site.image)
         assert not isinstance(task.task.memory_mib, str)
-        assert not [each for each in site.warnings() if "GPU006" in each]
+    assert not [each for each in site.warnings() if "GPU006" in each]
 
 
 def test_every_vendor_but_nvidia_is_refused_or_has_no_gpus() -> None:
@@ -262,3 +263,27 @@ def test_a_container_that_cdk_refuses_late_is_not_there_twice(site: Site) -> Non
 def test_no_gpus_may_be_said_as_in_cdk(site: Site) -> None:
     site.task().add_container("side", image=site.image, memory_limit_mib=100, gpu_count=0)
     assert "ResourceRequirements" not in site.container()
+
+
+def test_efa_reaches_the_container_and_what_the_user_sets_wins(site: Site) -> None:
+    zone = ec2.SubnetSelection(subnets=site.vpc.private_subnets[:1])
+    hosts = site.capacity("g6.8xlarge", network=HostNetwork.efa(), vpc_subnets=zone)
+    task = site.task(hosts, network_mode=ecs.NetworkMode.HOST)
+    task.add_gpu_container("train", image=site.image, efa=True, environment={"FI_PROVIDER": "efa;ofi_rxm"})
+    container = site.container()
+    assert container["LinuxParameters"]["Devices"] == [
+        {
+            "HostPath": "/dev/infiniband/uverbs0",
+            "ContainerPath": "/dev/infiniband/uverbs0",
+            "Permissions": ["read", "write", "mknod"],
+        }
+    ]
+    assert {"Name": "FI_PROVIDER", "Value": "efa;ofi_rxm"} in container["Environment"]
+    assert [each["Name"] for each in container["Ulimits"]] == ["memlock", "stack"]
+    assert task.task.containers[0].devices == ("/dev/infiniband/uverbs0",)
+
+
+def test_a_text_that_is_not_known_is_a_number_of_gpus_or_all_of_them(site: Site) -> None:
+    text = cdk.CfnParameter(site.stack, "Text", type="String").value_as_string
+    site.task().add_gpu_container("train", image=site.image, gpus=text, cpu=512, memory_mib=512)  # type: ignore[arg-type]
+    assert site.container()["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Text"}}]

@@ -57,6 +57,18 @@ def test_the_check_is_added_once_however_often_it_is_asked_for(tmp_path: Path) -
     assert [each["ruleName"] for each in violations(app)] == ["GPU028"]
 
 
+def test_a_plugin_that_is_added_by_hand_asks_cdk_where_the_templates_are(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    cdk.Validations.of(app).add_plugins(GpuChecks())
+    stage = cdk.Stage(app, "Beta")
+    gpu_on_fargate(cdk.Stack(stage, "Stack"))
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        app.synth()
+    (found,) = violations(app)
+    assert found["ruleName"] == "GPU028"
+    assert found["violatingConstructs"][0]["constructPath"] == "Beta/Stack/Task/Resource"
+
+
 def test_what_is_changed_behind_a_construct_is_seen(site: Site) -> None:
     task = site.task()
     container = task.add_gpu_container("train", image=site.image)

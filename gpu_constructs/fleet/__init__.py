@@ -8,12 +8,12 @@ Where things are: `pool` and `host` say what can be launched, `task` and `requir
 many of it and where, `origin` where each was written, `unknown` what nobody can know before the deploy.
 """
 
-from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData, UserDataFormat
+from gpu_constructs.fleet.host import NO_USER_DATA, LocalDiskUse, NetworkInterface, UserData, UserDataFormat
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.metadata import METADATA_KEY
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import HostImage, Pool, PoolKind, Shape, require_one_shape
-from gpu_constructs.fleet.purchase import Block, Distribution, PurchaseOption, Reservation
+from gpu_constructs.fleet.purchase import RESERVED_INSTANCES, Block, Distribution, PurchaseOption, Reservation
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.task import Container, PlacementConstraint, Scheduler, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
@@ -25,6 +25,7 @@ __all__ = [
     "METADATA_KEY",
     "NEURON_DEVICE",
     "NO_USER_DATA",
+    "RESERVED_INSTANCES",
     "UNKNOWN",
     "Block",
     "Container",
@@ -33,6 +34,7 @@ __all__ = [
     "GpuNeeds",
     "HostImage",
     "InstanceRequirements",
+    "LocalDiskUse",
     "NetworkInterface",
     "NvidiaMps",
     "Origin",

@@ -7,7 +7,7 @@ from enum import Enum
 
 from gpu_constructs.fleet.unknown import Unknown
 
-__all__ = ["NO_USER_DATA", "NetworkInterface", "UserData", "UserDataFormat"]
+__all__ = ["NO_USER_DATA", "LocalDiskUse", "NetworkInterface", "UserData", "UserDataFormat"]
 
 
 class UserDataFormat(Enum):
@@ -21,6 +21,14 @@ class UserDataFormat(Enum):
     OTHER = "not recognized"
 
 
+class LocalDiskUse(Enum):
+    """What user data prepares the disks of the instance store for."""
+
+    NONE = "nothing"
+    SCRATCH = "scratch data"
+    IMAGES = "container images"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserData:
     """What hosts are told at their first boot, as far as it matters for placement.
@@ -30,11 +38,13 @@ class UserData:
         agent: Settings of the ECS agent by the names of its variables, in order of name, whatever form they were
             written in: ``(("ECS_CLUSTER", "gpu"), ("ECS_RESERVED_MEMORY", "256"))``.
         complete: Whether all of the text was known, so that a setting that is missing is not there.
+        local_disks: What it prepares the instance store for, as far as its text says so.
     """
 
     format: UserDataFormat | Unknown = UserDataFormat.NONE
     agent: tuple[tuple[str, str | Unknown], ...] = ()
     complete: bool = True
+    local_disks: LocalDiskUse = LocalDiskUse.NONE
 
     def get(self, variable: str) -> str | Unknown | None:
         """The value of an agent variable; None if it is not set.

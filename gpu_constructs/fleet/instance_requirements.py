@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor
 
-__all__ = ["InstanceRequirements", "satisfies"]
+__all__ = ["InstanceRequirements", "asks_for_accelerators", "satisfies"]
 
 _MANUFACTURERS = {
     Vendor.NVIDIA: "nvidia",
@@ -51,6 +51,7 @@ class InstanceRequirements:
         excluded_instance_types: Names or patterns.
         cpu_architectures: Architectures that the image runs on; empty allows all.
         instance_generations: ``current``, ``previous``; empty allows both.
+        local_storage: ``required`` or ``excluded``; empty allows types with instance store and without.
     """
 
     vcpus: Range = _ANY
@@ -64,6 +65,22 @@ class InstanceRequirements:
     excluded_instance_types: tuple[str, ...] = ()
     cpu_architectures: tuple[Architecture, ...] = ()
     instance_generations: tuple[str, ...] = ()
+    local_storage: tuple[str, ...] = ()
+
+
+def asks_for_accelerators(wanted: InstanceRequirements) -> bool:
+    """Whether no type without an accelerator satisfies requirements, whatever it is.
+
+    Args:
+        wanted: What a host must be.
+    """
+    return bool(
+        wanted.accelerator_count[0]
+        or wanted.accelerator_memory_mib[0]
+        or wanted.accelerator_manufacturers
+        or wanted.accelerator_names
+        or wanted.accelerator_types
+    )
 
 
 def satisfies(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
@@ -80,6 +97,7 @@ def satisfies(instance_type: InstanceType, wanted: InstanceRequirements) -> bool
         and (not wanted.allowed_instance_types or _named(instance_type, wanted.allowed_instance_types))
         and not _named(instance_type, wanted.excluded_instance_types)
         and _among("current" if instance_type.current_generation else "previous", wanted.instance_generations)
+        and _among("required" if instance_type.local_disks else "excluded", wanted.local_storage)
         and _accelerators(instance_type, wanted)
     )
 

@@ -136,6 +136,7 @@ class Pool:
             the stack where two stacks have the same one. None where the files that were read do not define a group.
         associated: Whether a cluster's list of capacity providers names its provider; unknown where the files have no
             list of its cluster, or not all of it.
+        passes_host_role: Whether ECS may start Managed Instances with their role, as far as the files say.
         told_cluster: The cluster that its user data names where that is not `cluster`, the default one by its name;
             unknown where nobody can say whether it is. None where it is the same, or user data names none.
         origin: Where it was written.
@@ -173,6 +174,7 @@ class Pool:
     desired_instances: int | Unknown | None = field(default=None, compare=False)
     group: str | None = field(default=None, compare=False)
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
+    passes_host_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

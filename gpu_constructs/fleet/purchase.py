@@ -7,7 +7,10 @@ from enum import Enum
 
 from gpu_constructs.fleet.unknown import Unknown
 
-__all__ = ["Block", "Distribution", "PurchaseOption", "Reservation"]
+__all__ = ["RESERVED_INSTANCES", "Block", "Distribution", "PurchaseOption", "Reservation"]
+
+RESERVED_INSTANCES = "ReservedInstances"
+"""Key in this library's metadata of an Auto Scaling group: how many hosts are reserved, which no property says."""
 
 
 class PurchaseOption(Enum):
@@ -33,11 +36,16 @@ class Distribution:
         on_demand_base: Hosts on demand before any other.
         on_demand_percentage: Percent of the hosts above the base that are on demand.
         spot_allocation: The allocation strategy of spot hosts as written; None if nothing was.
+        segments: Types of capacity to take one after the other, such as ``capacity-block``, of all its distribution
+            segments; empty without.
+        template_option: How the launch template would buy if there were no mixed instances policy.
     """
 
     on_demand_base: int | Unknown = 0
     on_demand_percentage: int | Unknown = 100
     spot_allocation: str | Unknown | None = None
+    segments: tuple[str | Unknown, ...] = ()
+    template_option: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +56,20 @@ class Reservation:
 
     Attributes:
         preference: As written, such as ``capacity-reservations-only``; None if nothing was.
-        id: The one reservation that is named; None without.
+        id: The one reservation that is named; unknown where several are, None without.
         group: The resource group of reservations that is named, by its ARN; None without.
-        instances: Hosts that are reserved, as far as their owner says so.
+        instances: Hosts that are reserved, as far as their owner says so; None where nobody did.
     """
 
     preference: str | Unknown | None = None
     id: str | Unknown | None = None
     group: str | Unknown | None = None
     instances: int | Unknown | None = None
+
+    @property
+    def is_targeted(self) -> bool:
+        """Whether it names the reservations that it means, instead of any open one."""
+        return self.id is not None or self.group is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

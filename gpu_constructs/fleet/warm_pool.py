@@ -18,7 +18,8 @@ class WarmPool:
     Attributes:
         state: How they wait: ``Stopped``, ``Running``, ``Hibernated``, or whatever else was written.
         min_size: Hosts that are always prepared.
-        max_prepared: Hosts in service and prepared together at most; None is the group's own maximum.
+        max_prepared: Hosts in service and prepared together up to which more are prepared; None is the group's own
+            maximum.
         reuse_on_scale_in: Whether a host goes back to the pool when the group shrinks.
     """
 

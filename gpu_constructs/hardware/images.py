@@ -148,11 +148,12 @@ def _obstacle(image: Image, instance_type: InstanceType) -> str | None:
         return f"{image} is built for {image.architecture}, {instance_type} is {instance_type.architecture}"
     if devices is None:
         return _obstacle_without_devices(image, instance_type)
+    if image.accelerator is devices.vendor:
+        # No published image declares a vendor of _NO_DRIVER; an image of the user's own may.
+        return None
     if devices.vendor in _NO_DRIVER:
         return _NO_DRIVER[devices.vendor]
-    if image.accelerator is not devices.vendor:
-        return f"{image} has no driver for the {devices.model} of {instance_type}"
-    return None
+    return f"{image} has no driver for the {devices.model} of {instance_type}"
 
 
 def _obstacle_without_devices(image: Image, instance_type: InstanceType) -> str | None:

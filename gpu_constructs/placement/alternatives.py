@@ -10,6 +10,7 @@ from gpu_constructs.fleet import Pool, PoolKind, Task
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general, regions
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.host_fit import on_host
+from gpu_constructs.placement.identity import by_identity
 from gpu_constructs.placement.needs import unmet_needs
 from gpu_constructs.placement.offer import Offer, offer_of
 
@@ -48,7 +49,12 @@ def runs_somewhere(task: Task) -> bool:
     Args:
         task: What is to run.
     """
-    return _runs_somewhere(_in_numbers(demand_of(task)))
+    return _may_run(demand_of(task))
+
+
+@by_identity(maxsize=1024)
+def _may_run(demand: Demand) -> bool:
+    return _runs_somewhere(_in_numbers(demand))
 
 
 def _in_numbers(demand: Demand) -> Demand:

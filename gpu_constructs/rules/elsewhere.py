@@ -61,9 +61,13 @@ def fitting_none(fleet: Fleet) -> Iterator[tuple[Task, list[tuple[Pool, Fit]]]]:
         pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
         if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
             continue
-        seen = [(pool, fit(task, pool)) for pool in pools]
-        if all(each.answer is False and not each.hosts for _, each in seen):
-            yield task, [(pool, each) for pool, each in seen if carries_gpus(pool)]
+        if not any(_takes(pool, task) for pool in pools):
+            yield task, [(pool, fit(task, pool)) for pool in pools if carries_gpus(pool)]
+
+
+def _takes(pool: Pool, task: Task) -> bool:
+    found = fit(task, pool)
+    return found.answer is not False or bool(found.hosts)
 
 
 def _told(seen: Iterable[tuple[Pool, Fit]]) -> str:

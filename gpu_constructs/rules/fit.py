@@ -57,12 +57,14 @@ def certain(fleet: Fleet) -> Iterator[Problem]:
                     about=assignment.task, message=f"{assignment.task.name} may not fit on {each.pool.name}: {doubt}"
                 )
     for task in unassigned(fleet):
-        fits_here = [(pool, fit(task, pool)) for pool in fleet.pools if schedules(task.scheduler, pool)]
-        if not any(answer.answer is True for _, answer in fits_here):
-            for pool, answer in fits_here:
-                for doubt in answer.doubts if answer.answer is not False else ():
-                    if doubt.kind in _UNSURE:
-                        yield Problem(about=task, message=f"{task.name} may not fit on {pool.name}: {doubt}")
+        pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
+        if any(fit(task, pool).answer is True for pool in pools):
+            continue
+        for pool in pools:
+            answer = fit(task, pool)
+            for doubt in answer.doubts if answer.answer is not False else ():
+                if doubt.kind in _UNSURE:
+                    yield Problem(about=task, message=f"{task.name} may not fit on {pool.name}: {doubt}")
 
 
 @rule(

@@ -29,6 +29,8 @@ _API_NAMES = {
     "allowed_instance_types": "AllowedInstanceTypes",
     "excluded_instance_types": "ExcludedInstanceTypes",
     "cpu_architectures": "the architecture of the image",
+    "instance_generations": "InstanceGenerations",
+    "local_storage": "LocalStorage",
 }
 _RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
 
@@ -164,6 +166,23 @@ def patterns_match(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
+@rule(
+    "GPU189",
+    Severity.ERROR,
+    question="are instance types either allowed or excluded?",
+    because="of AllowedInstanceTypes and ExcludedInstanceTypes the API takes one",
+    source=_EC2,
+)
+def allowed_or_excluded(fleet: Fleet) -> Iterator[Problem]:
+    for pool, wanted in _required(fleet):
+        if wanted.allowed_instance_types and wanted.excluded_instance_types:
+            yield Problem(
+                about=pool,
+                message="the requirements have both AllowedInstanceTypes and ExcludedInstanceTypes",
+                fix="leave one out; what is not allowed is excluded",
+            )
+
+
 def _required(fleet: Fleet) -> Iterator[tuple[Pool, InstanceRequirements]]:
     return ((pool, pool.requirements) for pool in fleet.pools if pool.requirements is not None)
 
@@ -269,4 +288,12 @@ def _is_nvidia(each: InstanceType) -> bool:
     return each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA
 
 
-RULES: tuple[Rule, ...] = (satisfiable, satisfied, nvidia_only, in_api, in_ecs, patterns_match)
+RULES: tuple[Rule, ...] = (
+    satisfiable,
+    satisfied,
+    nvidia_only,
+    in_api,
+    in_ecs,
+    patterns_match,
+    allowed_or_excluded,
+)

@@ -1,4 +1,4 @@
-"""Neuron devices as a resource of ECS: what a request may say, and where it can run."""
+"""Neuron devices: as a resource of ECS, what a request may say and where it can run; by path, who else gets them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import NEURON_DEVICE, Fleet, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.rules.assignments import Destination, assignments, runs_on_fargate
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.parts import MANAGED_INSTANCES, brief, tasks
@@ -42,6 +43,41 @@ def neuron(fleet: Fleet) -> Iterator[Problem]:
     for workload in fleet.workloads:
         if workload.task is not None and workload.task.name in asking:
             yield from _elsewhere(workload, pools.get(workload.name, ()))
+
+
+@rule(
+    "GPU181",
+    Severity.WARNING,
+    question="do copies of a task that is given Neuron devices have hosts of their own?",
+    because="only one task can run on a chip, and ECS does not count devices that are given by their path: it places a "
+    "second copy on the same ones if CPU and memory are left",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html",
+)
+def apart(fleet: Fleet) -> Iterator[Problem]:
+    for assignment in assignments(fleet):
+        workload, demand = assignment.workload, demand_of(assignment.task)
+        alone = workload.distinct_instances or workload.daemon is True or demand.host_ports or not _several(workload)
+        if alone or not demand.neuron_devices:
+            continue
+        roomy = [
+            each
+            for destination in assignment.destinations
+            for each in destination.types
+            if 2 * demand.cpu <= cpu_units(each) and 2 * demand.memory_mib <= expected_memory_mib(each)
+        ]
+        if roomy:
+            yield Problem(
+                about=workload,
+                message=f"two copies of {assignment.task.name} have room on one {roomy[0]}, where both are given the "
+                "same Neuron devices by path, which one task at a time can use",
+                fix=f"more than half of the host's memory for the task ({expected_memory_mib(roomy[0]) // 2 + 1} MiB), "
+                "or the placement constraint distinctInstance",
+            )
+
+
+def _several(workload: Workload) -> bool:
+    counts = (workload.desired_count, workload.max_count)
+    return any(isinstance(each, Unknown) or (each is not None and each > 1) for each in counts)
 
 
 def _asks(task: Task) -> bool:
@@ -91,4 +127,4 @@ def _elsewhere(workload: Workload, pools: tuple[Destination, ...]) -> Iterator[P
         )
 
 
-RULES: tuple[Rule, ...] = (neuron,)
+RULES: tuple[Rule, ...] = (neuron, apart)

@@ -70,14 +70,16 @@ def one_block(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
         if pool.purchase is not PurchaseOption.CAPACITY_BLOCK:
             continue
-        if len(pool.instance_types) > 1:
+        # GPU161 speaks of a mixed instances policy.
+        if len(pool.instance_types) > 1 and pool.distribution is None:
             yield Problem(
                 about=pool,
                 message=f"a capacity block is of one type, and the pool has {len(pool.instance_types)}: "
                 f"{either(pool.instance_types)}",
                 fix="a capacity provider for each block",
             )
-        if pool.zones is not None and pool.zones > 1:
+        has_group = pool.reservation is not None and pool.reservation.group is not None
+        if pool.zones is not None and pool.zones > 1 and not has_group:
             yield Problem(
                 about=pool,
                 message=f"a capacity block is in one Availability Zone, and the subnets are in {pool.zones}",

@@ -48,26 +48,46 @@ def _limit(found: list[tuple[Pool, int]]) -> str:
 def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
     """Quota code, its group, the way of buying, and the vCPUs that a pool counts against it at most.
 
-    Capacity Blocks are paid in advance and are left out, as is what nobody knows.
+    What nobody knows is left out.
     """
     hosts = pool.max_instances
-    if isinstance(hosts, Unknown) or isinstance(pool.purchase, Unknown) or pool.kind is PoolKind.INSTANCE:
+    if isinstance(hosts, Unknown) or pool.kind is PoolKind.INSTANCE:
         return
-    on_demand = pool.purchase in {PurchaseOption.ON_DEMAND, PurchaseOption.MIXED, PurchaseOption.RESERVED}
-    spot = pool.purchase in {PurchaseOption.SPOT, PurchaseOption.MIXED}
+    on_demand, spot = _hosts(pool, hosts)
     # Of AWS Batch the vCPUs are limited, and so many hosts of the smallest type come to that.
     smallest = min((each.vcpus for each in pool.instance_types), default=0) if pool.kind is PoolKind.BATCH else 0
-    largest: dict[tuple[str, str, str], int] = {}
+    largest: dict[tuple[str, str, str, int], int] = {}
     for each in pool.instance_types:
         if each.accelerators is None:
             continue
         codes = ((on_demand, each.quota.on_demand_code, "on-demand"), (spot, each.quota.spot_code, "spot"))
-        for counts, code, way in codes:
-            if counts and code is not None:
-                key = (code, each.quota.group, way)
+        for most, code, way in codes:
+            if most and code is not None:
+                key = (code, each.quota.group, way, most)
                 largest[key] = max(largest.get(key, 0), smallest or each.vcpus)
-    for (code, group, way), vcpus in largest.items():
-        yield code, group, way, hosts * vcpus
+    for (code, group, way, most), vcpus in largest.items():
+        yield code, group, way, most * vcpus
+
+
+def _hosts(pool: Pool, hosts: int) -> tuple[int, int]:
+    """How many hosts count against a quota on demand, and how many against one of spot.
+
+    Capacity Blocks are paid in advance, and a reservation counted when it was made, so that hosts in it ask for nothing
+    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservation-overview.html).
+    """
+    if pool.purchase is PurchaseOption.ON_DEMAND:
+        return hosts, 0
+    if pool.purchase is PurchaseOption.SPOT:
+        return 0, hosts
+    if pool.purchase is not PurchaseOption.MIXED:
+        return 0, 0
+    policy = pool.distribution
+    if policy is None or isinstance(policy.on_demand_base, Unknown) or isinstance(policy.on_demand_percentage, Unknown):
+        return hosts, hosts
+    base = min(hosts, policy.on_demand_base)
+    # A part of a host may be rounded either way.
+    above = (hosts - base) * policy.on_demand_percentage
+    return base - (-above // 100), hosts - base - above // 100
 
 
 RULES: tuple[Rule, ...] = (quotas,)

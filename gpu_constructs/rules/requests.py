@@ -115,7 +115,7 @@ def one_amount(fleet: Fleet) -> Iterator[Problem]:
     Severity.ERROR,
     question="do all GPU containers of a task ask in the same way?",
     because="the containers of a task that request GPUs must all use the same option, value or sharingStrategy; and "
-    "ALL leaves no GPU of the host for another container",
+    "one GPU serves one container, so that ALL leaves none for another, nor does the one part of a fractional host",
     source=_API,
 )
 def one_option(fleet: Fleet) -> Iterator[Problem]:
@@ -140,6 +140,13 @@ def one_option(fleet: Fleet) -> Iterator[Problem]:
                 message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {both(others)} of the same "
                 "task",
                 fix="a number of GPUs for each container",
+            )
+        elif task.scheduler is Scheduler.ECS and all(each.gpu_part for each in asking):
+            yield Problem(
+                about=task,
+                message=f"{both(each.name for each in asking)} ask for a part of a GPU each; a host has one "
+                "part, which serves one container",
+                fix="a task definition for each",
             )
 
 

@@ -13,7 +13,7 @@ from gpu_constructs.rules.parts import brief, containers, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both
 
-__all__ = ["RULES"]
+__all__ = ["LEAST_CAPABILITY", "NEW_ENOUGH", "RULES", "why_too_old"]
 
 _FIRST_RELEASE = "20260922"
 """Date of the first release of the Amazon Linux 2023 GPU image with ECS agent 1.107.0.
@@ -29,7 +29,11 @@ _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
     "ecs-gpu-sharing.md"
 )
-_NEWER = f"image al2023-gpu of release 2023.0.{_FIRST_RELEASE} or later"
+NEW_ENOUGH = f"image al2023-gpu of release 2023.0.{_FIRST_RELEASE} or later"
+"""The images whose hosts share GPUs, as a fix."""
+
+LEAST_CAPABILITY = (7, 0)
+"""CUDA compute capability from which MPS limits the memory and the compute of each client (Volta)."""
 
 
 @rule(
@@ -47,7 +51,7 @@ def served(fleet: Fleet) -> Iterator[Problem]:
             yield Problem(
                 about=workload,
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {doubt}",
-                fix=_NEWER,
+                fix=NEW_ENOUGH,
             )
 
 
@@ -129,12 +133,12 @@ def shareable(fleet: Fleet) -> Iterator[Problem]:
 )
 def new_enough(fleet: Fleet) -> Iterator[Problem]:
     for workload, task, each in _shared(fleet):
-        reason = _too_old(each.pool)
+        reason = why_too_old(each.pool)
         if each.is_certain and reason:
             yield Problem(
                 about=workload,
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {reason}",
-                fix=_NEWER,
+                fix=NEW_ENOUGH,
             )
 
 
@@ -166,6 +170,26 @@ def apart(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
+@rule(
+    "GPU180",
+    Severity.ERROR,
+    question="can MPS limit what a container takes of these GPUs?",
+    because="a client of MPS has an address space and a limit of compute of its own from Volta on (compute capability "
+    "7.0); before, all clients of a GPU are one to it",
+    source="https://docs.nvidia.com/deploy/mps/introduction.html",
+)
+def limitable(fleet: Fleet) -> Iterator[Problem]:
+    for workload, task, each in _shared(fleet):
+        types = each.pool.instance_types
+        if each.is_certain and each.pool.types_are_known and all(map(_is_before_volta, types)):
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}, whose GPUs "
+                f"({both(types)}) are older than Volta",
+                fix="GPUs of compute capability 7.0 or higher, such as g4dn.xlarge, or whole GPUs (Value)",
+            )
+
+
 def _shared(fleet: Fleet) -> Iterator[tuple[Workload, Task, Destination]]:
     """Workloads with shares of a GPU, with each pool they may run on."""
     for assignment in assignments(fleet):
@@ -179,8 +203,18 @@ def _is_fractional(instance_type: InstanceType) -> bool:
     return devices is not None and devices.is_fractional
 
 
-def _too_old(pool: Pool) -> str | None:
-    """Why its image cannot share GPUs, None if it can or nobody knows."""
+def _is_before_volta(instance_type: InstanceType) -> bool:
+    devices = instance_type.accelerators
+    capability = None if devices is None else devices.compute_capability
+    return capability is not None and capability < LEAST_CAPABILITY
+
+
+def why_too_old(pool: Pool) -> str | None:
+    """Why its image cannot share GPUs, None if it can or nobody knows.
+
+    Args:
+        pool: One of a fleet.
+    """
     image = pool.image
     if pool.kind is PoolKind.MANAGED_INSTANCES or isinstance(image, Unknown):
         return None
@@ -202,7 +236,7 @@ def _doubt(destination: Destination) -> str | None:
         return None
     if isinstance(pool.image, Unknown):
         return "its image is not known, sharing needs ECS agent 1.107.0 and the MPS service of the AL2023 GPU image"
-    reason = _too_old(pool)
+    reason = why_too_old(pool)
     if reason is not None:
         return None if destination.is_certain else reason
     return _doubt_of_image(pool.image)
@@ -242,4 +276,4 @@ def _who(task: Task) -> str:
     return both(each.name for each in task.containers if each.mps)
 
 
-RULES: tuple[Rule, ...] = (served, measured, shareable, new_enough, apart)
+RULES: tuple[Rule, ...] = (served, measured, shareable, new_enough, apart, limitable)

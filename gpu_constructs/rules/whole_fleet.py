@@ -43,6 +43,8 @@ def _at_maximum(fleet: Fleet) -> Proof:
     source=_PLACEMENT,
 )
 def together(fleet: Fleet) -> Iterator[Problem]:
+    if len(fleet.workloads) < 2:  # noqa: PLR2004 - fewer than two share nothing
+        return
     proof = _at_desired(fleet)
     crowded = {each.workload.name for each in proof.workloads if each.unplaced}
     for each in proof.pools:
@@ -88,7 +90,7 @@ def scaled(fleet: Fleet) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html",
 )
 def daemons(fleet: Fleet) -> Iterator[Problem]:
-    for each in _at_desired(fleet).workloads:
+    for each in _at_desired(fleet).workloads if fleet.workloads else ():
         task = each.workload.task
         if each.workload.daemon is not True or task is None or not task.least_gpus:
             continue

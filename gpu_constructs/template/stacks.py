@@ -28,6 +28,7 @@ class Stacks:
         whole: Whether it is certain that nothing was left unread: a cloud assembly that refers to nothing else.
         documents: The files, by the name that an `Origin` has for them.
         again: What `with_parameters` calls.
+        noted: What `with_construct_paths` calls; None where they are there.
     """
 
     stacks: tuple[Stack, ...] = ()
@@ -37,6 +38,7 @@ class Stacks:
     whole: bool = False
     documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
     again: Callable[[Mapping[str, str]], Stacks] | None = field(default=None, repr=False, compare=False)
+    noted: Callable[[], Stacks] | None = field(default=None, repr=False, compare=False)
 
     def with_parameters(self, parameters: Mapping[str, str]) -> Stacks:
         """The same files with other values of their parameters, without reading and parsing them once more.
@@ -48,6 +50,14 @@ class Stacks:
             UnreadableError: If no template has such a parameter, or it does not allow the value.
         """
         return self if self.again is None else self.again(parameters)
+
+    def with_construct_paths(self) -> Stacks:
+        """The same files with the paths of constructs that are only in what the app notes beside its templates.
+
+        Raises:
+            UnreadableError: If these notes cannot be read.
+        """
+        return self if self.noted is None else self.noted()
 
     def locate(self, origin: Origin) -> Origin:
         """The same place with its line, which is looked for only here, as few places are ever shown.
@@ -67,6 +77,7 @@ def read_stacks(
     stdin: bytes | None = None,
     parameters: Mapping[str, str] | None = None,
     region: str | None = None,
+    construct_paths: bool = True,
 ) -> Stacks:
     """Reads files that belong together: exports, nested stacks and outputs are followed from one to another.
 
@@ -75,6 +86,9 @@ def read_stacks(
         stdin: What comes from the standard input.
         parameters: Values of template parameters by name, or by ``Stack:Name`` for those of one stack.
         region: Where stacks are deployed to that do not say so themselves.
+        construct_paths: Whether the notes of an app are read for the paths of its constructs where its templates do not
+            carry them. Without them resources have other names, and nothing else differs; see
+            `Stacks.with_construct_paths`.
 
     Raises:
         UnreadableError: If one of them cannot be read; no other exception leaves.
@@ -86,7 +100,7 @@ def read_stacks(
         each_once.setdefault(os.path.realpath(path) if "\0" not in path else path, path)
     try:
         found = [each for path in each_once.values() for each in found_at(path, files, stdin=stdin, region=region)]
-        return _stacks(found, files, parameters or {})
+        return _stacks(found, files, parameters or {}, construct_paths=construct_paths)
     except UnreadableError as error:
         error.read = (*error.read, *files.documents)
         raise
@@ -144,9 +158,13 @@ def _of_document(document: Document, name: str, parameters: Mapping[str, str] | 
     return _stacks([found_in(document, name=name, region=region)], files, parameters or {})
 
 
-def _stacks(found: Sequence[Source | Resource], files: Files, parameters: Mapping[str, str]) -> Stacks:
+def _stacks(
+    found: Sequence[Source | Resource], files: Files, parameters: Mapping[str, str], *, construct_paths: bool = True
+) -> Stacks:
     tasks = tuple(each for each in found if isinstance(each, Resource))
-    made = composed([each for each in found if isinstance(each, Source)], files.documents, parameters)
+    sources = [each for each in found if isinstance(each, Source)]
+    asked = sources if construct_paths else [each.without_construct_paths() for each in sources]
+    made = composed(asked, files.documents, parameters)
     return Stacks(
         stacks=made.stacks,
         tasks=tasks,
@@ -154,5 +172,6 @@ def _stacks(found: Sequence[Source | Resource], files: Files, parameters: Mappin
         choices=made.choices,
         whole=made.is_whole and not tasks,
         documents=files.documents,
-        again=lambda other: _stacks(found, files, other),
+        again=lambda other: _stacks(found, files, other, construct_paths=construct_paths),
+        noted=None if construct_paths else lambda: _stacks(found, files, parameters),
     )

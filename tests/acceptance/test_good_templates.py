@@ -16,6 +16,7 @@ WARNINGS: dict[str, set[str]] = {
     "16-sharing-mps": {"GPU034"},  # a fault of one container restarts its neighbours
     "18-conditions": {"GPU005", "GPU014"},  # nothing is known before the deploy
     "23-launch-configuration-old-type": {"GPU056"},
+    "29-capacity-block": {"GPU165"},  # nothing drains its hosts before the block ends
     "32-old-sharing-recipe": {"GPU038"},
 }
 

@@ -6,11 +6,16 @@ import functools
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from .server import Emulator
+__all__ = ["Account", "Clients", "HostView", "Outcome", "TaskView"]
 
-__all__ = ["Account", "HostView", "Outcome", "TaskView"]
+
+class Clients(Protocol):
+    """Whatever makes boto clients."""
+
+    def client(self, service: str) -> Any:
+        """A client of one service."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,10 @@ class Account:
     """Reads and starts things in the emulator's account.
 
     Args:
-        emulator: The emulator.
+        emulator: The emulator: a server, or the one in this process.
     """
 
-    def __init__(self, emulator: Emulator) -> None:
+    def __init__(self, emulator: Clients) -> None:
         self.client: Callable[[str], Any] = functools.cache(emulator.client)
         self._ecs = self.client("ecs")
 

@@ -8,6 +8,7 @@ import pytest
 from .account import Account
 from .deployed import Stacks
 from .inventory import inventory
+from .local import Local, local
 from .server import Emulator, emulator
 
 
@@ -34,3 +35,12 @@ def clean(account: Account) -> Iterator[None]:
     before = inventory(account.client)
     yield
     assert inventory(account.client) == before
+
+
+@pytest.fixture
+def cloud() -> Iterator[Local]:
+    """The emulator in this process, which holds nothing when the test ends that it did not hold when it began."""
+    with local() as cloud:
+        before = cloud.inventory()
+        yield cloud
+        assert cloud.inventory() == before

@@ -9,6 +9,7 @@ __all__ = ["inventory"]
 
 _KINDS: dict[str, tuple[str, str, str, str]] = {
     # kind: service, operation, key of the list, key of the id ("" for a list of plain ids)
+    "alarm": ("cloudwatch", "describe_alarms", "MetricAlarms", "AlarmName"),
     "address": ("ec2", "describe_addresses", "Addresses", "AllocationId"),
     "auto scaling group": ("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", "AutoScalingGroupName"),
     "capacity provider": ("ecs", "describe_capacity_providers", "capacityProviders", "name"),
@@ -20,8 +21,15 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "log group": ("logs", "describe_log_groups", "logGroups", "logGroupName"),
     "nat gateway": ("ec2", "describe_nat_gateways", "NatGateways", "NatGatewayId"),
     "network interface": ("ec2", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
+    "placement group": ("ec2", "describe_placement_groups", "PlacementGroups", "GroupName"),
     "role": ("iam", "list_roles", "Roles", "RoleName"),
     "route table": ("ec2", "describe_route_tables", "RouteTables", "RouteTableId"),
+    "scheduled action": (
+        "autoscaling",
+        "describe_scheduled_actions",
+        "ScheduledUpdateGroupActions",
+        "ScheduledActionName",
+    ),
     "security group": ("ec2", "describe_security_groups", "SecurityGroups", "GroupId"),
     "stack": ("cloudformation", "describe_stacks", "Stacks", "StackName"),
     "subnet": ("ec2", "describe_subnets", "Subnets", "SubnetId"),

@@ -14,7 +14,7 @@ from typing import Any
 import botocore.session
 from botocore.config import Config
 
-__all__ = ["ACCOUNT", "REGION", "ROOT", "Emulator", "emulator"]
+__all__ = ["ACCOUNT", "REGION", "ROOT", "Emulator", "emulator", "isolated_client"]
 
 ROOT = Path(__file__).parents[2]
 REGION = "us-east-1"
@@ -68,21 +68,31 @@ class Emulator:
 
     def client(self, service: str) -> Any:
         """A boto client of one service, which reads neither profiles nor the environment."""
-        session = botocore.session.Session(
-            session_vars={
-                "profile": (None, None, None, None),
-                "config_file": (None, None, os.devnull, None),
-                "credentials_file": (None, None, os.devnull, None),
-            }
-        )
-        return session.create_client(
-            service,
-            region_name=REGION,
-            endpoint_url=self.url,
-            aws_access_key_id=_CREDENTIALS["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=_CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
-            config=Config(proxies={"http": None}, retries={"total_max_attempts": 1}),
-        )
+        return isolated_client(service, self.url)
+
+
+def isolated_client(service: str, endpoint: str | None = None) -> Any:
+    """A boto client that reads neither profiles nor the environment.
+
+    Args:
+        service: Such as ``ecs``.
+        endpoint: Where it sends requests; to AWS by default, so only call it without one where `moto` answers.
+    """
+    session = botocore.session.Session(
+        session_vars={
+            "profile": (None, None, None, None),
+            "config_file": (None, None, os.devnull, None),
+            "credentials_file": (None, None, os.devnull, None),
+        }
+    )
+    return session.create_client(
+        service,
+        region_name=REGION,
+        endpoint_url=endpoint,
+        aws_access_key_id=_CREDENTIALS["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=_CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+        config=Config(proxies={"http": None}, retries={"total_max_attempts": 1}),
+    )
 
 
 @contextmanager

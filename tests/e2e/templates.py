@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Template", "cluster_template", "service", "task_definition"]
+__all__ = ["Template", "cluster_template", "resource", "service", "task_definition"]
 
 Template = dict[str, Any]
 
@@ -16,14 +16,14 @@ def cluster_template(
     user_data = {"Fn::Base64": {"Fn::Sub": "echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config"}}
     return {
         "Resources": {
-            "Vpc": _resource("EC2::VPC", CidrBlock="10.0.0.0/16"),
-            "Subnet": _resource("EC2::Subnet", VpcId={"Ref": "Vpc"}, CidrBlock="10.0.0.0/24"),
-            "Cluster": _resource("ECS::Cluster"),
-            "LaunchTemplate": _resource(
+            "Vpc": resource("EC2::VPC", CidrBlock="10.0.0.0/16"),
+            "Subnet": resource("EC2::Subnet", VpcId={"Ref": "Vpc"}, CidrBlock="10.0.0.0/24"),
+            "Cluster": resource("ECS::Cluster"),
+            "LaunchTemplate": resource(
                 "EC2::LaunchTemplate",
                 LaunchTemplateData={"ImageId": image, "InstanceType": instance_type, "UserData": user_data},
             ),
-            "Group": _resource(
+            "Group": resource(
                 "AutoScaling::AutoScalingGroup",
                 MinSize="0",
                 MaxSize=str(max_size),
@@ -34,7 +34,7 @@ def cluster_template(
                     "Version": {"Fn::GetAtt": ["LaunchTemplate", "LatestVersionNumber"]},
                 },
             ),
-            "Provider": _resource(
+            "Provider": resource(
                 "ECS::CapacityProvider",
                 AutoScalingGroupProvider={
                     "AutoScalingGroupArn": {"Ref": "Group"},
@@ -42,7 +42,7 @@ def cluster_template(
                     "ManagedTerminationProtection": "DISABLED",
                 },
             ),
-            "Associations": _resource(
+            "Associations": resource(
                 "ECS::ClusterCapacityProviderAssociations",
                 Cluster={"Ref": "Cluster"},
                 CapacityProviders=[{"Ref": "Provider"}],
@@ -65,7 +65,7 @@ def task_definition(*, gpus: int, expression: str | None = None) -> Template:
         "Memory": 512,
         "ResourceRequirements": [{"Type": "GPU", "Value": str(gpus)}],
     }
-    return _resource(
+    return resource(
         "ECS::TaskDefinition",
         ContainerDefinitions=[container],
         PlacementConstraints=constraints,
@@ -75,7 +75,7 @@ def task_definition(*, gpus: int, expression: str | None = None) -> Template:
 
 def service(*, count: int) -> Template:
     """A service of that task on the capacity provider, which one at a time replaces its tasks."""
-    made = _resource(
+    made = resource(
         "ECS::Service",
         Cluster={"Ref": "Cluster"},
         TaskDefinition={"Ref": "Task"},
@@ -86,5 +86,6 @@ def service(*, count: int) -> Template:
     return {**made, "DependsOn": "Associations"}
 
 
-def _resource(kind: str, **properties: Any) -> Template:
+def resource(kind: str, **properties: Any) -> Template:
+    """One resource of a template; ``AWS::`` goes without saying."""
     return {"Type": f"AWS::{kind}", "Properties": properties}

@@ -6,6 +6,7 @@ import pytest
 
 from .emulator.agent import AgentConfig
 from .emulator.hosts import empty_host
+from .emulator.images import Image
 from .emulator.instance_types import UnknownInstanceTypeError, instance_type
 from .emulator.managed_scaling import hosts_needed
 from .emulator.placement import Demand, GpuDemand, Host
@@ -14,7 +15,7 @@ from .emulator.strategy import Share, distribute
 
 def host(name: str) -> Host:
     return empty_host(
-        instance_type(name), image_id="ami-1", zone="us-east-1a", gpu_driver=True, config=AgentConfig("cluster")
+        instance_type(name), image_id="ami-1", zone="us-east-1a", ami=Image(), config=AgentConfig("cluster")
     )
 
 
@@ -72,7 +73,9 @@ def test_a_host_registers_the_gpus_of_its_type_and_less_than_its_memory(name: st
 
 
 def test_an_image_without_driver_registers_no_gpu() -> None:
-    bare = empty_host(instance_type("g6.xlarge"), image_id="", zone="", gpu_driver=False, config=AgentConfig())
+    bare = empty_host(
+        instance_type("g6.xlarge"), image_id="", zone="", ami=Image(gpu_driver=False), config=AgentConfig()
+    )
 
     assert not bare.gpus
 

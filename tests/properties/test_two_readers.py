@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any
 
 import aws_cdk as cdk
@@ -13,9 +15,24 @@ from aws_cdk import aws_ecs as ecs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpu_constructs import GpuCapacity, GpuCluster, GpuService, GpuTaskDefinition, HostScaling
+from gpu_constructs import (
+    CapacityChoice,
+    GpuCapacity,
+    GpuCluster,
+    GpuService,
+    GpuShare,
+    GpuTaskDefinition,
+    HostNeed,
+    HostScaling,
+    HostStorage,
+    ManagedGpuCapacity,
+    ManagedPurchase,
+    ManagedStorage,
+    Purchase,
+    WarmHosts,
+)
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.fleet import Fleet, Pool, Task, Workload
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Task, Workload
 from gpu_constructs.template import fleet_of, read_stacks
 
 # One list for each shape; every type is offered, so that a default image exists.
@@ -30,18 +47,46 @@ TYPES = (
     ("m7i.large",),
 )
 
+
+def _possible(capacity: dict[str, Any]) -> dict[str, Any]:
+    """Without what the hosts cannot: Bottlerocket keeps none warm, and not every type has local disks.
+
+    GPUs are counted where there are some, by a script, and at a boot, which a running warm host is past.
+    """
+    types = capacity["instance_types"]
+    warm = capacity["scaling"] if "g5g.2xlarge" not in types else replace(capacity["scaling"], warm_hosts=None)
+    storage = capacity["storage"] if "m7i.large" not in types and "g5g.2xlarge" not in types else None
+    is_running = warm.warm_hosts is not None and warm.warm_hosts.state == "Running"
+    counts = capacity["check_gpus_at_boot"] and not is_running and not {"g5g.2xlarge", "m7i.large"} & {*types}
+    return {**capacity, "scaling": warm, "storage": storage, "check_gpus_at_boot": counts}
+
+
 capacities = st.fixed_dictionaries(
     {
         "instance_types": st.sampled_from(TYPES),
         "max_instances": st.integers(1, 9),
         "min_instances": st.integers(0, 1),
         "capacity_provider_name": st.sampled_from([None, "chosen"]),
-        "scaling": st.builds(HostScaling, managed_termination_protection=st.booleans()),
+        "check_gpus_at_boot": st.booleans(),
+        "scaling": st.builds(
+            HostScaling,
+            managed_termination_protection=st.booleans(),
+            warm_hosts=st.none()
+            | st.builds(WarmHosts, hosts=st.just(1), state=st.sampled_from(["Stopped", "Running"])),
+        ),
+        "storage": st.none()
+        | st.builds(
+            HostStorage,
+            prefer_cached_images=st.booleans(),
+            images_on_local_disks=st.booleans(),
+            scratch_on_local_disks=st.booleans(),
+        ),
     }
-)
+).map(_possible)
+shares = st.builds(GpuShare, memory_mib=st.integers(1, 30_000), max_compute_percent=st.none() | st.integers(1, 100))
 containers = st.fixed_dictionaries(
     {
-        "gpus": st.integers(1, 4),
+        "gpus": st.integers(1, 4) | st.just("ALL") | shares,
         "gpu_memory_gib": st.sampled_from([None, 8, 14.5]),
         "cpu": st.sampled_from([None, 512]),
         "memory_mib": st.sampled_from([None, 2048]),
@@ -94,7 +139,7 @@ def build(stack: cdk.Stack, plan: Plan) -> Fleet:
                 essential = not any(each.essential for each in task.task.containers if each.gpus)
                 task.add_gpu_container(f"work{number}", image=image, essential=essential, **arguments)
         service = plan["service"]
-        if service and task.task.least_gpus:
+        if service and task.task.wants_gpu:
             made_service = GpuService(stack, "Service", cluster=cluster, task_definition=task, **service)
             workloads.append(_named(made_service.workload, "Gpu"))
         tasks.append(task.task)
@@ -103,6 +148,8 @@ def build(stack: cdk.Stack, plan: Plan) -> Fleet:
 
 def _pool(pool: Pool, cluster: str) -> Pool:
     """What a template calls things: by their path below the stack."""
+    if pool.kind is PoolKind.MANAGED_INSTANCES:
+        return replace(pool, name=f"{cluster}/{pool.name}", cluster=cluster)
     agent = tuple(sorted({**dict(pool.user_data.agent), "ECS_CLUSTER": cluster}.items()))
     user_data = replace(pool.user_data, agent=agent)
     return replace(pool, name=f"{cluster}/{pool.name}", cluster=cluster, user_data=user_data)
@@ -144,3 +191,172 @@ def test_what_is_read_is_what_was_built(plan: Plan) -> None:
     assert tuple(replace(each, task=each.task and _without_cdk_variables(each.task)) for each in found.workloads) == (
         held.workloads
     )
+
+
+# One reservation is of one type, and a Capacity Block in one zone besides.
+BOUGHT_BEFORE = "cr-0123456789abcdef0"
+spots = st.builds(Purchase.spot, on_demand_base=st.integers(0, 2), on_demand_percentage=st.sampled_from([0, 25, 99]))
+reservations = st.builds(
+    Purchase.reservations,
+    reservation_id=st.sampled_from([None, BOUGHT_BEFORE]),
+    only=st.booleans(),
+    instances=st.sampled_from([None, 9]),
+) | st.builds(
+    Purchase.reservations,
+    resource_group_arn=st.just("arn:aws:resource-groups:us-east-1:123456789012:group/gpus"),
+    only=st.booleans(),
+)
+blocks = st.builds(
+    Purchase.capacity_block,
+    reservation_id=st.just(BOUGHT_BEFORE),
+    instances=st.integers(4, 9),
+    starts=st.sampled_from([None, datetime(2026, 12, 1, 11, 30, tzinfo=timezone.utc)]),
+    ends=st.sampled_from([datetime(2026, 12, 3, 11, 30, tzinfo=timezone.utc)]),
+    drain_minutes=st.integers(31, 600),
+)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([["g6.xlarge"], ["g6.xlarge", "g6.2xlarge"]]), spots | reservations | blocks),
+        min_size=2,
+        max_size=3,
+    ),
+    st.sampled_from([None, 0, 3]),
+)
+def test_how_hosts_are_bought_is_read_back(bought: list[tuple[list[str], Purchase]], desired: int | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        app = cdk.App(outdir=folder)
+        stack = cdk.Stack(app, "Stack")
+        vpc = ec2.Vpc(stack, "Vpc", restrict_default_security_group=False)
+        cluster = GpuCluster(stack, "Gpu", vpc=vpc)
+        one_zone = ec2.SubnetSelection(subnets=[vpc.private_subnets[0]])
+        order = [
+            CapacityChoice(
+                f"C{number}",
+                instance_types=types[:1] if purchase.is_of_one_type else types,
+                max_instances=4,
+                purchase=purchase,
+                vpc_subnets=one_zone if purchase.needs_one_zone else None,
+            )
+            for number, (types, purchase) in enumerate(bought)
+        ]
+        made = cluster.add_fallback("Order", order=order)
+        task = GpuTaskDefinition(stack, "Task", capacity=made)
+        task.add_gpu_container("work", image=ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04"))
+        service = GpuService(stack, "Service", cluster=cluster, task_definition=task, desired_count=desired)
+        read = read_stacks([app.synth().directory])
+        found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
+    assert found.remarks == ()
+    # Zones are asked for only where they matter.
+    held = [replace(_pool(each.pool, "Gpu"), zones=None) for each in made]
+    assert [replace(each, zones=None) for each in found.pools] == held
+    assert [each.zones for each in found.pools if each.block is not None] == [
+        each.pool.zones for each in made if each.pool.block is not None
+    ]
+    (workload,) = found.workloads
+    assert [(each.weight, each.base) for each in workload.strategy] == [
+        (each.weight, each.base) for each in service.workload.strategy
+    ]
+
+
+# What only some hosts have, and in how many ways containers of one task ask for it; what is refused is in no fleet.
+asked_of_accelerators = st.one_of(
+    st.tuples(st.just("g6.12xlarge"), st.lists(shares | st.sampled_from([1, "ALL"]), min_size=1, max_size=3)),
+    st.tuples(st.just("g6f.2xlarge"), st.lists(st.sampled_from([0.25, 0.125, "ALL"]), min_size=1, max_size=2)),
+    st.tuples(st.just("inf2.24xlarge"), st.lists(st.sampled_from([1, 2, 6, "ALL"]), min_size=1, max_size=3)),
+)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(asked_of_accelerators, st.booleans())
+def test_what_is_asked_of_accelerators_is_read_back(ask: tuple[str, list[Any]], is_sized: bool) -> None:
+    instance_type, amounts = ask
+    sizes: dict[str, Any] = {"cpu": 512, "memory_mib": 1024} if is_sized else {}
+    with tempfile.TemporaryDirectory() as folder:
+        app = cdk.App(outdir=folder)
+        stack = cdk.Stack(app, "Stack")
+        cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
+        hosts = cluster.add_capacity("Hosts", instance_types=[instance_type], max_instances=2)
+        task = GpuTaskDefinition(stack, "Task", capacity=[hosts])
+        image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
+        is_neuron = instance_type.startswith("inf")
+        add: Callable[..., object] = task.add_neuron_container if is_neuron else task.add_gpu_container
+        argument = "devices" if is_neuron else "gpus"
+        for number, amount in enumerate(amounts):
+            with suppress(GpuConstructsError):
+                add(f"work{number}", image=image, **{argument: amount}, **sizes)
+        read = read_stacks([app.synth().directory])
+        found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
+    assert found.remarks == ()
+    assert found.tasks == (task.task,)
+
+
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
+
+managed_choices = st.sampled_from([["g6.xlarge"], ["g6.12xlarge", "g6.xlarge"], ["g4dn.metal"], ["p5e.48xlarge"]]).map(
+    lambda types: {"instance_types": types}
+) | st.builds(
+    HostNeed,
+    gpus=st.sampled_from([1, 4]),
+    gpu_memory_gib=st.sampled_from([None, 20, 40.5]),
+    models=st.sampled_from([(), ("L4", "L40S"), ("RTX PRO Server 6000", "L40S")]),
+    min_vcpus=st.integers(1, 4),
+    max_memory_mib=st.sampled_from([None, 2**20]),
+).map(lambda need: {"need": need})
+managed_capacities = st.builds(
+    lambda choice, others: {**choice, **others},
+    managed_choices,
+    st.fixed_dictionaries(
+        {
+            "purchase": st.sampled_from(
+                [None, ManagedPurchase.spot(), ManagedPurchase.reserved(GROUP, then_on_demand=True)]
+            ),
+            "storage": st.sampled_from([None, ManagedStorage(volume_gib=7), ManagedStorage(local_disks=True)]),
+            "automatic_repair": st.booleans(),
+            "scale_in_after_seconds": st.sampled_from([None, -1, 60]),
+            "capacity_provider_name": st.sampled_from([None, "chosen"]),
+        }
+    ),
+)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(managed_capacities, min_size=1, max_size=2),
+    st.sampled_from([None, ecs.NetworkMode.HOST]),
+    st.booleans(),
+)
+def test_managed_instances_are_read_back(
+    plans: list[dict[str, Any]], network_mode: ecs.NetworkMode | None, beside_a_group: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        app = cdk.App(outdir=folder)
+        stack = cdk.Stack(app, "Stack")
+        cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
+        made: list[ManagedGpuCapacity] = []
+        for number, plan in enumerate(plans):
+            if plan["capacity_provider_name"]:
+                plan = {**plan, "capacity_provider_name": f"chosen-{number}"}  # noqa: PLW2901
+            with suppress(GpuConstructsError):
+                made.append(cluster.add_managed_capacity(f"C{number}", **plan))
+        group: list[GpuCapacity] = []
+        if beside_a_group:
+            group.append(cluster.add_capacity("Group", instance_types=["g6.12xlarge"], max_instances=2))
+        tasks: list[Task] = []
+        workloads: list[Workload] = []
+        if made:
+            image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
+            task = GpuTaskDefinition(stack, "Task", capacity=[*made, *group], network_mode=network_mode)
+            task.add_gpu_container("work", image=image)
+            service = GpuService(stack, "Service", cluster=cluster, task_definition=task, capacity=made)
+            tasks.append(task.task)
+            workloads.append(_named(service.workload, "Gpu"))
+        read = read_stacks([app.synth().directory])
+        found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
+    assert found.remarks == ()
+    assert found.pools == tuple(_pool(each, "Gpu") for each in (*(c.pool for c in made), *(c.pool for c in group)))
+    assert tuple(map(_without_cdk_variables, found.tasks)) == tuple(tasks)
+    assert [each.strategy for each in found.workloads] == [each.strategy for each in workloads]
+    assert [each.min_healthy_percent for each in found.workloads] == [each.min_healthy_percent for each in workloads]

@@ -194,9 +194,16 @@ def test_all_gpus_leave_none_for_another_container(second: str) -> None:
     assert "greedy asks for ALL GPUs of the host, which leaves none for other" in finding.message
 
 
+def test_the_one_part_of_a_host_serves_one_container() -> None:
+    finding = only(one_option, fleet_of(task_of(container(gpu("0.25"), name="a"), container(gpu("0.125"), name="b"))))
+    assert finding.rule == "GPU023"
+    assert "a and b ask for a part of a GPU each" in finding.message
+
+
 @pytest.mark.parametrize(
     "containers",
     [
+        (container(gpu("0.25"), name="a"), container(name="sidecar")),
         (container(gpu("1"), name="a"), container(gpu("2"), name="b")),
         (container(mps(), name="a"), container(mps(1024), name="b")),
         (container(gpu("ALL"), name="a"), container(name="sidecar")),

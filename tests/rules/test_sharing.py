@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, ResourceRequirement, StrategyItem, Task, Workload
-from gpu_constructs.rules.sharing import apart, measured, new_enough, served, shareable
+from gpu_constructs.rules.sharing import apart, limitable, measured, new_enough, served, shareable
 from tests.rules.given import (
     a_pool,
     container,
@@ -184,3 +184,21 @@ def test_copies_that_may_share_a_gpu_share_its_faults(workload: Workload, words:
 )
 def test_who_has_a_gpu_alone_has_no_neighbours(fleet: Fleet) -> None:
     assert said(apart, fleet) == []
+
+
+def test_gpus_before_volta_limit_no_client() -> None:
+    finding = only(limitable, on(a_pool("g3s.xlarge")))
+    assert (finding.rule, finding.severity.value) == ("GPU180", "error")
+    assert "(g3s.xlarge) are older than Volta" in finding.message
+
+
+@pytest.mark.parametrize(
+    "pool", [a_pool("p3.2xlarge"), a_pool("g4dn.xlarge"), a_pool("g3s.xlarge", "g4dn.xlarge"), a_pool("inf2.xlarge")]
+)
+def test_gpus_from_volta_on_do(pool: Pool) -> None:
+    assert said(limitable, on(pool)) == []
+
+
+def test_whole_gpus_before_volta_do_as_well() -> None:
+    whole = task_of(container(gpu("1")))
+    assert said(limitable, fleet_of(whole, workloads=(service(whole, a_pool("g3s.xlarge")),))) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
 from gpu_constructs.errors import shown
 from gpu_constructs.template.documents.document import Document
@@ -24,6 +23,7 @@ class Files:
     def __init__(self) -> None:
         self.documents: dict[str, Document] = {}
         self._bytes = 0
+        self._real: dict[str, str] = {}
 
     def named(self, path: str) -> Document:
         """A file that the user named, which may be a pipe.
@@ -50,8 +50,7 @@ class Files:
         self.require_inside(root, path, wanted_by=wanted_by)
         return self._read(path, path, only_plain=True)
 
-    @staticmethod
-    def is_inside(root: str, path: str) -> bool:
+    def is_inside(self, root: str, path: str) -> bool:
         """Whether a path stays in a directory, links followed.
 
         Args:
@@ -59,8 +58,11 @@ class Files:
             path: Any path.
         """
         try:
-            return Path(path).resolve().is_relative_to(Path(root).resolve())
-        except (OSError, ValueError, RuntimeError):  # a NUL in it, a loop of links
+            folder = self._real.get(root) or self._real.setdefault(root, os.path.realpath(root))
+            found = os.path.realpath(path)
+            # What is still a link leads in a circle.
+            return f"{found}/".startswith(f"{folder.rstrip('/')}/") and not os.path.islink(found)  # noqa: PTH114
+        except (OSError, ValueError):  # a NUL in it
             return False
 
     def require_inside(self, root: str, path: str, *, wanted_by: str) -> None:

@@ -25,7 +25,7 @@ def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
     Raises:
         UnreadableError: If it is no JSON, or too much of it.
     """
-    if sum(map(text.count, ",[{")) > JSON_MARKS:
+    if len(text) > JSON_MARKS and sum(map(text.count, ",[{")) > JSON_MARKS:
         raise UnreadableError(f"more than {JSON_MARKS:,} values", file=file, allowed="a template of at most 1 MB")
     repeated: list[tuple[dict[str, Node], tuple[str, ...]]] = []
 
@@ -45,7 +45,7 @@ def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
         raise _too_deep(file) from None
     if deeper_than(data, DEPTH):
         raise _too_deep(file)
-    if _SURROGATE.search(text) and not _can_be_written(data):
+    if "\\u" in text and _SURROGATE.search(text) and not _can_be_written(data):
         half = next((each.start() for each in _SURROGATES.finditer(text) if len(each[0]) < _PAIR), 0)
         line = text.count("\n", 0, half) + 1
         raise UnreadableError(r"not JSON: half a character, such as \ud800 alone", file=file, line=line)

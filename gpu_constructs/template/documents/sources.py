@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpu_constructs.template.documents.assets import asset_path, last_step, published
 from gpu_constructs.template.documents.document import Document
@@ -61,6 +61,10 @@ class Source:
     construct: Callable[[str], str | None] = _find_no_construct
     is_of_assembly: bool = False
     acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = _acknowledge_nothing
+
+    def without_construct_paths(self) -> Source:
+        """The same, with the constructs that the template itself names and no others."""
+        return replace(self, construct=_find_no_construct)
 
 
 def nested_beside(file: str, files: Files) -> FindNested:

@@ -152,6 +152,8 @@ class _Composer:
 
     def _drop_nested(self) -> None:
         """Leaves a template that the user named out where another one nests it: there, its parameters are known."""
+        if all(source.is_of_assembly for _, source in self._scopes):
+            return
         dropped: set[int] = set()
         for _, source in self._scopes:
             file = os.path.realpath(source.document.file)
@@ -176,6 +178,8 @@ class _Composer:
 
 def _each_once(sources: list[Source]) -> list[Source]:
     """Without templates of an assembly that are named besides it."""
+    if all(each.is_of_assembly for each in sources):
+        return sources
     files = {os.path.realpath(each.document.file) for each in sources if each.is_of_assembly}
     return [each for each in sources if each.is_of_assembly or os.path.realpath(each.document.file) not in files]
 

@@ -8,24 +8,21 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeGuard
 
-from gpu_constructs.fleet import UNKNOWN, PurchaseOption, Unknown
+from gpu_constructs.fleet import UNKNOWN, Block, Distribution, PurchaseOption, Reservation, Unknown, WarmPool
 from gpu_constructs.template.model import Resource, Value
+from gpu_constructs.template.resources.boot_check import checks_gpus
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import TypeChoice, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
+from gpu_constructs.template.resources.purchases import bought_as, distribution_of, option_of, reservation_of
+from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.warm_pools import warm_pools
 
 __all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "zones_of"]
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
-
-_SEGMENTS = {
-    frozenset({"capacity-block"}): PurchaseOption.CAPACITY_BLOCK,
-    frozenset({"interruptible-capacity-reservation"}): PurchaseOption.RESERVED,
-    frozenset({"on-demand-capacity-reservation"}): PurchaseOption.RESERVED,
-    frozenset({"on-demand"}): PurchaseOption.ON_DEMAND,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +37,11 @@ class Group:
         name: What `Pool.group` calls it; None if the files that were read do not define it.
         desired_instances: Hosts that it is set to; None if nothing was written.
         scale_in_protection: Whether it protects new hosts from scale-in.
+        distribution: What of it is on demand and what is spot; None without a mixed instances policy.
+        reservation: The capacity reservations that its hosts run in; None where nobody names any.
+        block: When its hosts are there; None if it is not in a Capacity Block.
+        checks_gpus: Whether its hosts count their GPUs before they take tasks.
+        warm_pool: The hosts that it keeps prepared; None without.
     """
 
     launch: Launch
@@ -49,6 +51,11 @@ class Group:
     name: str | None = None
     desired_instances: int | Unknown | None = None
     scale_in_protection: bool | Unknown = UNKNOWN
+    distribution: Distribution | None = None
+    reservation: Reservation | None = None
+    block: Block | None = None
+    checks_gpus: bool = False
+    warm_pool: WarmPool | None = None
 
 
 _UNKNOWN_GROUP = Group(launch=UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instances=UNKNOWN, zones=None)
@@ -67,7 +74,9 @@ class Groups:
         self._index = index
         self._launches = launches
         self._notes = notes
+        self._schedules = Schedules(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
+        self._warm_pools = warm_pools(index, notes)
 
     def of(self, resource: Resource | None) -> Group:
         """What a group launches.
@@ -78,14 +87,15 @@ class Groups:
         if resource is None:
             return _UNKNOWN_GROUP
         properties = Section.of(resource, self._notes)
-        launch = self._launch(properties)
+        launch, distribution = self._launch(properties)
         if properties.get("PlacementGroup") is not None:
             placed = self._launches.is_cluster_group(properties.get("PlacementGroup"))
             launch = replace(launch, placement_group=placed)
         protected = properties.flag("NewInstancesProtectedFromScaleIn")
         low, high = properties.integer("MinSize"), properties.integer("MaxSize")
+        option = bought_as(properties, launch.purchase)
         return Group(
-            launch=replace(launch, purchase=_reserved(properties, launch.purchase)),
+            launch=replace(launch, purchase=option),
             min_instances=UNKNOWN if low is None else low,
             max_instances=UNKNOWN if high is None else high,
             zones=zones_of(properties.get("VPCZoneIdentifier"), properties.get("AvailabilityZones"), self._index),
@@ -94,21 +104,25 @@ class Groups:
             else f"{resource.stack}/{resource.logical_id}",
             desired_instances=properties.integer("DesiredCapacity"),
             scale_in_protection=False if protected is None else protected,
+            distribution=distribution,
+            reservation=reservation_of(resource, properties, launch.reservation),
+            block=self._schedules.block(resource) if option is PurchaseOption.CAPACITY_BLOCK else None,
+            checks_gpus=checks_gpus(resource),
+            warm_pool=self._warm_pools.get((resource.stack, resource.logical_id)),
         )
 
-    def _launch(self, properties: Section) -> Launch:
+    def _launch(self, properties: Section) -> tuple[Launch, Distribution | None]:
         if properties.get("MixedInstancesPolicy") is not None:
             return self._mixed(properties.section("MixedInstancesPolicy"))
         if properties.get("LaunchTemplate") is not None:
-            return self._launches.specified(properties.section("LaunchTemplate"))
+            return self._launches.specified(properties.section("LaunchTemplate")), None
         if properties.get("LaunchConfigurationName") is not None:
-            return self._launches.configured(properties)
-        if properties.get("InstanceId") is not None:
-            return UNKNOWN_LAUNCH
-        properties.note("expects LaunchTemplate or MixedInstancesPolicy", None)
-        return UNKNOWN_LAUNCH
+            return self._launches.configured(properties), None
+        if properties.get("InstanceId") is None:
+            properties.note("expects LaunchTemplate or MixedInstancesPolicy", None)
+        return UNKNOWN_LAUNCH, None
 
-    def _mixed(self, policy: Section) -> Launch:
+    def _mixed(self, policy: Section) -> tuple[Launch, Distribution]:
         template = policy.section("LaunchTemplate")
         first = self._launches.specified(template.section("LaunchTemplateSpecification"))
         choices: list[TypeChoice] = []
@@ -121,15 +135,23 @@ class Groups:
             purchases |= {launch.purchase} if own.keys else set()
         if len(images) > 1:
             template.note("overrides with images of their own are not read", len(images), "Overrides")
-        return replace(
+        # Auto Scaling refuses the policy for one launch template that asks for spot.
+        of_template = (
+            PurchaseOption.SPOT
+            if PurchaseOption.SPOT in purchases
+            else first.purchase
+            if len(purchases) == 1
+            else UNKNOWN
+        )
+        distribution = distribution_of(policy, of_template)
+        launch = replace(
             first,
             types=reduce(TypeChoice.and_also, choices) if choices else first.types,
             image=first.image if len(images) == 1 else UNKNOWN,
             image_written=first.image_written if len(images) == 1 else None,
-            purchase=_distributed(
-                policy.section("InstancesDistribution"), first.purchase if len(purchases) == 1 else UNKNOWN
-            ),
+            purchase=option_of(distribution),
         )
+        return launch, distribution
 
 
 def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:
@@ -156,28 +178,3 @@ def _is_list(value: Value) -> TypeGuard[Sequence[Value]]:
 def _different(names: Sequence[Value]) -> int | None:
     known = [each for each in names if isinstance(each, str)]
     return len(set(known)) if len(known) == len(names) else None
-
-
-def _distributed(distribution: Section, bought: PurchaseOption | Unknown) -> PurchaseOption | Unknown:
-    """How a mixed instances policy buys; without a word about it, as its launch template says.
-
-    https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
-    """
-    segments = distribution.sections("DistributionSegments")
-    if segments:
-        targets = {each for segment in segments for each in segment.texts("TargetCapacityTypes")}
-        return _SEGMENTS.get(frozenset(each for each in targets if isinstance(each, str)), UNKNOWN)
-    base = distribution.integer("OnDemandBaseCapacity")
-    percent = distribution.integer("OnDemandPercentageAboveBaseCapacity")
-    if isinstance(base, Unknown) or isinstance(percent, Unknown):
-        return UNKNOWN
-    if percent in {None, 100}:
-        return bought
-    return PurchaseOption.SPOT if percent == 0 and not base else PurchaseOption.MIXED
-
-
-def _reserved(properties: Section, bought: PurchaseOption | Unknown) -> PurchaseOption | Unknown:
-    preference = properties.section("CapacityReservationSpecification").text("CapacityReservationPreference")
-    if isinstance(preference, Unknown):
-        return UNKNOWN
-    return PurchaseOption.RESERVED if preference == "capacity-reservations-only" else bought

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
-from gpu_constructs.fleet import InstanceRequirements, Unknown, satisfies
+from gpu_constructs.fleet import InstanceRequirements, Unknown
+from gpu_constructs.fleet.type_selection import selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
 from gpu_constructs.template.resources.section import Section
 
@@ -23,7 +24,7 @@ _MANUFACTURERS = {
 }
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html, and its like of EC2
 _REQUIRED = ("VCpuCount", "MemoryMiB")
-_BURSTABLE = frozenset({"t1", "t2", "t3", "t3a", "t4g"})
+_LOCAL_STORAGE = frozenset({"required", "excluded"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +85,13 @@ def types_asked_for(section: Section, architecture: Architecture | None) -> Type
     return None
 
 
-def instance_types_of(section: Section, architecture: Architecture | None) -> TypeChoice:
+def instance_types_of(section: Section, architecture: Architecture | None, *, managed: bool = False) -> TypeChoice:
     """Types by what they must be: an ``InstanceRequirements`` object.
 
     Args:
         section: The object.
         architecture: Architecture of the image that the hosts run; None where it is not known.
+        managed: Whether ECS Managed Instances select, which launch fewer families than EC2 has.
     """
     bounds = {key: section.section(key) for key in ("VCpuCount", "MemoryMiB", "AcceleratorCount")}
     for key in _REQUIRED:
@@ -101,12 +103,13 @@ def instance_types_of(section: Section, architecture: Architecture | None) -> Ty
     # Auto Scaling takes none of the first two unless told so
     # (https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstanceRequirements.html).
     rules = tuple(section.text(key) for key in ("BareMetal", "BurstablePerformance"))
+    disks = section.text("LocalStorage")
     unread = [key for key, entries in lists.items() if not _within_limits(entries)]
     for key in unread:
         problem = f"expects {_MOST_ENTRIES} entries of {_LONGEST_ENTRY} characters at most"
         section.note(problem, section.get(key), key)
     everything = (*(bound for pair in ranges.values() for bound in pair), *(x for one in lists.values() for x in one))
-    if section.is_unknown or unread or any(isinstance(each, Unknown) for each in (*everything, *rules)):
+    if section.is_unknown or unread or any(isinstance(each, Unknown) for each in (*everything, *rules, disks)):
         return TypeChoice(has_unknown=True)
     requirements = InstanceRequirements(
         vcpus=_range(ranges["VCpuCount"]),
@@ -120,29 +123,9 @@ def instance_types_of(section: Section, architecture: Architecture | None) -> Ty
         excluded_instance_types=_known(lists["ExcludedInstanceTypes"]),
         cpu_architectures=_architectures(_known(lists["CpuManufacturers"]), architecture),
         instance_generations=_known(lists["InstanceGenerations"]),
+        local_storage=tuple(each for each in (disks,) if isinstance(each, str) and each in _LOCAL_STORAGE),
     )
-    return TypeChoice(types=_selected_types(requirements, *map(str, rules)), requirements=requirements)
-
-
-@lru_cache(maxsize=256)
-def _selected_types(
-    wanted: InstanceRequirements, bare_metal: str = "excluded", burstable: str = "excluded"
-) -> tuple[InstanceType, ...]:
-    """Every type of the catalogue that satisfies requirements.
-
-    Args:
-        wanted: What a type must be.
-        bare_metal: ``included``, ``required``, or anything else for neither.
-        burstable: Likewise, of the T families.
-    """
-    return tuple(
-        each
-        for each in (accelerated() if _asks_for_accelerators(wanted) else (*accelerated(), *general()))
-        if _allowed(bare_metal, has=each.bare_metal)
-        and _allowed(burstable, has=each.family in _BURSTABLE)
-        and satisfies(each, wanted)
-        and (_exists(each, wanted) or _is_named(each, wanted))
-    )
+    return TypeChoice(types=selected_types(requirements, *map(str, rules), managed=managed), requirements=requirements)
 
 
 _LISTS = (
@@ -154,37 +137,6 @@ _LISTS = (
     "ExcludedInstanceTypes",
     "InstanceGenerations",
 )
-
-
-def _asks_for_accelerators(wanted: InstanceRequirements) -> bool:
-    return bool(
-        wanted.accelerator_count[0]
-        or wanted.accelerator_memory_mib[0]
-        or wanted.accelerator_manufacturers
-        or wanted.accelerator_names
-        or wanted.accelerator_types
-    )
-
-
-def _exists(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
-    """Whether a type is certainly among those that EC2 selects from.
-
-    EC2 selects from what it offers. Of a type with a part of a GPU (G6f, Gr6f) no page says which AcceleratorCount or
-    which AcceleratorNames it matches, so these never rule it in.
-    """
-    devices = instance_type.accelerators
-    counted = wanted.accelerator_count != (None, None) or wanted.accelerator_names
-    is_part = devices is not None and devices.is_fractional
-    return instance_type.is_offered_anywhere and not (is_part and counted)
-
-
-def _is_named(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
-    """Whether the requirements name its family, so that it is meant whether it exists or not."""
-    return any(each.startswith(f"{instance_type.family}.") for each in wanted.allowed_instance_types)
-
-
-def _allowed(rule: str, *, has: bool) -> bool:
-    return rule != "required" if not has else rule in {"included", "required"}
 
 
 def _architectures(manufacturers: tuple[str, ...], image: Architecture | None) -> tuple[Architecture, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gpu_constructs.fleet import UNKNOWN, HostImage, NetworkInterface, PurchaseOption, Unknown
+from gpu_constructs.fleet import UNKNOWN, HostImage, NetworkInterface, PurchaseOption, Reservation, Unknown
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.images import host_image, image_written
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.init_metadata import with_init_metadata
 from gpu_constructs.template.resources.instance_types import TypeChoice, types_asked_for
+from gpu_constructs.template.resources.purchases import bought_by_template, reserved_by_template
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.user_data import NOT_KNOWN, ClusterNamed, Told, is_too_long, told
 
@@ -20,13 +21,6 @@ __all__ = ["UNKNOWN_LAUNCH", "Launch", "Launches"]
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 _LAUNCH_CONFIGURATION = "AWS::AutoScaling::LaunchConfiguration"
 _PLACEMENT_GROUP = "AWS::EC2::PlacementGroup"
-
-_MARKETS = {
-    "capacity-block": PurchaseOption.CAPACITY_BLOCK,
-    "interruptible-capacity-reservation": PurchaseOption.RESERVED,
-    "on-demand": PurchaseOption.ON_DEMAND,
-    "spot": PurchaseOption.SPOT,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +33,7 @@ class Launch:
         told: What it is told at boot.
         interfaces: Its network interfaces, where they are listed.
         purchase: How it is bought.
+        reservation: The capacity reservations that it names; None if it says nothing about any.
         placement_group: Whether it is in a cluster placement group.
         is_configuration: Whether this is a launch configuration.
         image_written: Its machine image as written, where nothing else is known about it.
@@ -49,6 +44,7 @@ class Launch:
     told: Told
     interfaces: tuple[NetworkInterface, ...] = ()
     purchase: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
+    reservation: Reservation | None = None
     placement_group: bool | Unknown = False
     is_configuration: bool = False
     image_written: str | None = None
@@ -139,7 +135,8 @@ class Launches:
             image_written=image_written(data.get("ImageId")),
             told=self._told(data),
             interfaces=tuple(_interface(each) for each in data.sections("NetworkInterfaces")),
-            purchase=_purchase(data),
+            purchase=bought_by_template(data),
+            reservation=reserved_by_template(data),
             placement_group=UNKNOWN if placement.is_unknown else self.is_cluster_group(group),
         )
 
@@ -193,20 +190,3 @@ def _interface(section: Section) -> NetworkInterface:
         type="interface" if kind is None else kind,
         public_address=False if public is None else public,
     )
-
-
-def _purchase(data: Section) -> PurchaseOption | Unknown:
-    """How a launch template buys.
-
-    A capacity reservation that is named is used alone: there is no host where it has no room left
-    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html).
-    """
-    market = data.section("InstanceMarketOptions").text("MarketType")
-    if market is not None:
-        return UNKNOWN if isinstance(market, Unknown) else _MARKETS.get(market, UNKNOWN)
-    reservation = data.section("CapacityReservationSpecification")
-    preference = reservation.text("CapacityReservationPreference")
-    if isinstance(preference, Unknown):
-        return UNKNOWN
-    only = preference == "capacity-reservations-only" or reservation.get("CapacityReservationTarget") is not None
-    return PurchaseOption.RESERVED if only else PurchaseOption.ON_DEMAND

@@ -5,16 +5,18 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-ca
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption, Reservation, Unknown
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import TypeChoice, instance_types_of
+from gpu_constructs.template.resources.managed_roles import passes_host_role
 from gpu_constructs.template.resources.section import Section
 
-__all__ = ["managed_pool", "managed_purchase", "managed_types"]
+__all__ = ["managed_pool", "managed_purchase", "managed_reservation", "managed_types"]
 
+_PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDED")
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
 
 
@@ -25,9 +27,10 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, in
         properties: Those of the capacity provider.
         resource: The capacity provider.
         clusters: Names clusters.
-        index: Where the subnets are.
+        index: Where the subnets and roles are.
     """
-    launch = properties.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
+    provider = properties.section("ManagedInstancesProvider")
+    launch = provider.section("InstanceLaunchTemplate")
     choice = managed_types(launch)
     cluster = clusters.named(properties.get("ClusterName"))
     if cluster is None and clusters.lists(resource.reference):
@@ -40,12 +43,14 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, in
         max_instances=UNKNOWN,
         kind=PoolKind.MANAGED_INSTANCES,
         purchase=managed_purchase(launch),
+        reservation=managed_reservation(launch),
         managed_scaling=True,
         has_unknown_types=choice.has_unknown,
         zones=zones_of(launch.section("NetworkConfiguration").get("Subnets"), None, index),
         cluster=cluster,
         provider=properties.text("Name"),
         requirements=choice.requirements,
+        passes_host_role=passes_host_role(provider, index),
         associated=clusters.lists(resource.reference) or UNKNOWN,
         origin=resource.origin,
     )
@@ -59,7 +64,7 @@ def managed_types(launch: Section) -> TypeChoice:
     """
     if launch.get("InstanceRequirements") is None:
         return TypeChoice(has_unknown=True)
-    return instance_types_of(launch.section("InstanceRequirements"), None)
+    return instance_types_of(launch.section("InstanceRequirements"), None, managed=True)
 
 
 def managed_purchase(launch: Section) -> PurchaseOption | Unknown:
@@ -74,3 +79,18 @@ def managed_purchase(launch: Section) -> PurchaseOption | Unknown:
     if option not in _OPTIONS:
         launch.note(f"expects {', '.join(_OPTIONS)}", option, "CapacityOptionType")
     return _OPTIONS.get(option, UNKNOWN)
+
+
+def managed_reservation(launch: Section) -> Reservation | None:
+    """The capacity reservations that Managed Instances run in; None where none are named.
+
+    Args:
+        launch: Their ``InstanceLaunchTemplate``.
+    """
+    if launch.get("CapacityReservations") is None:
+        return None
+    written = launch.section("CapacityReservations")
+    preference = written.text("ReservationPreference")
+    if isinstance(preference, str) and preference not in _PREFERENCES:
+        written.note(f"expects {', '.join(_PREFERENCES)}", preference, "ReservationPreference")
+    return Reservation(preference=preference, group=written.text("ReservationGroupArn"))

@@ -110,7 +110,7 @@ def _single_instance(resource: Resource, launches: Launches) -> Pool | None:
     launch = launches.instance(resource)
     if launch.told.data.get(CLUSTER) is None:
         return None
-    group = Group(launch=launch, min_instances=1, max_instances=1, zones=1)
+    group = Group(launch=launch, min_instances=1, max_instances=1, zones=1, reservation=launch.reservation)
     return replace(_pool(resource, group), kind=PoolKind.INSTANCE, cluster=_cluster_of(launch))
 
 
@@ -124,6 +124,9 @@ def _pool(resource: Resource, group: Group) -> Pool:
         min_instances=group.min_instances,
         max_instances=group.max_instances,
         purchase=launch.purchase,
+        distribution=group.distribution,
+        reservation=group.reservation,
+        block=group.block,
         managed_scaling=False,
         has_unknown_types=launch.types.has_unknown,
         unknown_type_names=launch.types.unknown_names,
@@ -134,6 +137,8 @@ def _pool(resource: Resource, group: Group) -> Pool:
         group=group.name,
         desired_instances=group.desired_instances,
         scale_in_protection=group.scale_in_protection,
+        checks_gpus=group.checks_gpus,
+        warm_pool=group.warm_pool,
         launch_configuration=launch.is_configuration,
         has_provider=False,
         requirements=launch.types.requirements,

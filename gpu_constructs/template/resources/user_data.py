@@ -9,11 +9,11 @@ import base64
 import binascii
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email import message_from_string
 from email.errors import MessageError
 
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Unknown, UserData, UserDataFormat
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, LocalDiskUse, Unknown, UserData, UserDataFormat
 from gpu_constructs.template.model import Reference, Text, Value
 from gpu_constructs.template.resources.agent import HOLE, Settings, put, settings_of_lines, settings_of_toml
 from gpu_constructs.template.resources.script import settings_of_script
@@ -37,6 +37,9 @@ _RUNS_OTHERS = re.compile(
     r"^#include|\b(?:ansible|aws|bash|cfn-init|chef|cp|curl|git|mv|perl|puppet|python[0-9.]*|ruby|salt|source|wget)\b",
     re.MULTILINE,
 )
+# What udev and Bottlerocket call the disks of the instance store, and where container images are.
+_LOCAL_DISKS = re.compile(r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-storage\"\s*,\s*\"bind\"")
+_IMAGES = re.compile(r"/var/lib/(?:docker|containerd)\b|\bdata-root\b")
 _SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
 
 _Piece = Reference | Unknown
@@ -76,9 +79,11 @@ def told(value: Value, cluster_named: ClusterNamed) -> Told:
     text, pieces = _flat(value)
     if text is None:
         return NOT_KNOWN
-    format_, settings, fetches = _read(_decoded(text))
+    plain = _decoded(text)
+    format_, settings, fetches = _read(plain)
     complete = format_ is not UserDataFormat.OTHER and not fetches and not _is_unknown_line(text, pieces)
-    return _told(format_, settings, pieces, cluster_named, complete=complete)
+    read = _told(format_, settings, pieces, cluster_named, complete=complete)
+    return replace(read, data=replace(read.data, local_disks=_local_disks(plain)))
 
 
 def told_within(value: Value, cluster_named: ClusterNamed) -> Told:
@@ -122,6 +127,12 @@ def _told(
         agent[CLUSTER] = cluster
     ordered = tuple(sorted(agent.items(), key=lambda each: each[0]))
     return Told(data=UserData(format=form, agent=ordered, complete=complete), cluster=cluster)
+
+
+def _local_disks(text: str) -> LocalDiskUse:
+    if not _LOCAL_DISKS.search(text):
+        return LocalDiskUse.NONE
+    return LocalDiskUse.IMAGES if _IMAGES.search(text) else LocalDiskUse.SCRATCH
 
 
 def _flat(value: Value) -> tuple[str | None, tuple[_Piece, ...]]:

@@ -1,17 +1,28 @@
 """An emulator of the part of AWS that a GPU cluster on ECS needs: moto's server, with the gaps of moto 5.2.5 filled.
 
-It is our model of ECS, not ECS. It is written from the AWS documentation and does not import the library under test,
-so the two can disagree.
+It is our model of ECS, EC2 and Auto Scaling, not these. It is written from the AWS documentation and does not import
+the library under test, so the two can disagree.
 
 What is here that moto lacks:
 
 - CloudFormation that refuses unknown types, follows references on update and deletes in order (`stacks`,
-  `cloudformation`, `deletion`), with the types of `ecs_resources`, `autoscaling_resources`, `bootstrap_resources`;
-- hosts that come from Auto Scaling groups and register the CPU, memory and GPUs of their type (`autoscaling`, `hosts`);
-- a scheduler that honours constraints, GPUs, CPU, memory and ports (`placement`, `expressions`, `strategy`);
+  `cloudformation`, `deletion`), with the types of the modules in `install.RESOURCES`;
+- Auto Scaling groups that launch what their template, policies, reservations and placement groups say, or cannot
+  (`autoscaling`, `launch_settings`, `launching`, `reservations`, `placement_groups`), with warm pools, lifecycle hooks
+  and scheduled actions that do something (`warm_pools`, `lifecycle_hooks`, `scheduled_actions`);
+- hosts that register the CPU, memory, GPUs and Neuron devices of their type (`hosts`, `instance_types`, `images`);
+- Managed Instances (`managed_instances`, `instance_requirements`);
+- a scheduler that honours constraints, GPUs, shares of GPUs, Neuron devices, CPU, memory and ports (`placement`,
+  `expressions`, `strategy`);
 - cluster auto scaling, services and tasks with GPU ids (`managed_scaling`, `services`, `tasks`, `running`);
-- Bottlerocket's image parameters (`images`).
+- security groups with all their rules, alarms, and Bottlerocket's image parameters (`security_groups`, `alarms`,
+  `images`).
 
-What it has not: Fargate, Managed Instances, external hosts, GPU sharing with MPS, Neuron devices, StartTask, load
-balancers, change sets, custom resources, quotas, capacity shortages, and the time that things take.
+The world outside the account is set by SSM parameters below ``/emulator/``: the time, GPUs that fail at boot, types
+that EC2 has none of, reservations (`switches`).
+
+What it has not: Fargate, external hosts, StartTask, load balancers, change sets of updates, custom resources, quotas,
+spot interruptions, prices and allocation strategies, types by requirements or segments of a distribution in Auto
+Scaling groups, scaling policies, recurrence, managed draining, network traffic, what user data really does, and the
+time that things take. Each module says what it leaves out.
 """

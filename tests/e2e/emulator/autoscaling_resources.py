@@ -1,15 +1,20 @@
-"""The ``AWS::AutoScaling::*`` types. moto 5.2.5 replaces a group on every update and skips lifecycle hooks."""
+"""``AWS::AutoScaling::AutoScalingGroup``; moto 5.2.5 replaces a group on every update.
+
+The group's other types have modules of their own: `lifecycle_hooks`, `scheduled_actions`, `warm_pools`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
-from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, autoscaling_backends
+from moto.autoscaling.exceptions import ValidationError
+from moto.autoscaling.models import AutoScalingBackend, autoscaling_backends
 
-from . import autoscaling
+from . import autoscaling, launch_settings, lifecycle_hooks, warm_pools
+from .autoscaling import EmulatedGroup
 from .resource import Properties, Region, Resource
 
-__all__ = ["AutoScalingGroup", "LifecycleHook"]
+__all__ = ["AutoScalingGroup"]
 
 
 def _backend(region: Region) -> AutoScalingBackend:
@@ -49,34 +54,52 @@ class AutoScalingGroup(Resource):
         )
         made = cls(group.name, {"AutoScalingGroupARN": group.arn})
         try:
-            autoscaling.sample_hosts(
-                group
-            )  # a type that EC2 does not have is an error here, not a host that is missing
-        except ValueError:
-            made.remove(region)
+            made._settle(region, properties)
+        except Exception:
+            made._end(region)
             raise
+        return made
+
+    def _settle(self, region: Region, properties: Properties) -> None:
+        """Check what is launched, and launch what is wanted at first."""
+        group = self._group(region)
+        group.reservations = properties.get("CapacityReservationSpecification")
+        for hook in properties.get("LifecycleHookSpecificationList", []):
+            lifecycle_hooks.put(region, group.name, hook["LifecycleHookName"], hook)
+        _check(group)
         first = int(properties.get("DesiredCapacity") or properties["MinSize"])
         if first:
             autoscaling.launch(group, first)
-        return made
+        if len(autoscaling.instances(group)) < int(properties["MinSize"]):
+            reason = group.launch_failures[-1] if group.launch_failures else "no instance came up"
+            raise TimeoutError(f"Group did not stabilize. Last scaling activity: {reason}")
 
     def update(self, region: Region, properties: Properties) -> None:
         group = self._group(region)
         zones = properties.get("VPCZoneIdentifier", [])
+        if group.warm_pool and properties.get("MixedInstancesPolicy"):
+            raise ValidationError(
+                "You can't add a mixed instances policy to an Auto Scaling group that has a warm pool"
+            )
         group.max_size, group.min_size = int(properties["MaxSize"]), int(properties["MinSize"])
         group.new_instances_protected_from_scale_in = _flag(properties.get("NewInstancesProtectedFromScaleIn"))
         group.mixed_instances_policy = properties.get("MixedInstancesPolicy")
+        group.placement_group = properties.get("PlacementGroup")
+        group.reservations = properties.get("CapacityReservationSpecification")
+        group.capacity_rebalance = _flag(properties.get("CapacityRebalance"))
         group._set_azs_and_vpcs([], ",".join(zones), update=True)
         group._set_launch_configuration(
             properties.get("LaunchConfigurationName", ""),
             properties.get("LaunchTemplate", {}),
             group.mixed_instances_policy,
         )
+        _check(group)
         running = autoscaling.instances(group)
         if len(running) > group.max_size:
             autoscaling.terminate(group, running[group.max_size :])
         elif len(running) < group.min_size:
             autoscaling.launch(group, group.min_size - len(running))
+        warm_pools.fill(group)
 
     def remove(self, region: Region) -> None:
         group = self._group(region)
@@ -87,42 +110,34 @@ class AutoScalingGroup(Resource):
                 f"Group did not stabilize: instances {', '.join(protected)} are protected from scale-in and are "
                 "never terminated by the deletion of their Auto Scaling group"
             )
+        if group.warm_pool:
+            raise ValidationError("You cannot delete an AutoScalingGroup while it has a warm pool")
+        self._end(region)
+
+    def _end(self, region: Region) -> None:
+        group = self._group(region)
         autoscaling.terminate(group, autoscaling.instances(group))
         _backend(region).delete_auto_scaling_group(group.name)
+        for action in _backend(region).describe_scheduled_actions(group.name):
+            _backend(region).delete_scheduled_action(group.name, action.scheduled_action_name)
+        for hook in _backend(region).describe_lifecycle_hooks(group.name):
+            _backend(region).delete_lifecycle_hook(group.name, hook.name)
 
-    def _group(self, region: Region) -> FakeAutoScalingGroup:
-        return _backend(region).autoscaling_groups[self.physical_resource_id]
-
-
-class LifecycleHook(Resource):
-    """Kept and described, never waited for."""
-
-    type_name = "AWS::AutoScaling::LifecycleHook"
-    name_property = "LifecycleHookName"
-    create_only = frozenset({"AutoScalingGroupName", "LifecycleHookName"})
-
-    def __init__(self, name: str, group: str) -> None:
-        super().__init__(name)
-        self._group = group
-
-    @classmethod
-    def create(cls, region: Region, name: str, properties: Properties) -> LifecycleHook:
-        hook = cls(name, properties["AutoScalingGroupName"])
-        hook.update(region, properties)
-        return hook
-
-    def update(self, region: Region, properties: Properties) -> None:
-        _backend(region).create_lifecycle_hook(
-            self.physical_resource_id,
-            self._group,
-            properties["LifecycleTransition"],
-            properties.get("HeartbeatTimeout"),
-            properties.get("DefaultResult", "ABANDON"),
-        )
-
-    def remove(self, region: Region) -> None:
-        _backend(region).delete_lifecycle_hook(self._group, self.physical_resource_id)
+    def _group(self, region: Region) -> EmulatedGroup:
+        return cast("EmulatedGroup", _backend(region).autoscaling_groups[self.physical_resource_id])
 
 
-def _flag(value: Any) -> bool:
+def _check(group: EmulatedGroup) -> None:
+    """See that the group can launch what it says, whatever the capacity.
+
+    Raises:
+        ValueError: EC2 has no such type.
+        ValidationError: Auto Scaling refuses the group.
+    """
+    autoscaling.sample_hosts(group)
+    if reasons := list(dict.fromkeys(launch_settings.refusals(group.settings))):
+        raise ValidationError("; ".join(reasons))
+
+
+def _flag(value: object) -> bool:
     return str(value).lower() == "true"

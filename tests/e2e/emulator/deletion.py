@@ -1,7 +1,7 @@
 """Deleting one resource of a stack as AWS does: the deletes that moto 5.2.5 lacks and the refusals it forgets.
 
-moto leaves route tables, gateways, addresses, endpoints and flow logs behind, and deletes subnets, security groups and
-VPCs that are still in use.
+moto leaves route tables, gateways, addresses, endpoints and flow logs behind, and deletes subnets and VPCs that are
+still in use. What the emulator makes itself (`resource`) deletes itself.
 """
 
 from __future__ import annotations
@@ -61,13 +61,6 @@ def _subnet(ec2: EC2Backend, subnet: Any, _: dict[str, Any]) -> None:
     ec2.delete_subnet(subnet.id)
 
 
-def _security_group(ec2: EC2Backend, group: Any, _: dict[str, Any]) -> None:
-    users = [item.id for item in ec2.enis.values() if group.id in {used.id for used in item.group_set}]
-    if users:
-        raise DependencyViolationError(f"resource {group.id} has a dependent object: {', '.join(users)}")
-    ec2.delete_security_group(group_id=group.id)
-
-
 def _nat_gateway(ec2: EC2Backend, gateway: Any, _: dict[str, Any]) -> None:
     for address in ec2.addresses:
         if address.eni is gateway._eni:
@@ -82,18 +75,6 @@ def _gateway_attachment(ec2: EC2Backend, _: Any, properties: dict[str, Any]) -> 
 
 def _route(ec2: EC2Backend, route: Any, _: dict[str, Any]) -> None:
     route.route_table._routes.pop(route.id, None)
-
-
-def _ingress(ec2: EC2Backend, _: Any, properties: dict[str, Any]) -> None:
-    source = properties.get("SourceSecurityGroupId")
-    ec2.revoke_security_group_ingress(
-        properties["GroupId"],
-        properties["IpProtocol"],
-        properties.get("FromPort", ""),
-        properties.get("ToPort", ""),
-        [{"CidrIp": properties["CidrIp"]}] if "CidrIp" in properties else [],
-        source_groups=[{"GroupId": source}] if source else [],
-    )
 
 
 def _association(ec2: EC2Backend, _: Any, properties: dict[str, Any]) -> None:
@@ -112,8 +93,6 @@ EC2: dict[str, Callable[[EC2Backend, Any, dict[str, Any]], object]] = {
     "AWS::EC2::NatGateway": _nat_gateway,
     "AWS::EC2::Route": _route,
     "AWS::EC2::RouteTable": lambda ec2, table, _: ec2.delete_route_table(table.id),
-    "AWS::EC2::SecurityGroup": _security_group,
-    "AWS::EC2::SecurityGroupIngress": _ingress,
     "AWS::EC2::Subnet": _subnet,
     "AWS::EC2::SubnetRouteTableAssociation": _association,
     "AWS::EC2::VPC": _vpc,

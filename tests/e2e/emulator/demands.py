@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from . import expressions
-from .placement import ALL, Demand, GpuDemand
+from .placement import ALL, Demand, GpuDemand, SharedGpu
 
-__all__ = ["TaskDefinitionError", "demand_of"]
+__all__ = ["TaskDefinitionError", "demand_of", "devices_of"]
 
 MAX_CONSTRAINTS = 10
 """Placement constraints of one task definition."""
@@ -46,10 +46,17 @@ def demand_of(
         TaskDefinitionError: ECS refuses it, or this emulator cannot tell what it would do.
     """
     containers = list(containers)
+    required = [wanted for container in containers for wanted in _required(container)]
+    if len({type(wanted) for wanted in required} & {GpuDemand, SharedGpu}) > 1:
+        raise TaskDefinitionError("All GPU containers of a task must either share their GPU or have it to themselves.")
+    if sum(1 for wanted in required if isinstance(wanted, str)) > 1:
+        raise TaskDefinitionError("Only one container of a task can require Neuron devices.")
     return Demand(
         cpu=_units(cpu, 1024) if cpu else sum(int(container.get("cpu", 0)) for container in containers),
         memory=_units(memory, 1024) if memory else sum(_reserved_memory(container) for container in containers),
-        gpus=tuple(gpu for container in containers for gpu in _gpus(container)),
+        gpus=tuple(wanted for wanted in required if isinstance(wanted, GpuDemand)),
+        shared_gpu=tuple(wanted for wanted in required if isinstance(wanted, SharedGpu)),
+        neuron=next((wanted for wanted in required if isinstance(wanted, str)), None),
         ports=frozenset(
             int(mapping["hostPort"])
             for container in containers
@@ -80,17 +87,43 @@ def _reserved_memory(container: Json) -> int:
     return int(memory)
 
 
-def _gpus(container: Json) -> Iterable[GpuDemand]:
-    required = container.get("resourceRequirements") or []
-    for requirement in required:
-        kind, value = requirement.get("type"), requirement.get("value")
-        if kind != "GPU":
-            raise TaskDefinitionError(f"resource requirement '{kind}': only GPU is modelled here")
-        if requirement.get("sharingStrategy"):
-            raise TaskDefinitionError("GPU sharing with NVIDIA MPS is not modelled here")
-        yield GpuDemand(container["name"], _gpu_count(container["name"], value))
+def _required(container: Json) -> Iterable[GpuDemand | SharedGpu | str]:
+    """What the resource requirements of a container ask; the name alone for Neuron devices."""
+    name, required = container["name"], container.get("resourceRequirements") or []
     if len(required) > 1:
-        raise TaskDefinitionError(f"container '{container['name']}' has more than one GPU requirement")
+        raise TaskDefinitionError(f"container '{name}' has more than one resource requirement")
+    for requirement in required:
+        kind, value, sharing = requirement.get("type"), requirement.get("value"), requirement.get("sharingStrategy")
+        if kind == "NeuronDevice":
+            if value != ALL or sharing:
+                raise TaskDefinitionError(f"Invalid NeuronDevice resource requirement {value!r} of container '{name}'.")
+            yield name
+        elif kind != "GPU":
+            raise TaskDefinitionError(f"resource requirement '{kind}': only GPU and NeuronDevice are modelled here")
+        elif sharing is None:
+            yield GpuDemand(name, _gpu_count(name, value))
+        elif value is not None:
+            raise TaskDefinitionError(f"container '{name}': specify either a value or a sharing strategy, not both")
+        else:
+            yield _shared(name, sharing.get("nvidiaMps") or {})
+
+
+def _shared(container: str, mps: Json) -> SharedGpu:
+    memory, percent = mps.get("memory"), mps.get("maxComputePercent")
+    if memory is None or int(memory) < 1:
+        raise TaskDefinitionError(f"container '{container}': sharing a GPU needs 1 MiB of its memory or more")
+    if percent is not None and not 1 <= int(percent) <= 100:
+        raise TaskDefinitionError(f"container '{container}': maxComputePercent is from 1 to 100, not {percent}")
+    return SharedGpu(container, int(memory))
+
+
+def devices_of(containers: Iterable[Json]) -> frozenset[str]:
+    """Host devices that containers ask for by path."""
+    return frozenset(
+        str(device["hostPath"])
+        for container in containers
+        for device in (container.get("linuxParameters") or {}).get("devices") or []
+    )
 
 
 def _gpu_count(container: str, value: object) -> float | Literal["ALL"]:

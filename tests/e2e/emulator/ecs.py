@@ -10,6 +10,7 @@ from moto.ecs.models import CapacityProvider, CapacityProviderFailure, Cluster
 
 from . import autoscaling
 from .demands import TaskDefinitionError
+from .managed_instances import ManagedInstances, task_refusals
 from .placement import Demand
 from .running import RunningEcs
 from .tasks import task_demand
@@ -29,11 +30,7 @@ class EmulatedEcs(RunningEcs):
     def create_capacity_provider(
         self, name: str, asg_details: dict[str, Any], tags: list[dict[str, str]] | None
     ) -> CapacityProvider:
-        if name.lower().startswith(RESERVED_PREFIXES):
-            raise EcsClientException(
-                f"The specified capacity provider name is invalid: {name}. "
-                "Names must not begin with 'aws', 'ecs' or 'fargate'. Specify a valid name and try again."
-            )
+        self._check_name(name)
         group = autoscaling.find(self.account_id, self.region_name, asg_details["autoScalingGroupArn"])
         if group is None:
             raise EcsClientException("The specified Auto Scaling group ARN does not exist.")
@@ -41,6 +38,24 @@ class EmulatedEcs(RunningEcs):
             raise EcsClientException("The Auto Scaling group is already used by another capacity provider.")
         self._check_termination_protection(group.new_instances_protected_from_scale_in, asg_details)
         return super().create_capacity_provider(name, {**asg_details, "autoScalingGroupArn": group.arn}, tags)
+
+    def create_managed_instances(
+        self, name: str, cluster: str, details: dict[str, Any], tags: list[dict[str, str]] | None
+    ) -> ManagedInstances:
+        """CreateCapacityProvider for Managed Instances, which moto has not."""
+        self._check_name(name)
+        provider = ManagedInstances(self.where, name, self._get_cluster(cluster).name, details, tags)
+        self.capacity_providers[name] = provider
+        return provider
+
+    def _check_name(self, name: str) -> None:
+        if name.lower().startswith(RESERVED_PREFIXES):
+            raise EcsClientException(
+                f"The specified capacity provider name is invalid: {name}. "
+                "Names must not begin with 'aws', 'ecs' or 'fargate'. Specify a valid name and try again."
+            )
+        if name in self.capacity_providers:
+            raise EcsClientException("A capacity provider with the same name already exists.")
 
     @staticmethod
     def _check_termination_protection(protected: bool, details: dict[str, Any]) -> None:
@@ -60,7 +75,23 @@ class EmulatedEcs(RunningEcs):
         name = name_or_arn.rsplit("/", maxsplit=1)[-1]
         if any(name in (cluster.capacity_providers or []) for cluster in self.clusters.values()):
             raise EcsClientException("The specified capacity provider is in use and cannot be removed.")
+        provider = self.capacity_providers.get(name)
+        if isinstance(provider, ManagedInstances):
+            cluster = self._get_cluster(provider.cluster)
+            if name in self._used_providers(cluster):
+                raise EcsClientException("The specified capacity provider is in use and cannot be removed.")
+            provider.end()
+            self._forget_terminated(cluster)
         return super().delete_capacity_provider(name_or_arn)
+
+    def _used_providers(self, cluster: Cluster) -> set[str | None]:
+        """The capacity providers of a cluster that a task or a service uses."""
+        used = {task.capacity_provider_name for task in self.active_tasks(cluster.name)}
+        return used | {
+            item["capacityProvider"].rsplit("/", 1)[-1]
+            for service in self.active_services(cluster.name)
+            for item in service.capacity_provider_strategy
+        }
 
     def put_cluster_capacity_providers(
         self,
@@ -73,13 +104,10 @@ class EmulatedEcs(RunningEcs):
         unknown = [name for name in wanted if name not in self.capacity_providers]
         if unknown:
             raise InvalidParameterException(f"The specified capacity provider '{unknown[0]}' was not found.")
-        used = {task.capacity_provider_name for task in self.active_tasks(cluster.name)}
-        used |= {
-            item["capacityProvider"]
-            for service in self.active_services(cluster.name)
-            for item in service.capacity_provider_strategy
-        }
-        if used & (set(cluster.capacity_providers or []) - set(wanted)):
+        if any(isinstance(self.capacity_providers[name], ManagedInstances) for name in wanted):
+            # botocore's documentation of this operation: "Managed Instances doesn't support this".
+            raise InvalidParameterException("A capacity provider of Managed Instances belongs to its cluster already.")
+        if self._used_providers(cluster) & (set(cluster.capacity_providers or []) - set(wanted)):
             raise ECSException(
                 "ResourceInUseException", "The specified capacity provider is in use and cannot be removed."
             )
@@ -101,6 +129,11 @@ class EmulatedEcs(RunningEcs):
             )
         if self.active_tasks(cluster.name):
             raise ECSException("ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")
+        if self.managed_instances(cluster.name):
+            raise ECSException(
+                "ClusterContainsCapacityProviderException",
+                "The Cluster cannot be deleted while it contains capacity providers.",
+            )
         cluster.status = "INACTIVE"
         # ListClusters shows no inactive cluster; moto keeps listing it.
         return self.clusters.pop(cluster.name)
@@ -113,16 +146,22 @@ class EmulatedEcs(RunningEcs):
         definition = super().register_task_definition(*args, **kwargs)
         definition.requires_compatibilities = compatibilities
         try:
-            _check(task_demand(definition), compatibilities or [])
+            _check(definition, task_demand(definition), compatibilities or [])
         except TaskDefinitionError as error:
             del self.task_definitions[definition.family][definition.revision]
             raise EcsClientException(str(error)) from error
         return definition
 
 
-def _check(demand: Demand, compatibilities: list[str]) -> None:
-    if demand.gpus and "FARGATE" in compatibilities:
+def _check(definition: models.TaskDefinition, demand: Demand, compatibilities: list[str]) -> None:
+    if (demand.gpus or demand.shared_gpu) and "FARGATE" in compatibilities:
         raise TaskDefinitionError("Tasks using the Fargate launch type do not support GPU resource requirements.")
+    if demand.shared_gpu and "EXTERNAL" in compatibilities:
+        raise TaskDefinitionError("Tasks using the External launch type do not support GPU sharing.")
+    if demand.neuron and compatibilities != ["MANAGED_INSTANCES"]:
+        raise TaskDefinitionError("NeuronDevice resource requirements are supported on Managed Instances only.")
+    if "MANAGED_INSTANCES" in compatibilities and (found := task_refusals(definition)):
+        raise TaskDefinitionError(f"Managed Instances do not support {', '.join(found)}.")
 
 
 def install() -> None:

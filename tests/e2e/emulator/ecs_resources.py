@@ -58,23 +58,31 @@ class Cluster(Resource):
 
 
 class CapacityProvider(Resource):
-    """Skipped by moto."""
+    """Skipped by moto: one with an Auto Scaling group, or one of Managed Instances."""
 
     type_name = "AWS::ECS::CapacityProvider"
     name_property = "Name"
-    create_only = frozenset({"Name", "AutoScalingGroupProvider.AutoScalingGroupArn"})
+    create_only = frozenset({"Name", "AutoScalingGroupProvider.AutoScalingGroupArn", "ClusterName"})
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> CapacityProvider:
         api = camel_case(properties)
-        if "autoScalingGroupProvider" not in api:
-            raise ValueError("a capacity provider without an Auto Scaling group is not modelled here")
-        provider = _ecs(region).create_capacity_provider(name, api["autoScalingGroupProvider"], api.get("tags"))
-        return cls(provider.name)
+        tags = api.get("tags")
+        of_group, managed = api.get("autoScalingGroupProvider"), api.get("managedInstancesProvider")
+        if (of_group is None) == (managed is None):
+            raise ValueError("a capacity provider has either an Auto Scaling group or Managed Instances")
+        if managed is None:
+            if "clusterName" in api:
+                raise ValueError("ClusterName is for capacity providers of Managed Instances alone")
+            return cls(_ecs(region).create_capacity_provider(name, of_group, tags).name)
+        if "clusterName" not in api:
+            raise ValueError("a capacity provider of Managed Instances needs a ClusterName")
+        return cls(_ecs(region).create_managed_instances(name, api["clusterName"], managed, tags).name)
 
     def update(self, region: Region, properties: Properties) -> None:
-        details = camel_case(properties)["autoScalingGroupProvider"]
-        details.pop("autoScalingGroupArn")
+        api = camel_case(properties)
+        details = api.get("managedInstancesProvider") or api["autoScalingGroupProvider"]
+        details.pop("autoScalingGroupArn", None)
         _ecs(region).update_capacity_provider(self.physical_resource_id, details)
 
     def remove(self, region: Region) -> None:

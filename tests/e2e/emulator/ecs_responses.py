@@ -33,6 +33,17 @@ def _run_task(self: EC2ContainerServiceResponse) -> ActionResult:
     return ActionResult({"tasks": tasks, "failures": failures})
 
 
+def _create_capacity_provider(self: EC2ContainerServiceResponse) -> ActionResult:
+    ecs, ask = _backend(self), self._get_param
+    managed = ask("managedInstancesProvider")
+    provider = (
+        ecs.create_managed_instances(ask("name"), ask("cluster"), managed, ask("tags"))
+        if managed
+        else ecs.create_capacity_provider(ask("name"), ask("autoScalingGroupProvider"), ask("tags"))
+    )
+    return ActionResult({"capacityProvider": provider})
+
+
 def _start_task(self: EC2ContainerServiceResponse) -> ActionResult:
     raise InvalidParameterException("StartTask is not modelled here, use RunTask")
 
@@ -49,6 +60,7 @@ def _backend(response: EC2ContainerServiceResponse) -> EmulatedEcs:
 def install() -> None:
     """Answer these operations from the emulator."""
     operations: dict[str, Any] = {
+        "create_capacity_provider": _create_capacity_provider,
         "run_task": _run_task,
         "start_task": _start_task,
         "create_service": _create_service,

@@ -6,6 +6,7 @@ moto 5.2.5 gives every host 4096 CPU units, 7482 MiB and no GPU, whatever its ty
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,9 @@ from moto.ssm.models import ssm_backends
 
 from .agent import AgentConfig
 from .expressions import Subjects
-from .images import image
+from .images import Image, image
 from .instance_types import InstanceType, instance_type
-from .placement import Host
+from .placement import MPS, Host
 
 if TYPE_CHECKING:
     from .running import RunningEcs
@@ -31,17 +32,20 @@ SYSTEM_PORTS = ("22", "2375", "2376", "51678", "51679", "51680")
 """Ports that the agent, Docker and SSH keep (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html)."""
 
 
-def empty_host(kind: InstanceType, *, image_id: str, zone: str, gpu_driver: bool, config: AgentConfig) -> Host:
+def empty_host(
+    kind: InstanceType, *, image_id: str, zone: str, ami: Image, config: AgentConfig, missing_gpus: int = 0
+) -> Host:
     """A host as it registers, before any task.
 
     Args:
         kind: Its instance type.
         image_id: Its AMI.
         zone: Its Availability Zone.
-        gpu_driver: Whether that AMI registers GPUs.
+        ami: What that AMI can do.
         config: How its agent is configured.
+        missing_gpus: How many of its GPUs did not come up.
     """
-    count = kind.gpus if gpu_driver else 0
+    count = max(kind.gpus - missing_gpus, 0) if ami.gpu_driver else 0
     attributes: dict[str, str | None] = {
         "ecs.ami-id": image_id,
         "ecs.availability-zone": zone,
@@ -50,6 +54,8 @@ def empty_host(kind: InstanceType, *, image_id: str, zone: str, gpu_driver: bool
         "ecs.os-family": "LINUX",
         "ecs.os-type": "linux",
     }
+    if count and ami.mps and kind.gpu_share == 1:
+        attributes[MPS] = None
     return Host(
         arn="",
         subjects=Subjects(attributes | dict(config.attributes)),
@@ -58,6 +64,8 @@ def empty_host(kind: InstanceType, *, image_id: str, zone: str, gpu_driver: bool
         gpus=tuple(f"GPU-{index}" for index in range(count)),
         gpu_total=count,
         gpu_share=kind.gpu_share,
+        gpu_memory_mib=kind.gpu_memory_mib,
+        neuron=kind.neuron_devices if ami.neuron else 0,
         ports=frozenset(map(int, SYSTEM_PORTS)),
     )
 
@@ -92,9 +100,11 @@ class EcsHost(ContainerInstance):
             instance_type(instance.instance_type),
             image_id=instance.image_id,
             zone=str(instance.availability_zone),
-            gpu_driver=ami.gpu_driver,
+            ami=ami,
             config=config,
+            missing_gpus=getattr(instance, "missing_gpus", 0),
         )
+        self.devices = frozenset(_devices(empty.neuron, instance))
         # NVML names a device by a UUID; the same host always has the same ones.
         gpus = tuple(f"GPU-{uuid.uuid5(uuid.NAMESPACE_OID, f'{instance.id}/{gpu}')}" for gpu in empty.gpus)
         self.empty = replace(empty, arn=self.container_instance_arn, gpus=gpus)
@@ -110,6 +120,10 @@ class EcsHost(ContainerInstance):
         """The scheduler's view of it."""
         tasks = self.tasks
         taken = {gpu for task in tasks for ids in task.gpus.values() for gpu in ids}
+        used: Counter[str] = Counter()
+        for task in tasks:
+            for part in task.demand.shared_gpu:
+                used[task.gpus[part.container][0]] += part.memory_mib
         return replace(
             self.empty,
             subjects=Subjects(
@@ -122,6 +136,8 @@ class EcsHost(ContainerInstance):
             cpu=self.empty.cpu - sum(task.demand.cpu for task in tasks),
             memory=self.empty.memory - sum(task.demand.memory for task in tasks),
             gpus=tuple(gpu for gpu in self.empty.gpus if gpu not in taken),
+            shared={gpu: self.empty.gpu_memory_mib - mib for gpu, mib in used.items()},
+            neuron=0 if any(task.demand.neuron for task in tasks) else self.empty.neuron,
             ports=self.empty.ports.union(*(task.demand.ports for task in tasks)),
         )
 
@@ -149,6 +165,13 @@ def _resources(host: Host) -> list[dict[str, Any]]:
     if host.gpu_total:
         resources.append({"name": "GPU", "type": "STRINGSET", "stringSetValue": list(host.gpus)})
     return resources
+
+
+def _devices(neuron: int, instance: Instance) -> Iterable[str]:
+    """The device files of a host that a task can ask for by path."""
+    yield from (f"/dev/neuron{index}" for index in range(neuron))
+    efas = [nic for nic in instance.nics.values() if nic.interface_type.startswith("efa")]
+    yield from (f"/dev/infiniband/uverbs{index}" for index in range(len(efas)))
 
 
 def _sorted(ports: Iterable[int]) -> list[str]:

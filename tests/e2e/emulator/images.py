@@ -7,10 +7,12 @@ ECS-optimized ones. An AMI that no parameter names is somebody's own and trusted
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from dataclasses import dataclass
 
+from moto import settings
 from moto.core.utils import utcnow
 from moto.ssm import models as ssm
 
@@ -30,23 +32,44 @@ class Image:
 
     Args:
         gpu_driver: Whether a host started from it registers its GPUs.
+        mps: Whether its agent shares them with MPS (1.107.0 and later; no Bottlerocket variant is known to).
+        neuron: Whether it carries the Neuron driver.
         architecture: The architecture it boots on, None where it is not known.
     """
 
     gpu_driver: bool = True
+    mps: bool = True
+    neuron: bool = True
     architecture: str | None = None
 
 
 def image(image_id: str, parameters: ssm.ParameterDict) -> Image:
     """Say what an AMI is, from the public parameters of its region."""
-    for name in parameters.get_keys_beginning_with(ECS_OPTIMIZED, recursive=True):
-        if name.endswith("/image_id") and parameters[name][-1].value == image_id:
-            return Image(gpu_driver="/gpu/" in name, architecture="arm64" if "/arm64/" in name else "x86_64")
+    if known := _ecs_optimized(parameters.region_name).get(image_id):
+        return known
     for name, versions in list(parameters.items()):
         match = BOTTLEROCKET.fullmatch(name)
         if match and versions and versions[-1].value == image_id:
-            return Image(gpu_driver="-nvidia" in match["variant"], architecture=match["architecture"])
+            return Image(
+                gpu_driver="-nvidia" in match["variant"], mps=False, neuron=False, architecture=match["architecture"]
+            )
     return Image()
+
+
+@functools.cache
+def _ecs_optimized(region: str) -> dict[str, Image]:
+    """The ECS-optimized AMIs of a region, by id; moto reads them anew for each account."""
+    parameters = ssm.ParameterDict("", region)
+    return {
+        parameters[name][-1].value: Image(
+            gpu_driver="/gpu/" in name,
+            mps="/amazon-linux-2023/gpu/" in name,
+            neuron="/neuron/" in name or "/inf/" in name,
+            architecture="arm64" if "/arm64/" in name else "x86_64",
+        )
+        for name in list(parameters.get_keys_beginning_with(ECS_OPTIMIZED, recursive=True))
+        if name.endswith("/image_id")
+    }
 
 
 class Parameter(ssm.Parameter):
@@ -85,5 +108,6 @@ class Parameters(ssm.ParameterDict):
 
 
 def install() -> None:
-    """Give every region that moto sets up from now on these parameters."""
+    """Give every region that moto sets up from now on these parameters, and no AMI of its own: nobody asks for any."""
+    settings.ec2_load_default_amis = lambda: False
     ssm.ParameterDict = Parameters  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import (
+    alarms,
     autoscaling,
     autoscaling_resources,
     bootstrap_resources,
@@ -11,16 +12,49 @@ from . import (
     ecs_resources,
     ecs_responses,
     images,
+    lifecycle_hooks,
+    messages,
+    placement_groups,
+    reservations,
+    scheduled_actions,
+    security_groups,
     stacks,
+    warm_pools,
 )
 
 __all__ = ["RESOURCES", "install"]
 
-RESOURCES = (autoscaling_resources, bootstrap_resources, ecs_resources)
+RESOURCES = (
+    alarms,
+    autoscaling_resources,
+    bootstrap_resources,
+    ecs_resources,
+    lifecycle_hooks,
+    messages,
+    placement_groups,
+    reservations,
+    scheduled_actions,
+    security_groups,
+    warm_pools,
+)
 """The modules whose resource types exist from the moment they are imported."""
+
+
+PARTS = (
+    autoscaling,
+    cloudformation,
+    ecs,
+    ecs_responses,
+    images,
+    lifecycle_hooks,
+    placement_groups,
+    stacks,
+    warm_pools,
+)
+"""The modules that put something in the place of moto's own."""
 
 
 def install() -> None:
     """Put the emulator in the place of moto's own models; before moto answers its first request."""
-    for part in (autoscaling, cloudformation, ecs, ecs_responses, images, stacks):
+    for part in PARTS:
         part.install()

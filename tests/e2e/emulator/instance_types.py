@@ -28,6 +28,8 @@ class InstanceType:
         architecture: ``x86_64`` or ``arm64``.
         gpus: NVIDIA GPUs that the host sees.
         gpu_share: Part of a physical GPU that each of them is.
+        gpu_memory_mib: Memory of each of them.
+        neuron_devices: AWS Inferentia or Trainium devices that the host sees.
     """
 
     name: str
@@ -36,6 +38,8 @@ class InstanceType:
     architecture: str = "x86_64"
     gpus: int = 0
     gpu_share: float = 1.0
+    gpu_memory_mib: int = 0
+    neuron_devices: int = 0
 
     @property
     def registered_cpu(self) -> int:
@@ -56,9 +60,9 @@ class InstanceType:
 RETIRED = {
     item.name: item
     for item in (
-        InstanceType("p3.2xlarge", vcpus=8, memory_mib=61 * 1024, gpus=1),
-        InstanceType("p3.8xlarge", vcpus=32, memory_mib=244 * 1024, gpus=4),
-        InstanceType("p3.16xlarge", vcpus=64, memory_mib=488 * 1024, gpus=8),
+        InstanceType("p3.2xlarge", vcpus=8, memory_mib=61 * 1024, gpus=1, gpu_memory_mib=16_384),
+        InstanceType("p3.8xlarge", vcpus=32, memory_mib=244 * 1024, gpus=4, gpu_memory_mib=16_384),
+        InstanceType("p3.16xlarge", vcpus=64, memory_mib=488 * 1024, gpus=8, gpu_memory_mib=16_384),
     )
 }
 """Types that accounts can still launch and moto 5.2.5's recording lacks (https://aws.amazon.com/ec2/instance-types/p3/)."""
@@ -85,4 +89,6 @@ def instance_type(name: str) -> InstanceType:
         # A part of a GPU (g6f, gr6f) counts as no GPU at all in `Count`.
         gpus=sum(gpu["Count"] or gpu.get("LogicalGpuCount", 0) for gpu in gpus),
         gpu_share=min((gpu.get("GpuPartitionSize", 1.0) for gpu in gpus), default=1.0),
+        gpu_memory_mib=min((gpu["MemoryInfo"]["SizeInMiB"] for gpu in gpus), default=0),
+        neuron_devices=sum(device["Count"] for device in recorded.get("NeuronInfo", {}).get("NeuronDevices", [])),
     )

@@ -18,8 +18,7 @@ from . import autoscaling
 from .placement import Demand, Host, Placement, place, reason_against
 
 if TYPE_CHECKING:
-    from moto.autoscaling.models import FakeAutoScalingGroup
-
+    from .autoscaling import EmulatedGroup
     from .hosts import EcsHost
 
 __all__ = ["IDLE_MINUTES", "hosts_needed", "scale_in", "scale_out"]
@@ -47,6 +46,8 @@ def hosts_needed(demands: Sequence[Demand], types: Sequence[Host]) -> int:
         memory=min(host.memory for host in types),
         gpus=min((host.gpus for host in types), key=len),
         gpu_total=min(host.gpu_total for host in types),
+        gpu_memory_mib=min(host.gpu_memory_mib for host in types),
+        neuron=min(host.neuron for host in types),
     )
     filled: list[Host] = []
     for demand in fitting:
@@ -60,7 +61,7 @@ def hosts_needed(demands: Sequence[Demand], types: Sequence[Host]) -> int:
     return len(filled)
 
 
-def scale_out(group: FakeAutoScalingGroup, scaling: dict[str, Any], demands: Sequence[Demand], registered: int) -> None:
+def scale_out(group: EmulatedGroup, scaling: dict[str, Any], demands: Sequence[Demand], registered: int) -> None:
     """Launch what the waiting tasks need, unless earlier launches have yet to register.
 
     Args:
@@ -81,7 +82,7 @@ def scale_out(group: FakeAutoScalingGroup, scaling: dict[str, Any], demands: Seq
         autoscaling.launch(group, min(step, room))
 
 
-def scale_in(group: FakeAutoScalingGroup, provider: dict[str, Any], hosts: Sequence[EcsHost]) -> None:
+def scale_in(group: EmulatedGroup, provider: dict[str, Any], hosts: Sequence[EcsHost]) -> None:
     """Terminate the hosts that have been idle for long enough; called once a minute.
 
     Args:

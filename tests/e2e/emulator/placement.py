@@ -4,7 +4,11 @@ Pure functions over frozen values, written from the ECS documentation. It knows 
 of the library under test, which makes it an oracle for all three.
 
 - A container gets whole GPUs and no two containers share one
-  (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html).
+  (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html), unless all of a task's GPU containers ask
+  for memory of a GPU to share: then they get the same one, which other such tasks share, by memory alone
+  (botocore's model of ``sharingStrategy``, agent 1.107.0). A GPU is dedicated or shared, never both.
+- A container that asks for Neuron devices gets all of the host, and one such task runs on it
+  (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html).
 - Every host that refuses a task is named with one reason, in the words of
   https://docs.aws.amazon.com/AmazonECS/latest/developerguide/api_failures_messages.html; the page shows
   ``RESOURCE:CPU`` and ``RESOURCE:MEMORY``, ``RESOURCE:GPU`` follows their pattern.
@@ -20,13 +24,16 @@ from typing import Literal
 
 from . import expressions
 
-__all__ = ["ALL", "Demand", "Failure", "GpuDemand", "Host", "Placement", "place", "reason_against"]
+__all__ = ["ALL", "MPS", "Demand", "Failure", "GpuDemand", "Host", "Placement", "SharedGpu", "place", "reason_against"]
 
 ALL: Literal["ALL"] = "ALL"
+MPS = "ecs.capability.gpu-sharing-mps"
+"""Attribute of the hosts whose agent shares GPUs."""
 
 CONSTRAINT = "MemberOf placement constraint unsatisfied."
 ATTRIBUTE = "ATTRIBUTE"
 GPU = "RESOURCE:GPU"
+NEURON = "RESOURCE:NEURON_DEVICE"
 CPU = "RESOURCE:CPU"
 MEMORY = "RESOURCE:MEMORY"
 PORTS = "RESOURCE:PORTS"
@@ -46,6 +53,19 @@ class GpuDemand:
 
 
 @dataclass(frozen=True)
+class SharedGpu:
+    """What one container asks of a GPU that it shares.
+
+    Args:
+        container: The container's name.
+        memory_mib: Memory of the GPU.
+    """
+
+    container: str
+    memory_mib: int
+
+
+@dataclass(frozen=True)
 class Demand:
     """What one task takes from a host.
 
@@ -53,6 +73,8 @@ class Demand:
         cpu: CPU units, 1024 per vCPU.
         memory: MiB.
         gpus: One entry per container that asks for GPUs.
+        shared_gpu: One entry per container that asks for a part of the GPU that the task shares.
+        neuron: Name of the container that asks for all Neuron devices.
         ports: Host ports.
         constraints: ``memberOf`` expressions that must all hold.
         attributes: Attributes that the host must have with exactly this value.
@@ -61,9 +83,16 @@ class Demand:
     cpu: int = 0
     memory: int = 0
     gpus: tuple[GpuDemand, ...] = ()
+    shared_gpu: tuple[SharedGpu, ...] = ()
+    neuron: str | None = None
     ports: frozenset[int] = frozenset()
     constraints: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def shared_mib(self) -> int:
+        """Memory that the task takes from the GPU that it shares."""
+        return sum(part.memory_mib for part in self.shared_gpu)
 
 
 @dataclass(frozen=True)
@@ -76,6 +105,9 @@ class Host:
         cpu: CPU units left.
         memory: MiB left.
         gpus: Ids of the GPUs no container has.
+        shared: Id of each GPU that tasks share, to the MiB left of it.
+        gpu_memory_mib: Memory of each GPU.
+        neuron: Neuron devices left.
         gpu_total: How many GPUs it has in all.
         gpu_share: Part of a physical GPU that each of them is; below one on g6f and gr6f.
         ports: Host ports in use.
@@ -86,6 +118,9 @@ class Host:
     cpu: int
     memory: int
     gpus: tuple[str, ...] = ()
+    shared: Mapping[str, int] = field(default_factory=dict)
+    gpu_memory_mib: int = 0
+    neuron: int = 0
     gpu_total: int = 0
     gpu_share: float = 1.0
     ports: frozenset[int] = frozenset()
@@ -137,6 +172,8 @@ def reason_against(demand: Demand, host: Host) -> str | None:
 
 
 def _has_attributes(demand: Demand, host: Host) -> bool:
+    if demand.shared_gpu and MPS not in host.subjects.attributes:
+        return False
     return all(host.subjects.attributes.get(name) == value for name, value in demand.attributes.items())
 
 
@@ -144,7 +181,15 @@ def _meets_constraints(demand: Demand, host: Host) -> bool:
     return all(expressions.parse(constraint)(host.subjects) for constraint in demand.constraints)
 
 
+def _shared_gpu(demand: Demand, host: Host) -> str | None:
+    """The GPU that the task would share: one that is shared already, else one that nobody has."""
+    used = (gpu for gpu, left in host.shared.items() if demand.shared_mib <= left)
+    return next(used, None) or (host.gpus[0] if host.gpus and demand.shared_mib <= host.gpu_memory_mib else None)
+
+
 def _gpus_suffice(demand: Demand, host: Host) -> bool:
+    if demand.shared_gpu:
+        return _shared_gpu(demand, host) is not None
     for wanted in demand.gpus:
         if wanted.count == ALL:
             if not host.gpus or len(host.gpus) < host.gpu_total or len(demand.gpus) > 1:
@@ -162,7 +207,13 @@ def _devices(wanted: GpuDemand, host: Host) -> int:
 
 
 def _taken(demand: Demand, host: Host) -> Placement:
-    free, given = host.gpus, {}
+    given: dict[str, tuple[str, ...]] = {}
+    free, shared = host.gpus, dict(host.shared)
+    if demand.shared_gpu:
+        gpu = str(_shared_gpu(demand, host))
+        shared[gpu] = shared.get(gpu, host.gpu_memory_mib) - demand.shared_mib
+        free = tuple(item for item in free if item != gpu)
+        given = {part.container: (gpu,) for part in demand.shared_gpu}
     for wanted in demand.gpus:
         count = _devices(wanted, host)
         given[wanted.container], free = free[:count], free[count:]
@@ -171,6 +222,8 @@ def _taken(demand: Demand, host: Host) -> Placement:
         cpu=host.cpu - demand.cpu,
         memory=host.memory - demand.memory,
         gpus=free,
+        shared=shared,
+        neuron=0 if demand.neuron else host.neuron,
         ports=host.ports | demand.ports,
     )
     return Placement(host=left, gpus=given)
@@ -180,6 +233,7 @@ _CHECKS: tuple[tuple[str, Callable[[Demand, Host], bool]], ...] = (
     (ATTRIBUTE, _has_attributes),
     (CONSTRAINT, _meets_constraints),
     (GPU, _gpus_suffice),
+    (NEURON, lambda demand, host: demand.neuron is None or host.neuron > 0),
     (CPU, lambda demand, host: demand.cpu <= host.cpu),
     (MEMORY, lambda demand, host: demand.memory <= host.memory),
     (PORTS, lambda demand, host: not demand.ports & host.ports),

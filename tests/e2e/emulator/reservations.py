@@ -30,7 +30,15 @@ from .resource import Properties, Region, Resource
 if TYPE_CHECKING:
     from moto.ec2.models.instances import Instance
 
-__all__ = ["CapacityReservation", "Reservation", "ReservationGroup", "expired_instances", "find", "in_group", "matching"]
+__all__ = [
+    "CapacityReservation",
+    "Reservation",
+    "ReservationGroup",
+    "expired_instances",
+    "find",
+    "in_group",
+    "matching",
+]
 
 BLOCK_ENDS_EARLY = timedelta(minutes=30)
 

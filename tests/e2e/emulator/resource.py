@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from moto.core.common_models import CloudFormationModel
 
-__all__ = ["Properties", "Region", "Resource", "camel_case"]
+__all__ = ["Properties", "Region", "Resource", "camel_case", "registered"]
 
 Properties = dict[str, Any]
 
@@ -90,6 +90,18 @@ class Resource(CloudFormationModel):
 
     def delete(self, account_id: str, region_name: str) -> None:
         self.remove(Region(account_id, region_name))
+
+
+def registered() -> dict[str, type[Resource]]:
+    """Every type that the emulator makes itself, by its name."""
+    found: dict[str, type[Resource]] = {}
+    waiting = Resource.__subclasses__()
+    while waiting:
+        own = waiting.pop()
+        waiting += own.__subclasses__()
+        if own.type_name:
+            found[own.type_name] = own
+    return found
 
 
 def camel_case(value: Any) -> Any:

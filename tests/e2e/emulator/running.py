@@ -11,17 +11,20 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from moto.autoscaling.models import ASG_NAME_TAG, FakeAutoScalingGroup
+from moto.autoscaling.models import ASG_NAME_TAG
 from moto.ec2.models import ec2_backends
 from moto.ecs import urls
 from moto.ecs.exceptions import InvalidParameterException, ServiceNotFoundException
 from moto.ecs.models import CapacityProvider, Cluster, EC2ContainerServiceBackend, Service, Task, TaskDefinition
 
-from . import autoscaling, managed_scaling
+from . import autoscaling, group_minutes, lifecycle_hooks, managed_scaling, warm_pools
 from .agent import AgentConfig, agent_config
+from .autoscaling import EmulatedGroup
 from .demands import TaskDefinitionError
 from .hosts import EcsHost
-from .placement import Failure, Placement, place
+from .managed_instances import ManagedInstances
+from .placement import Demand, Failure, Placement, place
+from .resource import Region
 from .services import EmulatedService
 from .strategy import Share, distribute
 from .tasks import EmulatedTask, task_demand
@@ -39,10 +42,25 @@ class RunningEcs(EC2ContainerServiceBackend):
 
     # Hosts
 
-    def group_of(self, provider: CapacityProvider) -> FakeAutoScalingGroup | None:
-        """The Auto Scaling group of a capacity provider."""
+    def group_of(self, provider: CapacityProvider) -> EmulatedGroup | None:
+        """The Auto Scaling group of a capacity provider; one of Managed Instances has none."""
+        if isinstance(provider, ManagedInstances):
+            return None
         arn = provider.auto_scaling_group_provider["autoScalingGroupArn"]
         return autoscaling.find(self.account_id, self.region_name, arn)
+
+    @property
+    def where(self) -> Region:
+        """Its account and region."""
+        return Region(self.account_id, self.region_name)
+
+    def managed_instances(self, cluster_name: str) -> list[ManagedInstances]:
+        """The capacity providers of Managed Instances of a cluster."""
+        return [
+            provider
+            for provider in self.capacity_providers.values()
+            if isinstance(provider, ManagedInstances) and provider.cluster == cluster_name
+        ]
 
     def hosts(self, cluster_name: str, provider: str | None = None) -> list[EcsHost]:
         """The registered hosts of a cluster, or those of one of its capacity providers."""
@@ -82,9 +100,17 @@ class RunningEcs(EC2ContainerServiceBackend):
         ec2 = ec2_backends[self.account_id][self.region_name]
         known = {host.ec2_instance_id for host in self.hosts(cluster.name)}
         for instance in ec2.all_running_instances():
+            started = lifecycle_hooks.agent_starts(instance) and warm_pools.agent_starts(instance)
+            if instance.id in known or not started or getattr(instance, "ecs_managed", False):
+                continue
             config = agent_config(instance.user_data.decode() if instance.user_data else "")
-            if instance.id not in known and config.cluster == cluster.name:
+            if config.cluster == cluster.name:
                 self._register(cluster, instance.id, config)
+        for provider in self.managed_instances(cluster.name):
+            for instance in provider.instances:
+                if instance.id not in known:
+                    host = EcsHost(instance, AgentConfig(cluster.name), provider.name, self)
+                    self.container_instances[cluster.name][host.id] = host
 
     # Tasks
 
@@ -108,6 +134,7 @@ class RunningEcs(EC2ContainerServiceBackend):
             demand = task_demand(definition, how.pop("constraints", None))
         except TaskDefinitionError as error:
             raise InvalidParameterException(str(error)) from error
+        self._check_compatibility(definition, how.get("provider"))
         task = EmulatedTask(cluster, definition, demand, self, **how)
         failures = self._find_host(task)
         if failures is not None and task.capacity_provider_name is None:
@@ -115,6 +142,14 @@ class RunningEcs(EC2ContainerServiceBackend):
             return failures
         self.tasks.setdefault(cluster.name, {})[task.task_arn] = task
         return task
+
+    def _check_compatibility(self, definition: TaskDefinition, provider: str | None) -> None:
+        managed = provider is not None and isinstance(self.capacity_providers.get(provider), ManagedInstances)
+        wanted, declared = "MANAGED_INSTANCES" if managed else "EC2", definition.requires_compatibilities
+        if declared and wanted not in declared:
+            raise InvalidParameterException(
+                f"Task definition does not support launch_type {wanted}: it requires {', '.join(declared)}."
+            )
 
     def _find_host(self, task: EmulatedTask) -> tuple[Failure, ...] | None:
         hosts = [host for host in self.hosts(task.cluster_name, task.capacity_provider_name) if host.status == "ACTIVE"]
@@ -177,7 +212,8 @@ class RunningEcs(EC2ContainerServiceBackend):
         if len(shares) == 1 and "weight" not in strategy[0]:
             shares = [Share(shares[0].provider, 1, shares[0].base)]
         for share in shares:
-            if share.provider not in (cluster.capacity_providers or []):
+            managed = [provider.name for provider in self.managed_instances(cluster.name)]
+            if share.provider not in [*(cluster.capacity_providers or []), *managed]:
                 raise InvalidParameterException(
                     f"The specified capacity provider '{share.provider}' is not associated with the cluster."
                 )
@@ -240,7 +276,10 @@ class RunningEcs(EC2ContainerServiceBackend):
         self._forget_terminated(cluster)
         for task in self.active_tasks(cluster.name):
             if task.last_status == "PENDING":
-                task.last_status = "RUNNING"
+                task.begin()
+        for group in autoscaling.groups_of(self.where, cluster.name):
+            group_minutes.pass_a_minute(group)
+        self._forget_terminated(cluster)
         self._register_launched(cluster)
         for task in self.active_tasks(cluster.name):
             if task.waiting:
@@ -249,6 +288,10 @@ class RunningEcs(EC2ContainerServiceBackend):
             service.catch_up()
         for name in cluster.capacity_providers or []:
             self._scale(cluster, self.capacity_providers[name])
+        for provider in self.managed_instances(cluster.name):
+            hosts = self.hosts(cluster.name, provider.name)
+            provider.scale_out(self._waiting(cluster, provider.name), len(hosts))
+            provider.scale_in(hosts)
         self._forget_terminated(cluster)
         self._count(cluster)
 
@@ -257,13 +300,16 @@ class RunningEcs(EC2ContainerServiceBackend):
         if group is None:
             return
         hosts = self.hosts(cluster.name, provider.name)
-        waiting = [
+        managed_scaling.scale_out(group, settings["managedScaling"], self._waiting(cluster, provider.name), len(hosts))
+        managed_scaling.scale_in(group, settings, hosts)
+
+    def _waiting(self, cluster: Cluster, provider: str) -> list[Demand]:
+        """What the tasks ask that wait for a provider."""
+        return [
             task.demand
             for task in self.active_tasks(cluster.name)
-            if task.waiting and task.capacity_provider_name == provider.name
+            if task.waiting and task.capacity_provider_name == provider
         ]
-        managed_scaling.scale_out(group, settings["managedScaling"], waiting, len(hosts))
-        managed_scaling.scale_in(group, settings, hosts)
 
     def _count(self, cluster: Cluster) -> None:
         tasks = self.active_tasks(cluster.name)

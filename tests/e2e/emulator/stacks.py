@@ -23,7 +23,7 @@ from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
 
 from .deletion import delete
-from .resource import Region, Resource
+from .resource import Region, Resource, registered
 
 __all__ = ["Happening", "ResourceFailedError", "StackResources", "install"]
 
@@ -269,9 +269,8 @@ def _changed(before: Any, after: Any, prefix: str = "") -> Iterator[str]:
 
 def _class_of(kind: str) -> type[CloudFormationModel]:
     """The model of a type, the emulator's own before moto's; a type that nobody has is an error."""
-    for own in Resource.__subclasses__():
-        if own.type_name == kind:
-            return own
+    if own := registered().get(kind):
+        return own
     if kind not in parsing.get_model_map():
         raise NotImplementedError(f"the emulator has no resource type {kind}")
     return parsing.get_model_map()[kind]

@@ -13,7 +13,7 @@ They are read where they matter, over HTTP and in the same process alike, and no
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from moto.ssm.models import ssm_backends
 
@@ -31,13 +31,23 @@ def read(region: Region, name: str) -> str | None:
     """The value of a switch, None where it is not set."""
     # `ParameterDict` makes an entry for whatever it is asked for.
     versions = dict.get(ssm_backends[region.account_id][region.name]._parameters, PREFIX + name)
-    return cast("str", versions[-1].value) if versions else None
+    return versions[-1].value if versions else None
 
 
 def write(region: Region, name: str, value: str) -> None:
     """Set a switch."""
     ssm_backends[region.account_id][region.name].put_parameter(
-        PREFIX + name, None, value, "String", None, None, overwrite=True, tags=[], data_type="text", tier=None, policies=None
+        PREFIX + name,
+        description="",
+        value=value,
+        parameter_type="String",
+        allowed_pattern="",
+        keyid="",
+        overwrite=True,
+        tags=[],
+        data_type="text",
+        tier=None,
+        policies=None,
     )
 
 
@@ -50,7 +60,7 @@ def names(region: Region, prefix: str) -> list[str]:
     """The switches that are set and whose names begin like this, without that beginning."""
     start = PREFIX + prefix
     parameters = ssm_backends[region.account_id][region.name]._parameters
-    return [name.removeprefix(start) for name in list(parameters) if name.startswith(start) and dict.get(parameters, name)]
+    return [name.removeprefix(start) for name, versions in parameters.items() if name.startswith(start) and versions]
 
 
 def moment(text: str) -> datetime:

@@ -12,7 +12,7 @@ from moto.core.utils import utcnow
 from moto.ec2.models import ec2_backends
 from moto.ecs.models import Task
 
-from .demands import demand_of
+from .demands import demand_of, devices_of
 from .placement import Demand, Placement
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from .running import RunningEcs
 
 __all__ = ["EmulatedTask", "task_demand"]
+
+DEVICE_FILES = ("/dev/neuron", "/dev/infiniband/uverbs")
+"""Device files that follow from what a host has; any other is taken to be there."""
 
 
 def task_demand(definition: TaskDefinition, constraints: list[dict[str, str]] | None = None) -> Demand:
@@ -101,6 +104,20 @@ class EmulatedTask(Task):
         self.container_instance_arn = host.container_instance_arn
         self.gpus = placement.gpus
         self.last_status = "PENDING"
+
+    def begin(self) -> None:
+        """Start the containers; it fails for a device file that the host has not, which the scheduler does not know."""
+        assert self.host is not None
+        wanted = (path for path in devices_of(self._definitions) if path.startswith(DEVICE_FILES))
+        missing = sorted(path for path in wanted if path not in self.host.devices)
+        if missing:
+            self.stop(
+                "CannotStartContainerError: Error response from daemon: error gathering device information while "
+                f'adding custom device "{missing[0]}": no such file or directory',
+                "TaskFailedToStart",
+            )
+        else:
+            self.last_status = "RUNNING"
 
     def stop(self, reason: str, code: str = "UserInitiated") -> None:
         """Stop, and give back what it held."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption, Reservation
 from tests.template.resources.declared import fleet, only_pool
 
 
@@ -109,3 +109,40 @@ def test_requirements_that_the_api_misses_are_told() -> None:
     provider = {"ManagedInstancesProvider": {"InstanceLaunchTemplate": launch}}
     remarks = fleet({"Mi": {"Type": "AWS::ECS::CapacityProvider", "Properties": provider}}).remarks
     assert ["expects MemoryMiB, which the API requires" in each.text for each in remarks] == [True]
+
+
+RESERVATIONS = {"ReservationGroupArn": "arn:group", "ReservationPreference": "RESERVATIONS_FIRST"}
+
+
+@pytest.mark.parametrize(
+    ("launch", "reservation"),
+    [
+        ({}, None),
+        ({"CapacityReservations": {}}, Reservation()),
+        ({"CapacityReservations": RESERVATIONS}, Reservation(group="arn:group", preference="RESERVATIONS_FIRST")),
+        ({"CapacityReservations": {"ReservationGroupArn": {"Ref": "P"}}}, Reservation(group=UNKNOWN)),
+    ],
+)
+def test_its_reservations_are_those_that_it_names(launch: dict[str, Any], reservation: Reservation | None) -> None:
+    assert managed(launch).reservation == reservation
+
+
+def test_a_preference_that_the_api_does_not_have_is_told() -> None:
+    launch = {"CapacityReservations": {"ReservationPreference": "open"}}
+    provider = {"ManagedInstancesProvider": {"InstanceLaunchTemplate": launch}}
+    remarks = fleet({"Mi": {"Type": "AWS::ECS::CapacityProvider", "Properties": provider}}).remarks
+    assert ["expects RESERVATIONS_ONLY" in each.text for each in remarks] == [True]
+
+
+@pytest.mark.parametrize(
+    ("storage", "has", "misses"), [("required", "g6", "g5g"), ("excluded", "g5g", "g6"), ("included", "g5g", "g2")]
+)
+def test_local_storage_is_chosen_by(storage: str, has: str, misses: str) -> None:
+    found = families(LocalStorage=storage, MemoryMiB={"Min": 1})
+    assert has in found
+    assert misses not in found
+
+
+def test_families_that_managed_instances_do_not_launch_are_not_selected_by_attributes() -> None:
+    assert {"p5e", "g7"}.isdisjoint(families())
+    assert families(AllowedInstanceTypes=["p5e.*"]) == {"p5e"}

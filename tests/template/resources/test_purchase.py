@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, PurchaseOption
-from tests.template.resources.declared import pool_of_data
+from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation
+from tests.template.resources.declared import only_pool, pool_of_data
 
 
 def of(logical_id: str) -> dict[str, Any]:
@@ -52,3 +52,231 @@ def mixed(*overrides: Any, **distribution: Any) -> dict[str, Any]:
 )
 def test_how_hosts_are_bought_is_read_wherever_it_is_written(data: Any, properties: Any, purchase: Any) -> None:
     assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).purchase is purchase
+
+
+def targeted(preference: Any = None, **target: Any) -> dict[str, Any]:
+    specification = {"CapacityReservationTarget": target} if target else {}
+    if preference is not None:
+        specification["CapacityReservationPreference"] = preference
+    return {"CapacityReservationSpecification": specification}
+
+
+IDS, GROUPS = "CapacityReservationIds", "CapacityReservationResourceGroupArns"
+BLOCK = {
+    "InstanceMarketOptions": {"MarketType": "capacity-block"},
+    **targeted(CapacityReservationId="cr-1"),
+}
+
+
+@pytest.mark.parametrize(
+    ("data", "properties", "purchase"),
+    [
+        (BLOCK, targeted("capacity-reservations-only", **{IDS: ["cr-1"]}), PurchaseOption.CAPACITY_BLOCK),
+        (
+            {"InstanceMarketOptions": {"MarketType": "spot"}},
+            targeted("capacity-reservations-only"),
+            PurchaseOption.SPOT,
+        ),
+        ({}, targeted("capacity-reservations-first", **{IDS: ["cr-1"]}), PurchaseOption.ON_DEMAND),
+        ({}, targeted({"Ref": "P"}), UNKNOWN),
+        ({}, {"CapacityReservationSpecification": {"Unknown": 0}}, UNKNOWN),
+        ({}, mixed(OnDemandPercentageAboveBaseCapacity=0) | targeted("default"), PurchaseOption.SPOT),
+    ],
+)
+def test_reservations_of_the_group_say_how_on_demand_is_bought_and_nothing_else(
+    data: Any, properties: Any, purchase: Any
+) -> None:
+    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).purchase is purchase
+
+
+@pytest.mark.parametrize(
+    ("data", "properties", "reservation"),
+    [
+        ({}, {}, None),
+        (targeted("open"), {}, Reservation(preference="open")),
+        (targeted(CapacityReservationId="cr-1"), {}, Reservation(id="cr-1")),
+        (targeted(CapacityReservationResourceGroupArn="arn"), {}, Reservation(group="arn")),
+        (targeted(CapacityReservationId={"Ref": "P"}), {}, Reservation(id=UNKNOWN)),
+        (
+            {"CapacityReservationSpecification": {"Unknown": 0}},
+            {},
+            Reservation(preference=UNKNOWN, id=UNKNOWN, group=UNKNOWN),
+        ),
+        (
+            {"CapacityReservationSpecification": {"CapacityReservationTarget": {"Unknown": 0}}},
+            {},
+            Reservation(id=UNKNOWN, group=UNKNOWN),
+        ),
+        (
+            {},
+            targeted("capacity-reservations-first", **{IDS: ["cr-1"]}),
+            Reservation(preference="capacity-reservations-first", id="cr-1"),
+        ),
+        (
+            {},
+            targeted("capacity-reservations-only", **{IDS: ["cr-1", "cr-2"]}),
+            Reservation(preference="capacity-reservations-only", id=UNKNOWN),
+        ),
+        (
+            targeted(CapacityReservationId="cr-1"),
+            targeted("capacity-reservations-only", **{GROUPS: ["arn"]}),
+            Reservation(preference="capacity-reservations-only", group="arn"),
+        ),
+        (
+            targeted(CapacityReservationId="cr-1"),
+            targeted("capacity-reservations-only"),
+            Reservation(preference="capacity-reservations-only", id="cr-1"),
+        ),
+        (targeted(CapacityReservationId="cr-1"), targeted("default"), Reservation(id="cr-1")),
+        (targeted(CapacityReservationId="cr-1"), targeted("none"), Reservation(preference="none")),
+    ],
+)
+def test_reservations_of_the_group_go_before_those_of_its_template(
+    data: Any, properties: Any, reservation: Any
+) -> None:
+    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).reservation == reservation
+
+
+@pytest.mark.parametrize(
+    ("properties", "distribution"),
+    [
+        ({}, None),
+        (mixed({"InstanceType": "g6.xlarge"}), Distribution()),
+        (
+            mixed(
+                OnDemandBaseCapacity="2",
+                OnDemandPercentageAboveBaseCapacity=25,
+                SpotAllocationStrategy="price-capacity-optimized",
+            ),
+            Distribution(on_demand_base=2, on_demand_percentage=25, spot_allocation="price-capacity-optimized"),
+        ),
+        (
+            mixed(DistributionSegments=[{"TargetCapacityTypes": ["capacity-block", "on-demand"]}]),
+            Distribution(segments=("capacity-block", "on-demand")),
+        ),
+        (
+            mixed(OnDemandBaseCapacity={"Ref": "P"}),
+            Distribution(on_demand_base=UNKNOWN),
+        ),
+        (
+            {"LaunchTemplate": None, "MixedInstancesPolicy": {"InstancesDistribution": {"Unknown": 0}}},
+            Distribution(
+                on_demand_base=UNKNOWN,
+                on_demand_percentage=UNKNOWN,
+                spot_allocation=UNKNOWN,
+                segments=(UNKNOWN,),
+                template_option=UNKNOWN,
+            ),
+        ),
+    ],
+)
+def test_what_of_a_group_is_spot_is_read(properties: Any, distribution: Any) -> None:
+    assert pool_of_data({"InstanceType": "g6.xlarge"}, properties).distribution == distribution
+
+
+def test_a_policy_remembers_what_its_launch_template_asks_for() -> None:
+    spot = pool_of_data({"InstanceMarketOptions": {"MarketType": "spot"}}, mixed({"InstanceType": "g6.xlarge"}))
+    assert spot.distribution == Distribution(template_option=PurchaseOption.SPOT)
+
+
+def action(**properties: Any) -> dict[str, Any]:
+    return {"Type": "AWS::AutoScaling::ScheduledAction", "Properties": {"AutoScalingGroupName": "blocks", **properties}}
+
+
+def group_in_block(*actions: dict[str, Any], metadata: Any = None, data: Any = None) -> Pool:
+    return only_pool(
+        {
+            "Template": {
+                "Type": "AWS::EC2::LaunchTemplate",
+                "Properties": {
+                    "LaunchTemplateData": {"InstanceType": "p5.48xlarge", **(BLOCK if data is None else data)}
+                },
+            },
+            "Group": {
+                "Type": "AWS::AutoScaling::AutoScalingGroup",
+                "Properties": {
+                    "AutoScalingGroupName": "blocks",
+                    "MinSize": 0,
+                    "MaxSize": 2,
+                    "LaunchTemplate": of("Template"),
+                },
+                "Metadata": metadata or {},
+            },
+            "Provider": {
+                "Type": "AWS::ECS::CapacityProvider",
+                "Properties": {"AutoScalingGroupProvider": {"AutoScalingGroupArn": {"Ref": "Group"}}},
+            },
+            **{f"Action{number}": each for number, each in enumerate(actions)},
+        }
+    )
+
+
+GROWS = action(MinSize=2, MaxSize=2, StartTime="2026-12-01T11:30:00Z")
+DRAINS = action(MinSize=0, MaxSize=0, StartTime="2026-12-03T10:45:00Z")
+AT = Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
+
+
+@pytest.mark.parametrize(
+    ("actions", "block"),
+    [
+        ([], Block()),
+        ([GROWS, DRAINS], AT),
+        ([DRAINS, GROWS], AT),
+        ([action(DesiredCapacity="2", StartTime="2026-12-01T11:30:00Z")], Block(starts="2026-12-01T11:30:00Z")),
+        ([action(DesiredCapacity=0, StartTime="2026-12-03T10:45:00Z")], Block(ends="2026-12-03T10:45:00Z")),
+        ([action(MinSize=0, DesiredCapacity=0, Recurrence="0 6 * * *")], Block(ends=UNKNOWN)),
+        ([action(MinSize=0, MaxSize=4, StartTime="2026-12-01T11:30:00Z")], Block(starts="2026-12-01T11:30:00Z")),
+        (
+            [action(MinSize=1, DesiredCapacity=0, StartTime="2026-12-01T11:30:00Z")],
+            Block(starts="2026-12-01T11:30:00Z"),
+        ),
+        ([GROWS, GROWS, DRAINS], Block(starts=UNKNOWN, ends="2026-12-03T10:45:00Z")),
+        ([action(MaxSize=0)], Block(ends=UNKNOWN)),
+        ([action(MaxSize=0, StartTime={"Ref": "P"})], Block(ends=UNKNOWN)),
+        ([action(MaxSize={"Ref": "P"}, StartTime="2026-12-03T10:45:00Z")], Block(ends="2026-12-03T10:45:00Z")),
+        (
+            [{**DRAINS, "Properties": {**DRAINS["Properties"], "AutoScalingGroupName": {"Ref": "P"}}}],
+            Block(ends=UNKNOWN),
+        ),
+        ([{**DRAINS, "Properties": {**DRAINS["Properties"], "AutoScalingGroupName": {"Ref": "Group"}}}, GROWS], AT),
+        ([{"Type": "AWS::AutoScaling::ScheduledAction"}], Block(ends=UNKNOWN)),
+    ],
+)
+def test_when_the_hosts_of_a_block_are_there_is_read_from_its_schedule(actions: Any, block: Block) -> None:
+    assert group_in_block(*actions).block == block
+
+
+def test_a_schedule_of_other_hosts_is_no_block() -> None:
+    assert group_in_block(GROWS, DRAINS, data={}).block is None
+
+
+@pytest.mark.parametrize(
+    ("written", "instances"),
+    [
+        ({}, None),
+        ({"gpu-constructs": {"ReservedInstances": 2}}, 2),
+        ({"gpu-constructs": {"ReservedInstances": {"Ref": "P"}}}, UNKNOWN),
+        ({"gpu-constructs": {"ReservedInstances": True}}, UNKNOWN),
+        ({"gpu-constructs": "2"}, None),
+    ],
+)
+def test_how_many_are_reserved_is_read_from_the_metadata(written: Any, instances: Any) -> None:
+    assert group_in_block(metadata=written).reservation == Reservation(id="cr-1", instances=instances)
+
+
+JOINS = "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"
+
+
+def test_a_single_instance_may_be_in_a_reservation() -> None:
+    pool = only_pool(
+        {
+            "Host": {
+                "Type": "AWS::EC2::LaunchTemplate",
+                "Properties": {
+                    "LaunchTemplateData": {"InstanceType": "g6.xlarge", **targeted(CapacityReservationId="cr-1")}
+                },
+            },
+            "Instance": {"Type": "AWS::EC2::Instance", "Properties": {"LaunchTemplate": of("Host"), "UserData": JOINS}},
+        }
+    )
+    assert pool.reservation == Reservation(id="cr-1")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Unknown, UserData, UserDataFormat
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, LocalDiskUse, Unknown, UserData, UserDataFormat
 from gpu_constructs.template.model import Reference, Text
 from gpu_constructs.template.resources.user_data import NOT_KNOWN, Told, told
 
@@ -268,3 +268,31 @@ FRAGMENTS = st.sampled_from(
 def test_no_text_makes_it_fail(pieces: list[Any]) -> None:
     found = told(Text(tuple(pieces)), named).data
     assert list(found.agent) == sorted(found.agent, key=lambda each: each[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "use"),
+    [
+        ("mkfs.xfs /dev/disk/by-id/nvme-Amazon_EC2_NVMe_Instance_Storage_AWS1", LocalDiskUse.SCRATCH),
+        ("ls /dev/disk/by-id/nvme-Amazon_EC2_NVMe_Instance_Storage*; mount $d /var/lib/docker", LocalDiskUse.IMAGES),
+        ('d=nvme-Amazon_EC2_NVMe_Instance_Storage; echo \'{"data-root": "/mnt"}\' > a.json', LocalDiskUse.IMAGES),
+        ("ls /dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol1; mount $d /var/lib/docker", LocalDiskUse.NONE),
+        ("du -sh /var/lib/docker", LocalDiskUse.NONE),
+    ],
+)
+def test_disks_that_a_script_prepares_are_seen(text: str, use: LocalDiskUse) -> None:
+    assert read(f"#!/bin/bash\n{text}").local_disks is use
+    assert read(base64.b64encode(f"#!/bin/bash\n{text}".encode()).decode()).local_disks is use
+
+
+@pytest.mark.parametrize(
+    ("command", "use"),
+    [
+        ('["apiclient", "ephemeral-storage", "bind", "--dirs", "/var/lib/docker"]', LocalDiskUse.IMAGES),
+        ('["apiclient", "ephemeral-storage", "bind", "--dirs", "/var/log/ecs"]', LocalDiskUse.SCRATCH),
+        ('["apiclient", "ephemeral-storage", "init"]', LocalDiskUse.NONE),
+    ],
+)
+def test_disks_that_bottlerocket_binds_are_seen(command: str, use: LocalDiskUse) -> None:
+    text = f"[settings.bootstrap-commands.disks]\ncommands = [{command}]\n[settings.ecs]\ncluster = 'gpu'"
+    assert read(text).local_disks is use

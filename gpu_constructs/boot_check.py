@@ -1,0 +1,258 @@
+"""Hosts prove their GPUs before they take tasks; those that cannot are replaced, and an alarm says so.
+
+A host counts its GPUs with nvidia-smi, tells its Auto Scaling group the result, and starts its ECS agent only after
+that. The agent has to be held back: it registers with the cluster by itself, whatever state its Auto Scaling group has
+the host in, and tasks would be placed on a host that waits. User data puts the check into ``ecs.service``, which starts
+after user data (``After=cloud-final.service`` in packaging/amazon-linux-ami-integrated/ecs.service of
+https://github.com/aws/amazon-ecs-agent), so that it runs at every boot, that of a host from a warm pool included.
+
+The ECS-optimized AMI is built from the minimal Amazon Linux 2023 AMI, and its recipe adds no AWS CLI
+(release-al2023.auto.pkrvars.hcl and variables.pkr.hcl of https://github.com/aws/amazon-ecs-ami, read on 2026-11-21).
+Its curl signs requests itself: https://curl.se/docs/manpage.html#--aws-sigv4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+from weakref import WeakKeyDictionary
+
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.fleet import METADATA_KEY, Fleet, Pool
+from gpu_constructs.rules.boot_check import RULES
+
+__all__ = ["BootCheck", "boot_commands", "require_gpus_to_count"]
+
+HOOK_NAME = "gpu-check"
+
+METRIC_NAMESPACE = "GpuConstructs"
+METRIC_NAME = "HostsWithMissingGpus"
+
+# Eight GPUs take minutes from the start of the instance to the check, and the check itself may take fifteen.
+_HEARTBEAT_SECONDS = 1800
+_ARGUMENT = "check_gpus_at_boot"
+
+_SCRIPT = r"""#!/bin/bash
+# Lets the ECS agent start once all GPUs are there. A host without them leaves its Auto Scaling group.
+passed=$RUNTIME_DIRECTORY/passed
+[ -e "$passed" ] && exit 0
+imds() {
+    curl -sf --max-time 5 -H "X-aws-ec2-metadata-token: $token" "http://169.254.169.254/latest/meta-data/$1"
+}
+field() { grep -o "\"$1\" *: *\"[^\"]*\"" | cut -d '"' -f 4; }
+element() { grep -o "<$1>[^<]*" | cut -d '>' -f 2; }
+call() {
+    local service=$1
+    shift
+    curl -sSf --max-time 20 --aws-sigv4 "aws:amz:$region:$service" --config <(
+        printf 'user = "%s:%s"\n' "$(field AccessKeyId <<< "$keys")" "$(field SecretAccessKey <<< "$keys")"
+        printf 'header = "x-amz-security-token: %s"\n' "$(field Token <<< "$keys")"
+    ) "$@" "https://$service.$region.$domain/"
+}
+complete-lifecycle-action() {
+    call autoscaling -d Action=CompleteLifecycleAction -d Version=2011-01-01 -d LifecycleHookName=@HOOK@ \
+        --data-urlencode "AutoScalingGroupName=$group" -d "InstanceId=$instance" -d "LifecycleActionResult=$1"
+}
+put-metric-data() {
+    call monitoring -d Action=PutMetricData -d Version=2010-08-01 -d Namespace=@NAMESPACE@ \
+        -d MetricData.member.1.MetricName=@METRIC@ -d MetricData.member.1.Value=1 -d MetricData.member.1.Unit=Count \
+        -d MetricData.member.1.Dimensions.member.1.Name=AutoScalingGroupName \
+        --data-urlencode "MetricData.member.1.Dimensions.member.1.Value=$group"
+}
+for _ in {1..15}; do
+    gpus=$(timeout 20 nvidia-smi --query-gpu=index --format=csv,noheader | grep -c '^ *[0-9][0-9]* *$')
+    [ "$gpus" -ge @EXPECTED@ ] && break
+    sleep 10
+done
+result=CONTINUE
+[ "$gpus" -ge @EXPECTED@ ] || result=ABANDON
+echo "gpu-check: $gpus of @EXPECTED@ GPUs are there: $result"
+counted= told=
+for _ in {1..15}; do
+    token=$(curl -sf --max-time 5 -X PUT -H "X-aws-ec2-metadata-token-ttl-seconds: 300" \
+        http://169.254.169.254/latest/api/token)
+    region=$(imds placement/region) domain=$(imds services/domain) instance=$(imds instance-id)
+    keys=$(imds "iam/security-credentials/$(imds iam/security-credentials/)")
+    answer=$(call autoscaling -d Action=DescribeAutoScalingInstances -d Version=2011-01-01 \
+        -d "InstanceIds.member.1=$instance")
+    group=$(element AutoScalingGroupName <<< "$answer")
+    [ "$result" = ABANDON ] && [ -n "$group" ] && [ -z "$counted" ] && put-metric-data && counted=yes
+    case $(element LifecycleState <<< "$answer") in
+    *Pending:Wait) complete-lifecycle-action "$result" && told=yes && break ;;
+    InService) told=yes && break ;;
+    esac
+    sleep 10
+done
+if [ "$result" = ABANDON ]; then
+    systemctl --no-block poweroff
+elif [ -n "$told" ]; then
+    touch "$passed"
+    exit 0
+fi
+exit 1"""
+
+# The credentials go to curl by a pipe, so that no list of processes shows them. A host that its group does not replace
+# after ABANDON, because it was in service already, powers off: the group replaces hosts that do not run. A count that
+# was right once is not repeated when the agent restarts under running tasks; /run is empty again after a boot.
+_DROP_IN = (
+    "[Service]",
+    "RuntimeDirectory=gpu-check",
+    "RuntimeDirectoryPreserve=yes",
+    "TimeoutStartSec=20min",
+    "ExecStartPre=/usr/local/sbin/gpu-check",
+)
+
+# IAM takes 10,240 characters of inline policies for a role, so all capacities of a cluster share one statement.
+_STATEMENTS: WeakKeyDictionary[iam.Role, iam.PolicyStatement] = WeakKeyDictionary()
+
+
+def require_gpus_to_count(pool: Pool) -> None:
+    """Refuses to check GPUs at boot where nobody could count them.
+
+    Args:
+        pool: What the capacity can launch, the check included; nothing is refused without it.
+
+    Raises:
+        IncompatibleError: The hosts have no NVIDIA GPUs, an unknown number of them, no shell, or a warm pool that they
+            leave without a boot.
+    """
+    if pool.checks_gpus and not pool.types_are_known:
+        raise IncompatibleError(
+            "an instance type that is only known at deploy time does not say how many GPUs its hosts must find",
+            argument=_ARGUMENT,
+            value=True,
+            fix="take the type from context instead of a parameter",
+        )
+    for each in RULES:
+        for found in each.findings(Fleet(pools=(pool,))):
+            raise IncompatibleError(found.message, argument=_ARGUMENT, value=True, fix=found.fix)
+
+
+def boot_commands(pool: Pool) -> tuple[str, ...]:
+    """Lines of user data that hold the ECS agent back until all GPUs are there; none without the check.
+
+    Args:
+        pool: What the capacity can launch.
+    """
+    if not pool.checks_gpus:
+        return ()
+    words: Mapping[str, str] = {
+        "@EXPECTED@": str(_expected(pool)),
+        "@HOOK@": HOOK_NAME,
+        "@NAMESPACE@": METRIC_NAMESPACE,
+        "@METRIC@": METRIC_NAME,
+    }
+    script = _SCRIPT
+    for word, value in words.items():
+        script = script.replace(word, value)
+    return (
+        "mkdir -p /etc/systemd/system/ecs.service.d",
+        "cat <<'EOF' > /usr/local/sbin/gpu-check",
+        *script.splitlines(),
+        "EOF",
+        "chmod 755 /usr/local/sbin/gpu-check",
+        "cat <<'EOF' > /etc/systemd/system/ecs.service.d/gpu-check.conf",
+        *_DROP_IN,
+        "EOF",
+        "systemctl daemon-reload",
+    )
+
+
+class BootCheck(Construct):
+    """Makes new hosts of an Auto Scaling group wait until they have proved their GPUs.
+
+    A lifecycle hook in the group itself, so that the first hosts wait as well, abandons hosts that do not answer in
+    time. An abandoned host is terminated, and the group starts another one in its place, as often as it takes. The
+    hosts need a way to the endpoints of Auto Scaling and CloudWatch; without it none enters service. A pool of hosts
+    that does not start has no data, which is no alarm: watch the capacity as well.
+
+    https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html
+
+    Args:
+        scope: The capacity.
+        construct_id: Its id in that scope.
+        role: The role that all hosts of the cluster share.
+        group: The Auto Scaling group, whose hosts run `boot_commands`.
+
+    Attributes:
+        alarm: In alarm while hosts with fewer GPUs than their type has are sent away; give it an action.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, role: iam.Role, group: autoscaling.AutoScalingGroup
+    ) -> None:
+        super().__init__(scope, construct_id)
+        resource = cast("autoscaling.CfnAutoScalingGroup", group.node.default_child)
+        resource.add_property_override(
+            "LifecycleHookSpecificationList",
+            [
+                {
+                    "LifecycleHookName": HOOK_NAME,
+                    "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING",
+                    "DefaultResult": "ABANDON",
+                    "HeartbeatTimeout": _HEARTBEAT_SECONDS,
+                }
+            ],
+        )
+        resource.add_metadata(METADATA_KEY, {"ChecksGpus": True})
+        _may_answer(role, group)
+        self.alarm: cloudwatch.Alarm = cloudwatch.Alarm(
+            self,
+            "Alarm",
+            alarm_description="Hosts that started with fewer GPUs than their instance type has; each was replaced",
+            metric=cloudwatch.Metric(
+                namespace=METRIC_NAMESPACE,
+                metric_name=METRIC_NAME,
+                dimensions_map={"AutoScalingGroupName": group.auto_scaling_group_name},
+                statistic="Sum",
+            ),
+            threshold=1,
+            evaluation_periods=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+
+
+def _may_answer(role: iam.Role, group: autoscaling.AutoScalingGroup) -> None:
+    """Lets the hosts complete the lifecycle actions of this group.
+
+    A policy of its own, since one within the role would need the group, which needs the role. It may come after the
+    first host, which asks again until it is there. The other two actions know no resources:
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2autoscaling.html and
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html
+    """
+    arn = group.auto_scaling_group_arn
+    statement = _STATEMENTS.get(role)
+    if statement is not None:
+        statement.add_resources(arn)
+        return
+    _STATEMENTS[role] = statement = iam.PolicyStatement(
+        sid="ProveGpus", actions=["autoscaling:CompleteLifecycleAction"], resources=[arn]
+    )
+    # Not below the role: launch templates depend on everything there.
+    iam.Policy(
+        cast("Construct", role.node.scope),
+        "BootCheckPolicy",
+        roles=[role],
+        statements=[
+            statement,
+            iam.PolicyStatement(sid="FindGroup", actions=["autoscaling:DescribeAutoScalingInstances"], resources=["*"]),
+            iam.PolicyStatement(
+                sid="CountMissingGpus",
+                actions=["cloudwatch:PutMetricData"],
+                resources=["*"],
+                conditions={"StringEquals": {"cloudwatch:namespace": METRIC_NAMESPACE}},
+            ),
+        ],
+    )
+
+
+def _expected(pool: Pool) -> int:
+    """GPUs that the driver shows on a host; a fraction of one is one."""
+    devices = pool.instance_types[0].accelerators
+    return devices.logical_count if devices is not None else 0

@@ -1,0 +1,45 @@
+"""A share of one GPU: containers with shares run on the same GPU side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_constructs.arguments import whole_number
+
+__all__ = ["GpuShare"]
+
+_MOST_PERCENT = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuShare:
+    """A share of one GPU through NVIDIA MPS, for ``add_gpu_container(gpus=GpuShare(memory_mib=4096))``.
+
+    ECS places it by memory alone, on a GPU that it hands to other shares only; all shares of one task are on the same
+    GPU. A container that has a share fails with its neighbours: a fatal fault of one, such as an illegal memory access,
+    restarts the others.
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html
+
+    Args:
+        memory_mib: GPU memory in MiB that the container may take and that is kept for it.
+        max_compute_percent: Part of the GPU's compute that it may use, 1 to 100 percent; a limit, not a reservation. By
+            default none: it may use what its neighbours leave.
+
+    Raises:
+        InvalidValueError: A number is wrong by itself.
+    """
+
+    memory_mib: int
+    max_compute_percent: int | None = None
+
+    def __post_init__(self) -> None:
+        whole_number("memory_mib", self.memory_mib, smallest=1, unit="MiB of one GPU", fix="memory_mib=4096")
+        if self.max_compute_percent is not None:
+            whole_number(
+                "max_compute_percent",
+                self.max_compute_percent,
+                smallest=1,
+                largest=_MOST_PERCENT,
+                unit="percent",
+                fix="leave it out for no limit",
+            )

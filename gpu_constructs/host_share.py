@@ -1,0 +1,115 @@
+"""The hosts that a task may get, and the CPU and memory of them that go with what it asks of their accelerators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import Pool, PoolKind, Task, Unknown
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement import (
+    Demand,
+    Doubt,
+    FairShare,
+    cpu_units,
+    demand_of,
+    expected_memory_mib,
+    shortfalls,
+)
+from gpu_constructs.placement.gpu import of_accelerators
+
+__all__ = ["share_of_host", "types_for"]
+
+
+def types_for(task: Task, pool: Pool) -> tuple[InstanceType, ...]:
+    """The types that must have room for a task, as far as a constructor can tell.
+
+    Of an Auto Scaling group all of them, because managed scaling looks at the smallest. ECS Managed Instances launch
+    one that the task fits on (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ManagedInstances.html), so
+    those on which it does; the largest where it fits on none.
+
+    Args:
+        task: What is to run.
+        pool: Where.
+    """
+    types = pool.instance_types
+    if pool.kind is not PoolKind.MANAGED_INSTANCES or not types:
+        return types
+    demand = demand_of(task)
+    fitting = tuple(
+        each
+        for each in types
+        if not shortfalls(task, (each,))
+        and all(isinstance(reason, Doubt) for reason in of_accelerators(demand, each, pool.kind))
+    )
+    return fitting or (max(types, key=lambda each: (each.gpus, each.memory_mib)),)
+
+
+def share_of_host(task: Task, pools: Sequence[Pool], *, least_memory_mib: int) -> FairShare:
+    """What is left for the newest container of the share that goes with the accelerators of the whole task.
+
+    So that CPU and memory never keep out a task for which the accelerators have room: of a host with N GPUs each GPU
+    brings an Nth; a share of a GPU brings its part of that GPU's nominal memory; ``ALL`` and the one part of a GPU on a
+    fractional host bring all of it. So do Neuron devices, however few: ECS does not count those that are given by path,
+    and would place a second task on the same ones. The smallest share of any type counts.
+
+    Args:
+        task: The task with its newest container, whose CPU and memory are still 0.
+        pools: Where it may run.
+        least_memory_mib: The least that a container can have.
+
+    Raises:
+        InvalidValueError: The share is not known before the deploy, or the other containers take all of it.
+    """
+    demand = demand_of(task)
+    types = [each for pool in pools for each in types_for(task, pool)]
+    parts = {each: _part(task, demand, each) for each in types}
+    known = {each: part for each, part in parts.items() if part is not None}
+    cpu, memory = task.cpu, task.memory_mib
+    if (
+        not known
+        or len(known) < len(parts)
+        or any(pool.has_unknown_types for pool in pools)
+        or isinstance(cpu, Unknown)
+        or isinstance(memory, Unknown)
+    ):
+        raise InvalidValueError(
+            "the share of a host cannot be told from values that are only known at deploy time",
+            argument="cpu and memory_mib",
+            fix="give both cpu and memory_mib",
+        )
+    left = FairShare(
+        cpu=min(int(cpu_units(each) * part) for each, part in known.items()) - cpu,
+        memory_mib=min(int(expected_memory_mib(each) * part) for each, part in known.items()) - memory,
+    )
+    if left.cpu < 0 or left.memory_mib < least_memory_mib:
+        raise InvalidValueError(
+            f"{max(left.cpu, 0)} CPU units and {max(left.memory_mib, 0)} MiB are left of the share of a host that goes "
+            f"with {_in_words(task, demand)}",
+            argument="cpu and memory_mib",
+            fix="give both cpu and memory_mib, or ask for less in the other containers",
+        )
+    return left
+
+
+def _part(task: Task, demand: Demand, instance_type: InstanceType) -> Fraction | None:
+    """The part of a host that goes with the accelerators; None where nobody can say."""
+    if demand.all_gpus or demand.part or demand.neuron or demand.neuron_devices:
+        return Fraction(1)
+    if demand.unknown:
+        return None
+    if demand.shared_memory_mib is not None:
+        memory = instance_type.gpu_memory_mib
+        return None if memory is None else Fraction(demand.shared_memory_mib, memory * instance_type.gpus)
+    return Fraction(task.least_gpus, instance_type.gpus)
+
+
+def _in_words(task: Task, demand: Demand) -> str:
+    if demand.neuron or demand.neuron_devices:
+        return "its Neuron devices"
+    if demand.all_gpus:
+        return "all GPUs"
+    if demand.shared_memory_mib is not None:
+        return f"{demand.shared_memory_mib} MiB of one GPU"
+    return f"{demand.part:g} of a GPU" if demand.part else f"{task.least_gpus} GPUs"

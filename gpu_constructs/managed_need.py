@@ -1,0 +1,156 @@
+"""What a host of ECS Managed Instances must have, where ECS is to choose its type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpu_constructs.arguments import LARGEST_INTEGER, texts, whole_number
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.hardware import Architecture, InstanceType, accelerated
+from gpu_constructs.tokens import is_token
+
+__all__ = ["HostNeed", "generation_of", "model_of"]
+
+MAX_GPUS = 16
+MAX_GPU_MEMORY_GIB = 1024
+"""Above any GPU there is; a larger number is MiB that were taken for GiB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostNeed:
+    """What a host must have, where ECS Managed Instances are to choose the type.
+
+    ECS takes the cheapest type that satisfies it and takes the waiting tasks, those that come out later among them.
+
+    Args:
+        gpus: Whole NVIDIA GPUs of a host, no more and no fewer. By default 1.
+        gpu_memory_gib: Memory in GiB that each GPU must have, measured by what EC2 reports: an L4 has 22.3 GiB, not 24.
+            By default any will do.
+        models: GPU models that will do, such as ``("L4", "L40S")``. By default any.
+        generations: GPU generations that will do, such as ``("Ada", "Hopper")``. By default any.
+        architecture: Processor architecture of the hosts, which the container images must have: ``x86_64`` or
+            ``arm64``. By default ``x86_64``.
+        min_vcpus: vCPUs at least. By default whatever there is.
+        max_vcpus: vCPUs at most. By default any number.
+        min_memory_mib: Memory of a host at least, in MiB. By default whatever there is.
+        max_memory_mib: Memory of a host at most, in MiB. By default any amount.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself, only known at deploy time, or the name of no GPU.
+    """
+
+    gpus: int = 1
+    gpu_memory_gib: float | None = None
+    models: Sequence[str] = ()
+    generations: Sequence[str] = ()
+    architecture: Architecture | str = Architecture.X86_64
+    min_vcpus: int = 1
+    max_vcpus: int | None = None
+    min_memory_mib: int = 1
+    max_memory_mib: int | None = None
+
+    def __post_init__(self) -> None:
+        _known_number("gpus", self.gpus, unit="GPUs", largest=MAX_GPUS)
+        if self.gpu_memory_gib is not None:
+            _require_gib(self.gpu_memory_gib)
+        names: tuple[tuple[str, Sequence[str], Callable[[InstanceType], str | None]], ...] = (
+            ("models", self.models, model_of),
+            ("generations", self.generations, generation_of),
+        )
+        for argument, given, of_type in names:
+            object.__setattr__(self, argument, _names(argument, given, of_type))
+        object.__setattr__(self, "architecture", _architecture(self.architecture))
+        for what, unit, low, high in (
+            ("vcpus", "vCPUs", self.min_vcpus, self.max_vcpus),
+            ("memory_mib", "MiB", self.min_memory_mib, self.max_memory_mib),
+        ):
+            least = _known_number(f"min_{what}", low, unit=unit)
+            if high is not None and _known_number(f"max_{what}", high, unit=unit) < least:
+                raise InvalidValueError(
+                    f"{low} {unit} at least and {high} at most contradict each other",
+                    argument=f"max_{what}",
+                    value=high,
+                    allowed=f"{low} or more",
+                    fix=f"leave max_{what} out",
+                )
+
+    @property
+    def gpu_memory_mib(self) -> int:
+        """Memory that each GPU must have in MiB; 0 asks for nothing."""
+        return 0 if self.gpu_memory_gib is None else math.ceil(Fraction(str(self.gpu_memory_gib)) * 1024)
+
+
+def _names(argument: str, given: Sequence[str], of_type: Callable[[InstanceType], str | None]) -> tuple[str, ...]:
+    known = {name.lower(): name for name in (of_type(each) for each in accelerated() if each.gpus) if name is not None}
+    wanted = texts(argument, given, example=f"{argument}=({min(known.values())!r},)")
+    for each in wanted:
+        if each.lower() not in known:
+            raise InvalidValueError(
+                f"there are no GPUs called {shown(each)}",
+                argument=argument,
+                value=each,
+                allowed=", ".join(sorted(known.values())),
+                fix=f"leave {argument} out for any",
+            )
+    return tuple(dict.fromkeys(known[each.lower()] for each in wanted))
+
+
+def model_of(each: InstanceType) -> str | None:
+    """The model of its accelerators; None without any.
+
+    Args:
+        each: Any type of the catalogue.
+    """
+    return None if each.accelerators is None else each.accelerators.model
+
+
+def generation_of(each: InstanceType) -> str | None:
+    """The maker's name of the architecture of its GPUs; None without any.
+
+    Args:
+        each: Any type of the catalogue.
+    """
+    return None if each.accelerators is None else each.accelerators.generation
+
+
+def _architecture(given: Architecture | str) -> Architecture:
+    if isinstance(given, Architecture):
+        return given
+    found = {each.value: each for each in Architecture}.get(given) if isinstance(given, str) else None
+    if found is None:
+        raise InvalidValueError(
+            f"expects an architecture, got {shown(given)}",
+            argument="architecture",
+            value=given,
+            allowed=", ".join(each.value for each in Architecture),
+            fix="leave it out for x86_64",
+        )
+    return found
+
+
+def _known_number(argument: str, value: int, *, unit: str, largest: int = LARGEST_INTEGER) -> int:
+    number = whole_number(argument, value, smallest=1, largest=largest, unit=unit, fix=f"{argument}=1")
+    if isinstance(number, Unknown):
+        raise InvalidValueError(
+            "a number that is only known at deploy time selects no instance types at synth",
+            argument=argument,
+            value=value,
+            fix="take the number from context instead of a parameter",
+        )
+    return number
+
+
+def _require_gib(value: float) -> None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and not is_token(value)
+    if not is_number or not 0 < value <= MAX_GPU_MEMORY_GIB:
+        raise InvalidValueError(
+            f"expects GiB of one GPU, got {shown(value)}",
+            argument="gpu_memory_gib",
+            value=value,
+            allowed=f"more than 0, {MAX_GPU_MEMORY_GIB} at most",
+            fix="gpu_memory_gib=22 for an L4, 44 for an L40S, 79 for an H100",
+        )

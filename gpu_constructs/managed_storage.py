@@ -1,0 +1,53 @@
+"""Where hosts of ECS Managed Instances keep container images and scratch data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.errors import InvalidValueError, shown
+
+__all__ = ["ManagedStorage"]
+
+MAX_VOLUME_GIB = 65536
+"""Largest gp3 volume (https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedStorage:
+    """Where hosts of ECS Managed Instances keep container images, logs and scratch data.
+
+    Args:
+        volume_gib: Size of the data volume in GiB. By default 100: CUDA images want no less, and ECS's own default is
+            80.
+        local_disks: Whether the local disks of the host are used instead, joined to one volume; only types that have
+            some are launched then. By default not.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+    """
+
+    volume_gib: int = 100
+    local_disks: bool = False
+
+    def __post_init__(self) -> None:
+        volume = whole_number(
+            "volume_gib", self.volume_gib, smallest=1, largest=MAX_VOLUME_GIB, unit="GiB", fix="volume_gib=100"
+        )
+        object.__setattr__(self, "volume_gib", known_or(self.volume_gib, volume))
+        if type(self.local_disks) is not bool:
+            raise InvalidValueError(
+                f"expects True or False, got {shown(self.local_disks)}",
+                argument="local_disks",
+                value=self.local_disks,
+                fix="leave it out",
+            )
+
+    def template_data(self) -> Mapping[str, object]:
+        """What it adds to the ``InstanceLaunchTemplate``."""
+        if self.local_disks:
+            # "EBS volumes are not provisioned for data storage"
+            # (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedInstancesLocalStorageConfiguration.html)
+            return {"LocalStorageConfiguration": {"UseLocalStorage": True}}
+        return {"StorageConfiguration": {"StorageSizeGiB": self.volume_gib}}

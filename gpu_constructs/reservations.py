@@ -1,0 +1,61 @@
+"""Which capacity reservations hosts run in, checked before EC2 is asked for the first host."""
+
+from __future__ import annotations
+
+import re
+
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.tokens import is_token
+
+__all__ = ["require_group_arn", "require_reservation_id"]
+
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
+_ID = re.compile(r"cr-(?:[0-9a-f]{8}|[0-9a-f]{17})")
+
+# The pattern of the Resource Groups API (botocore 1.44.5, GroupStringV2).
+_GROUP = re.compile(
+    r"arn:aws(?:-[a-z]+)*:resource-groups:[a-z]{2}(?:-[a-z]+)+-\d:[0-9]{12}:group/"
+    r"(?:[a-zA-Z0-9_.-]{1,300}|[a-zA-Z0-9_.-]{1,150}/[a-z0-9]{26})"
+)
+
+
+def require_reservation_id(value: str) -> None:
+    """Refuses text that EC2 takes for no capacity reservation; a token passes.
+
+    Args:
+        value: What was given.
+
+    Raises:
+        InvalidValueError: It is no id of a capacity reservation.
+    """
+    if isinstance(value, str) and (is_token(value) or _ID.fullmatch(value)):
+        return
+    raise InvalidValueError(
+        f"{shown(value)} is no id of a capacity reservation",
+        argument="reservation_id",
+        value=value,
+        allowed="cr- and 17 hexadecimal digits",
+        fix="the id that aws ec2 describe-capacity-reservations prints"
+        if not str(value).startswith("arn:")
+        else "the id behind the last slash of the ARN, or resource_group_arn=… for a group of reservations",
+    )
+
+
+def require_group_arn(value: str) -> None:
+    """Refuses text that is no resource group; a token passes.
+
+    Args:
+        value: What was given.
+
+    Raises:
+        InvalidValueError: It is no ARN of a resource group.
+    """
+    if isinstance(value, str) and (is_token(value) or _GROUP.fullmatch(value)):
+        return
+    raise InvalidValueError(
+        f"{shown(value)} is no ARN of a resource group",
+        argument="resource_group_arn",
+        value=value,
+        allowed="arn:<partition>:resource-groups:<region>:<account>:group/<name>",
+        fix="the ARN that aws resource-groups list-groups prints",
+    )

@@ -1,0 +1,73 @@
+"""Whether ECS may start Managed Instances with the role that their instance profile holds.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.template.model import Resource, Text, Value
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.section import Section
+
+__all__ = ["passes_host_role"]
+
+_ROLE = "AWS::IAM::Role"
+_PROFILE = "AWS::IAM::InstanceProfile"
+_POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")
+
+_AWS_POLICY = "policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
+_PASSED_NAMES = "ecsInstanceRole"
+"""What the names of the roles begin with that AWS's policy passes."""
+
+
+def passes_host_role(provider: Section, index: Index) -> bool | Unknown:
+    """Whether the infrastructure role may pass the hosts' role; unknown where the files do not say all about it.
+
+    AWS's own policy passes roles of one beginning only; any policy beside it may pass others.
+
+    Args:
+        provider: The ``ManagedInstancesProvider``.
+        index: Where the roles are.
+    """
+    profile = index.find(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"), _PROFILE)
+    infrastructure = index.find(provider.get("InfrastructureRoleArn"), _ROLE)
+    roles = profile.properties.get("Roles") if profile is not None else None
+    role = index.find(roles[0], _ROLE) if _is_list(roles) and len(roles) == 1 else None
+    if infrastructure is None or role is None or not _has_no_other_policy(infrastructure, index):
+        return UNKNOWN
+    # Without a name CloudFormation begins one with the stack's.
+    name = role.properties.get("RoleName") or role.stack
+    return name.startswith(_PASSED_NAMES) if isinstance(name, str) else UNKNOWN
+
+
+def _has_no_other_policy(role: Resource, index: Index) -> bool:
+    """Whether AWS's policy is certainly all that a role has."""
+    managed = role.properties.get("ManagedPolicyArns")
+    return (
+        _is_list(managed)
+        and len(managed) == 1
+        and _ends(managed[0]).endswith(_AWS_POLICY)
+        and role.properties.get("Policies") is None
+        and not any(_may_be_of(role, each, index) for each in index.all(*_POLICIES))
+    )
+
+
+def _may_be_of(role: Resource, policy: Resource, index: Index) -> bool:
+    named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
+    if not _is_list(named):
+        return True
+    found = [index.find(each, _ROLE) for each in named if each is not None]
+    return any(each is None or each is role for each in found)
+
+
+def _is_list(value: Value) -> TypeGuard[Sequence[Value]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _ends(value: Value) -> str:
+    last = value.pieces[-1] if isinstance(value, Text) and value.pieces else value
+    return last if isinstance(last, str) else ""

@@ -1,0 +1,190 @@
+"""How an Auto Scaling group buys its hosts: what its own properties and those of its launch template come to.
+
+https://docs.aws.amazon.com/autoscaling/ec2/userguide/target-capacity-reservations.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpu_constructs.fleet import (
+    METADATA_KEY,
+    RESERVED_INSTANCES,
+    UNKNOWN,
+    Distribution,
+    PurchaseOption,
+    Reservation,
+    Unknown,
+)
+from gpu_constructs.template.model import Resource
+from gpu_constructs.template.resources.section import Section
+
+__all__ = [
+    "bought_as",
+    "bought_by_template",
+    "distribution_of",
+    "option_of",
+    "reservation_of",
+    "reserved_by_template",
+]
+
+_SPECIFICATION = "CapacityReservationSpecification"
+_ONLY = "capacity-reservations-only"
+
+_MARKETS = {
+    "capacity-block": PurchaseOption.CAPACITY_BLOCK,
+    "interruptible-capacity-reservation": PurchaseOption.RESERVED,
+    "on-demand": PurchaseOption.ON_DEMAND,
+    "spot": PurchaseOption.SPOT,
+}
+
+_SEGMENTS = {
+    frozenset({"capacity-block"}): PurchaseOption.CAPACITY_BLOCK,
+    frozenset({"interruptible-capacity-reservation"}): PurchaseOption.RESERVED,
+    frozenset({"on-demand-capacity-reservation"}): PurchaseOption.RESERVED,
+    frozenset({"on-demand"}): PurchaseOption.ON_DEMAND,
+}
+
+
+def bought_by_template(data: Section) -> PurchaseOption | Unknown:
+    """How a launch template buys.
+
+    A capacity reservation that is named is used alone: there is no host where it has no room left
+    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html).
+
+    Args:
+        data: Its ``LaunchTemplateData``, or the properties of an instance.
+    """
+    market = data.section("InstanceMarketOptions").text("MarketType")
+    if market is not None:
+        return UNKNOWN if isinstance(market, Unknown) else _MARKETS.get(market, UNKNOWN)
+    reservation = data.section(_SPECIFICATION)
+    preference = reservation.text("CapacityReservationPreference")
+    if isinstance(preference, Unknown):
+        return UNKNOWN
+    only = preference == _ONLY or reservation.get("CapacityReservationTarget") is not None
+    return PurchaseOption.RESERVED if only else PurchaseOption.ON_DEMAND
+
+
+def reserved_by_template(data: Section) -> Reservation | None:
+    """The capacity reservations that a launch template names; None if it says nothing about any.
+
+    Args:
+        data: Its ``LaunchTemplateData``, or the properties of an instance.
+    """
+    return _reservation(data, id_key="CapacityReservationId", group_key="CapacityReservationResourceGroupArn")
+
+
+def distribution_of(policy: Section, template_option: PurchaseOption | Unknown) -> Distribution:
+    """What of a group with a mixed instances policy is on demand and what is spot.
+
+    Args:
+        policy: Its ``MixedInstancesPolicy``.
+        template_option: How its launch template would buy.
+    """
+    written = policy.section("InstancesDistribution")
+    if policy.is_unknown or written.is_unknown:
+        return Distribution(
+            on_demand_base=UNKNOWN,
+            on_demand_percentage=UNKNOWN,
+            spot_allocation=UNKNOWN,
+            segments=(UNKNOWN,),
+            template_option=template_option,
+        )
+    base = written.integer("OnDemandBaseCapacity")
+    percentage = written.integer("OnDemandPercentageAboveBaseCapacity")
+    segments = written.sections("DistributionSegments")
+    return Distribution(
+        on_demand_base=0 if base is None else base,
+        on_demand_percentage=100 if percentage is None else percentage,
+        spot_allocation=written.text("SpotAllocationStrategy"),
+        segments=tuple(each for segment in segments for each in segment.texts("TargetCapacityTypes")),
+        template_option=template_option,
+    )
+
+
+def option_of(distribution: Distribution) -> PurchaseOption | Unknown:
+    """How a mixed instances policy buys; without a word about it, as its launch template says.
+
+    https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
+
+    Args:
+        distribution: What it says.
+    """
+    if distribution.segments:
+        return _SEGMENTS.get(frozenset(each for each in distribution.segments if isinstance(each, str)), UNKNOWN)
+    base, percentage = distribution.on_demand_base, distribution.on_demand_percentage
+    if isinstance(base, Unknown) or isinstance(percentage, Unknown):
+        return UNKNOWN
+    if percentage == 100:  # noqa: PLR2004 - percent
+        return distribution.template_option
+    return PurchaseOption.SPOT if percentage == 0 and not base else PurchaseOption.MIXED
+
+
+def bought_as(properties: Section, option: PurchaseOption | Unknown) -> PurchaseOption | Unknown:
+    """How a group buys what its launch template or policy would buy on demand.
+
+    Args:
+        properties: Those of the group.
+        option: How it would buy without a word about reservations.
+    """
+    if option is not PurchaseOption.ON_DEMAND:
+        return option
+    specification = properties.section(_SPECIFICATION)
+    preference = specification.text("CapacityReservationPreference")
+    if specification.is_unknown or isinstance(preference, Unknown):
+        return UNKNOWN
+    return PurchaseOption.RESERVED if preference == _ONLY else option
+
+
+def reservation_of(group: Resource, properties: Section, of_template: Reservation | None) -> Reservation | None:
+    """The capacity reservations that the hosts of a group run in; None where nobody names any.
+
+    What the group says goes before what its launch template says, unless it says ``default``.
+
+    Args:
+        group: The group.
+        properties: Its own.
+        of_template: What its launch template says.
+    """
+    own = _reservation(properties, id_key="CapacityReservationIds", group_key="CapacityReservationResourceGroupArns")
+    found = own
+    if own is None or (own.preference in {None, "default"} and not own.is_targeted):
+        found = of_template
+    elif of_template is not None and not own.is_targeted and own.preference != "none":
+        found = replace(own, id=of_template.id, group=of_template.group)
+    return None if found is None else replace(found, instances=_instances(group))
+
+
+def _reservation(section: Section, *, id_key: str, group_key: str) -> Reservation | None:
+    if section.get(_SPECIFICATION) is None:
+        return None
+    specification = section.section(_SPECIFICATION)
+    target = specification.section("CapacityReservationTarget")
+    if specification.is_unknown:
+        return Reservation(preference=UNKNOWN, id=UNKNOWN, group=UNKNOWN)
+    if target.is_unknown:
+        return Reservation(preference=specification.text("CapacityReservationPreference"), id=UNKNOWN, group=UNKNOWN)
+    return Reservation(
+        preference=specification.text("CapacityReservationPreference"),
+        id=_one(target, id_key),
+        group=_one(target, group_key),
+    )
+
+
+def _one(target: Section, key: str) -> str | Unknown | None:
+    """The launch template names one, the group a list of them."""
+    if key.endswith("s"):
+        named = target.texts(key)
+        return None if not named else named[0] if len(named) == 1 else UNKNOWN
+    return target.text(key)
+
+
+def _instances(group: Resource) -> int | Unknown | None:
+    metadata: object = group.metadata
+    ours = metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
+    written = ours.get(RESERVED_INSTANCES) if isinstance(ours, Mapping) else None
+    if written is None or (isinstance(written, int) and not isinstance(written, bool)):
+        return written
+    return UNKNOWN

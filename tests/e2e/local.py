@@ -1,0 +1,166 @@
+"""The emulator in this process: no server, no CDK command line, so that dozens of stacks take seconds.
+
+    with local() as cloud:
+        stack = cloud.deploy(template)          # or deploy_assembly(Path(app.synth().directory), "my-stack")
+        cloud.account.hosts(stack.outputs["ClusterName"])
+        cloud.destroy(stack)
+
+Everything that `Account` and `inventory` do works here too: boto's requests are answered by moto's backends without a
+socket. It is the same model as in `server`, not another one. The first `local` of a process takes two seconds; after
+that, a stack of a cluster is made in 20 ms and deleted in 5.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moto import mock_aws
+
+from .account import Account
+from .emulator.install import install
+from .inventory import inventory
+from .server import isolated_client
+
+__all__ = ["BOOTSTRAP_VERSION", "Deployed", "Local", "NotDeployedError", "local"]
+
+BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
+"""The parameter with which the CDK's default synthesizer asks whether the account is bootstrapped."""
+
+
+class NotDeployedError(AssertionError):
+    """A stack did not end as it should; the text has the state and the reason."""
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """One stack that stands.
+
+    Args:
+        id: The stack.
+        outputs: Its outputs.
+    """
+
+    id: str
+    outputs: Mapping[str, str]
+
+
+@contextmanager
+def local() -> Iterator[Local]:
+    """An account of its own, bootstrapped and otherwise empty; what is in it is forgotten at the end."""
+    _install_once()
+    with mock_aws():
+        account = _account()
+        account.client("ssm").put_parameter(Name=BOOTSTRAP_VERSION, Value="30", Type="String")
+        yield Local(account)
+
+
+class _InProcess:
+    def client(self, service: str) -> Any:
+        return isolated_client(service)
+
+
+@functools.cache
+def _install_once() -> None:
+    install()
+
+
+@functools.cache
+def _account() -> Account:
+    """Its clients are made once per process, which takes longer than a stack; moto answers them in every `local`."""
+    return Account(_InProcess())
+
+
+class Local:
+    """CloudFormation in such an account.
+
+    Args:
+        account: The account.
+    """
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self._client = account.client("cloudformation")
+        self._names = (f"stack-{number}" for number in itertools.count())
+
+    def deploy(self, template: Mapping[str, Any], name: str | None = None) -> Deployed:
+        """Create a stack from a template.
+
+        Raises:
+            NotDeployedError: It ends in another state than ``CREATE_COMPLETE``; what was made is deleted again.
+        """
+        name = name or next(self._names)
+        stack = self._client.create_stack(
+            StackName=name, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_NAMED_IAM"]
+        )["StackId"]
+        try:
+            return self._ended(stack, "CREATE_COMPLETE")
+        except NotDeployedError:
+            self._client.delete_stack(StackName=stack)
+            raise
+
+    def deploy_assembly(self, assembly: Path, name: str) -> Deployed:
+        """Create one stack of a cloud assembly, such as ``Path(app.synth().directory)``."""
+        manifest = json.loads((assembly / "manifest.json").read_text())
+        properties = manifest["artifacts"][name]["properties"]
+        template = json.loads((assembly / properties["templateFile"]).read_text())
+        return self.deploy(template, properties.get("stackName", name))
+
+    def update(self, stack: Deployed, template: Mapping[str, Any]) -> Deployed:
+        """Update a stack.
+
+        Raises:
+            NotDeployedError: It ends in another state than ``UPDATE_COMPLETE``.
+        """
+        self._client.update_stack(
+            StackName=stack.id, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_NAMED_IAM"]
+        )
+        return self._ended(stack.id, "UPDATE_COMPLETE")
+
+    def destroy(self, stack: Deployed) -> None:
+        """Delete a stack.
+
+        Raises:
+            NotDeployedError: It ends in another state than ``DELETE_COMPLETE``.
+        """
+        self._client.delete_stack(StackName=stack.id)
+        self._ended(stack.id, "DELETE_COMPLETE")
+
+    def switch(self, name: str, value: str) -> None:
+        """Tell the emulator about the world outside the account, see `emulator.switches`."""
+        self.account.client("ssm").put_parameter(Name=f"/emulator/{name}", Value=value, Type="String", Overwrite=True)
+
+    def minutes(self, cluster: str, count: int = 1) -> None:
+        """Let time pass in a cluster."""
+        for _ in range(count):
+            self.account.hosts(cluster)
+
+    def run(self, cluster: str, task: str, provider: str, *, minutes: int = 5) -> str:
+        """Start a task on a capacity provider and let it have what it needs.
+
+        Returns:
+            Its state after that.
+        """
+        (arn,) = self.account.run(
+            cluster=cluster, taskDefinition=task, capacityProviderStrategy=[{"capacityProvider": provider, "weight": 1}]
+        ).tasks
+        self.minutes(cluster, minutes)
+        described = self.account.client("ecs").describe_tasks(cluster=cluster, tasks=[arn])["tasks"][0]
+        return str(described["lastStatus"])
+
+    def inventory(self) -> frozenset[tuple[str, str]]:
+        """Everything that costs money or blocks a name; the same before a deploy and after a destroy."""
+        return inventory(self.account.client)
+
+    def _ended(self, stack: str, wanted: str) -> Deployed:
+        described = self._client.describe_stacks(StackName=stack)["Stacks"][0]
+        if described["StackStatus"] != wanted:
+            raise NotDeployedError(f"{described['StackStatus']}: {described.get('StackStatusReason', '')}")
+        outputs = described.get("Outputs", [])
+        return Deployed(stack, {output["OutputKey"]: output["OutputValue"] for output in outputs})

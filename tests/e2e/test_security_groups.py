@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from .local import Local, NotDeployedError
+from .templates import Template, cluster_template, resource
+
+ALL = {"IpProtocol": "-1"}
+
+
+def network() -> Template:
+    """A VPC with a group whose hosts may talk to each other in both directions, as EFA needs."""
+    return {
+        "Resources": {
+            "Vpc": resource("EC2::VPC", CidrBlock="10.0.0.0/16"),
+            "Own": resource(
+                "EC2::SecurityGroup",
+                GroupDescription="talks to itself",
+                VpcId={"Ref": "Vpc"},
+                SecurityGroupEgress=[{**ALL, "CidrIp": "255.255.255.255/32", "Description": "nothing"}],
+            ),
+            "In": resource("EC2::SecurityGroupIngress", GroupId=ref("Own"), SourceSecurityGroupId=ref("Own"), **ALL),
+            "Out": resource(
+                "EC2::SecurityGroupEgress", GroupId=ref("Own"), DestinationSecurityGroupId=ref("Own"), **ALL
+            ),
+        },
+        "Outputs": {"Own": {"Value": ref("Own")}},
+    }
+
+
+def ref(name: str) -> Template:
+    return {"Fn::GetAtt": [name, "GroupId"]}
+
+
+def rules(cloud: Local, group: str) -> tuple[list[str], list[str]]:
+    """Groups that may come in, and groups that one may go out to."""
+    (described,) = cloud.account.client("ec2").describe_security_groups(GroupIds=[group])["SecurityGroups"]
+    ways = (described["IpPermissions"], described["IpPermissionsEgress"])
+    into, out = ([pair["GroupId"] for rule in way for pair in rule["UserIdGroupPairs"]] for way in ways)
+    return into, out
+
+
+def test_a_group_talks_to_itself_in_both_directions_and_goes(cloud: Local) -> None:
+    stack = cloud.deploy(network())
+    own = stack.outputs["Own"]
+
+    assert rules(cloud, own) == ([own], [own])
+
+    cloud.destroy(stack)
+
+
+def test_an_update_drops_a_rule_and_keeps_the_group(cloud: Local) -> None:
+    stack = cloud.deploy(network())
+    after = network()
+    del after["Resources"]["In"]
+
+    updated = cloud.update(stack, after)
+
+    assert updated.outputs == stack.outputs
+    assert rules(cloud, stack.outputs["Own"]) == ([], [stack.outputs["Own"]])
+    cloud.destroy(stack)
+
+
+def test_a_group_that_the_rules_of_another_name_cannot_be_deleted(cloud: Local) -> None:
+    stack = cloud.deploy(network())
+    own, ec2 = stack.outputs["Own"], cloud.account.client("ec2")
+    default = ec2.describe_security_groups(Filters=[{"Name": "group-name", "Values": ["default"]}])["SecurityGroups"]
+    permission = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": own}]}
+    ec2.authorize_security_group_ingress(GroupId=default[0]["GroupId"], IpPermissions=[permission])
+
+    with pytest.raises(NotDeployedError, match="has a dependent object"):
+        cloud.destroy(stack)
+
+    ec2.revoke_security_group_ingress(GroupId=default[0]["GroupId"], IpPermissions=[permission])
+    cloud.destroy(stack)
+
+
+def test_a_group_of_a_running_host_cannot_be_deleted(cloud: Local) -> None:
+    template = cluster_template()
+    resources = template["Resources"]
+    resources["Mine"] = resource("EC2::SecurityGroup", GroupDescription="hosts", VpcId={"Ref": "Vpc"})
+    resources["Group"]["Properties"]["MinSize"] = "1"
+    resources["LaunchTemplate"]["Properties"]["LaunchTemplateData"]["SecurityGroupIds"] = [ref("Mine")]
+    stack = cloud.deploy(template)
+
+    without = cluster_template()
+    without["Resources"]["Group"]["Properties"]["MinSize"] = "1"
+    with pytest.raises(NotDeployedError, match=r"Mine.*has a dependent object: eni-"):
+        cloud.update(stack, without)
+
+    (reservation,) = cloud.account.client("ec2").describe_instances()["Reservations"]
+    cloud.account.client("ec2").terminate_instances(InstanceIds=[reservation["Instances"][0]["InstanceId"]])
+    cloud.destroy(stack)
+
+
+@pytest.mark.parametrize("rule", [{}, {"CidrIp": "10.0.0.0"}])
+def test_a_rule_without_another_side_is_refused(cloud: Local, rule: Template) -> None:
+    template = network()
+    template["Resources"]["Own"]["Properties"]["SecurityGroupIngress"] = [{**ALL, **rule}]
+
+    with pytest.raises(NotDeployedError, match=r"needs a range|invalid CIDR"):
+        cloud.deploy(template)

@@ -1,0 +1,265 @@
+"""GPUs that containers share, parts of GPUs, and devices that tasks ask for by path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from .emulator.agent import AgentConfig
+from .emulator.demands import TaskDefinitionError, demand_of
+from .emulator.expressions import Subjects
+from .emulator.hosts import empty_host
+from .emulator.images import Image
+from .emulator.instance_types import instance_type
+from .emulator.managed_scaling import hosts_needed
+from .emulator.placement import MPS, Demand, Failure, GpuDemand, Host, Placement, SharedGpu, place
+from .local import Local
+from .templates import Template, cluster_template
+
+HOST = Host(
+    arn="two",
+    subjects=Subjects({MPS: None}),
+    cpu=4096,
+    memory=16_000,
+    gpus=("a", "b"),
+    gpu_total=2,
+    gpu_memory_mib=20_000,
+)
+GPU_AMI = "/aws/service/ecs/optimized-ami/{}/recommended/image_id"
+
+
+def sharing(*memory_mib: int) -> Demand:
+    return Demand(shared_gpu=tuple(SharedGpu(f"container-{index}", mib) for index, mib in enumerate(memory_mib)))
+
+
+def placed(demand: Demand, host: Host) -> Placement:
+    outcome = place(demand, [host])
+    assert isinstance(outcome, Placement)
+    return outcome
+
+
+def test_the_containers_of_a_task_share_one_gpu() -> None:
+    outcome = placed(sharing(8_000, 8_000), HOST)
+
+    assert outcome.gpus == {"container-0": ("a",), "container-1": ("a",)}
+    assert (outcome.host.gpus, outcome.host.shared) == (("b",), {"a": 4_000})
+
+
+def test_tasks_share_a_gpu_as_long_as_its_memory_lasts() -> None:
+    first = placed(sharing(12_000), HOST)
+    second = placed(sharing(8_000), first.host)
+    third = placed(sharing(8_000), second.host)
+
+    assert [outcome.gpus["container-0"] for outcome in (first, second, third)] == [("a",), ("a",), ("b",)]
+
+
+def test_a_gpu_is_dedicated_or_shared_never_both() -> None:
+    shared = placed(sharing(1), HOST).host
+    dedicated = placed(Demand(gpus=(GpuDemand("training", 1),)), shared)
+
+    assert dedicated.gpus == {"training": ("b",)}
+    assert place(Demand(gpus=(GpuDemand("training", 2),)), [shared]) == (Failure("two", "RESOURCE:GPU"),)
+    assert place(Demand(gpus=(GpuDemand("training", "ALL"),)), [shared]) == (Failure("two", "RESOURCE:GPU"),)
+
+
+@pytest.mark.parametrize(
+    ("demand", "host", "reason"),
+    [
+        (sharing(20_001), HOST, "RESOURCE:GPU"),
+        (sharing(12_000, 12_000), HOST, "RESOURCE:GPU"),
+        (sharing(1), replace(HOST, subjects=Subjects({})), "ATTRIBUTE"),
+        (Demand(neuron="inference"), HOST, "RESOURCE:NEURON_DEVICE"),
+    ],
+)
+def test_a_host_that_cannot_share_says_why(demand: Demand, host: Host, reason: str) -> None:
+    assert place(demand, [host]) == (Failure("two", reason),)
+
+
+def test_tasks_that_share_need_fewer_hosts() -> None:
+    host = empty_host(instance_type("g6.xlarge"), image_id="", zone="", ami=Image(), config=AgentConfig())
+
+    assert hosts_needed([sharing(11_000)] * 5, [host]) == 3
+
+
+def container(requirement: dict[str, object] | None = None, name: str = "serving") -> dict[str, object]:
+    return {"name": name, "memory": 512, "resourceRequirements": [requirement] if requirement else []}
+
+
+def mps(**settings: object) -> dict[str, object]:
+    return {"type": "GPU", "sharingStrategy": {"nvidiaMps": settings}}
+
+
+def test_a_share_is_read_from_the_resource_requirements() -> None:
+    demand = demand_of([container(mps(memory=4_096, maxComputePercent=50)), container(name="sidecar")])
+
+    assert demand.shared_gpu == (SharedGpu("serving", 4_096),)
+
+
+@pytest.mark.parametrize(
+    "containers",
+    [
+        [container(mps())],
+        [container(mps(memory=0))],
+        [container(mps(memory=1, maxComputePercent=0))],
+        [container(mps(memory=1, maxComputePercent=101))],
+        [container({**mps(memory=1), "value": "1"})],
+        [container(mps(memory=1)), container({"type": "GPU", "value": "1"}, "other")],
+        [container({"type": "NeuronDevice", "value": "1"})],
+        [
+            container({"type": "NeuronDevice", "value": "ALL"}),
+            container({"type": "NeuronDevice", "value": "ALL"}, "other"),
+        ],
+    ],
+)
+def test_a_share_that_ecs_refuses_is_an_error(containers: list[dict[str, object]]) -> None:
+    with pytest.raises(TaskDefinitionError):
+        demand_of(containers)
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "shares"),
+    [
+        ("g6.xlarge", Image(), True),
+        ("g6.xlarge", Image(mps=False), False),
+        ("g6f.xlarge", Image(), False),
+        ("inf2.xlarge", Image(), False),
+    ],
+)
+def test_a_host_shares_whole_gpus_where_its_agent_can(name: str, image: Image, shares: bool) -> None:
+    host = empty_host(instance_type(name), image_id="", zone="", ami=image, config=AgentConfig())
+
+    assert (MPS in host.subjects.attributes) is shares
+
+
+@pytest.mark.parametrize(
+    ("name", "devices", "ami", "registered"),
+    [
+        ("inf2.48xlarge", 12, Image(), 12),
+        ("trn1.32xlarge", 16, Image(), 16),
+        ("trn1.32xlarge", 16, Image(neuron=False), 0),
+        ("g6.xlarge", 0, Image(), 0),
+    ],
+)
+def test_a_host_has_the_neuron_devices_of_its_type(name: str, devices: int, ami: Image, registered: int) -> None:
+    kind = instance_type(name)
+    host = empty_host(kind, image_id="", zone="", ami=ami, config=AgentConfig())
+
+    assert (kind.neuron_devices, host.neuron) == (devices, registered)
+
+
+def in_containers(template: Template, **properties: object) -> Template:
+    task = template["Resources"]["Task"]["Properties"]
+    task["ContainerDefinitions"] = [
+        {"Name": "serving", "Image": "cuda", "Memory": 512, **properties},
+    ]
+    return template
+
+
+def run(cloud: Local, template: Template, *, tasks: int = 1) -> tuple[list[str], list[str], int]:
+    """Run tasks of a stack and end it.
+
+    Returns:
+        States of the tasks that have not stopped, ids of their GPUs, and how many hosts there were.
+    """
+    stack = cloud.deploy(template)
+    outputs = stack.outputs
+    for _ in range(tasks):
+        cloud.run(outputs["Cluster"], outputs["Task"], outputs["Provider"], minutes=3)
+    running, hosts = cloud.account.tasks(outputs["Cluster"]), cloud.account.hosts(outputs["Cluster"])
+    cloud.account.stop_all(outputs["Cluster"])
+    cloud.destroy(stack)
+    return [task.status for task in running], [gpu for task in running for gpu in task.gpus], len(hosts)
+
+
+SHARE = {"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": 11_000, "MaxComputePercent": 50}}}
+
+
+def test_two_tasks_of_a_cluster_share_a_gpu(cloud: Local) -> None:
+    template = in_containers(cluster_template(max_size=1), ResourceRequirements=[SHARE])
+
+    states, gpus, hosts = run(cloud, template, tasks=2)
+
+    assert (states, hosts) == (["RUNNING", "RUNNING"], 1)
+    assert len(gpus) == 2
+    assert len(set(gpus)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "state"), [("amazon-linux-2023/gpu", "RUNNING"), ("amazon-linux-2/gpu", "PROVISIONING")]
+)
+def test_gpus_are_shared_on_an_ami_whose_agent_can(cloud: Local, name: str, state: str) -> None:
+    image = cloud.account.client("ssm").get_parameter(Name=GPU_AMI.format(name))["Parameter"]["Value"]
+    template = in_containers(cluster_template(max_size=1, image=image), ResourceRequirements=[SHARE])
+
+    assert run(cloud, template)[0] == [state]
+
+
+@pytest.mark.parametrize(("value", "states"), [("0.125", ["RUNNING"]), ("0.25", ["PROVISIONING"])])
+def test_a_fractional_host_takes_the_part_that_it_is(cloud: Local, value: str, states: list[str]) -> None:
+    template = in_containers(
+        cluster_template("g6f.xlarge", max_size=1), ResourceRequirements=[{"Type": "GPU", "Value": value}]
+    )
+
+    assert run(cloud, template)[0] == states
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "states"),
+    [
+        ("inf2.xlarge", "/dev/neuron0", ["RUNNING"]),
+        ("inf2.xlarge", "/dev/neuron1", []),
+        ("trn1.32xlarge", "/dev/neuron15", ["RUNNING"]),
+        ("g6.8xlarge", "/dev/infiniband/uverbs0", []),
+        ("g6.xlarge", "/dev/fuse", ["RUNNING"]),
+    ],
+)
+def test_a_task_starts_where_its_devices_exist(cloud: Local, name: str, path: str, states: list[str]) -> None:
+    device = {"HostPath": path, "ContainerPath": path, "Permissions": ["read", "write"]}
+    template = in_containers(cluster_template(name, max_size=1), LinuxParameters={"Devices": [device]})
+
+    assert run(cloud, template)[0] == states
+
+
+@pytest.mark.parametrize("name", ["trn1.2xlarge"])
+@pytest.mark.parametrize(("ami", "states"), [("amazon-linux-2023/neuron", ["RUNNING"]), ("amazon-linux-2023", [])])
+def test_neuron_devices_need_their_ami(cloud: Local, name: str, ami: str, states: list[str]) -> None:
+    image = cloud.account.client("ssm").get_parameter(Name=GPU_AMI.format(ami))["Parameter"]["Value"]
+    device = {"HostPath": "/dev/neuron0", "ContainerPath": "/dev/neuron0"}
+    template = in_containers(cluster_template(name, max_size=1, image=image), LinuxParameters={"Devices": [device]})
+
+    assert run(cloud, template)[0] == states
+
+
+def test_a_host_with_efa_interfaces_has_their_devices(cloud: Local) -> None:
+    device = {"HostPath": "/dev/infiniband/uverbs0", "ContainerPath": "/dev/infiniband/uverbs0"}
+    template = in_containers(cluster_template("g6.8xlarge", max_size=1), LinuxParameters={"Devices": [device]})
+    template["Resources"]["LaunchTemplate"]["Properties"]["LaunchTemplateData"]["NetworkInterfaces"] = [
+        {"NetworkCardIndex": 0, "DeviceIndex": 0, "InterfaceType": "efa"}
+    ]
+
+    assert run(cloud, template)[0] == ["RUNNING"]
+
+
+def test_an_alarm_exists_as_long_as_its_stack(cloud: Local) -> None:
+    template = cluster_template()
+    template["Resources"]["Alarm"] = {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {
+            "Namespace": "AWS/ECS/ManagedScaling",
+            "MetricName": "CapacityProviderReservation",
+            "Statistic": "Maximum",
+            "Period": 60,
+            "EvaluationPeriods": 10,
+            "Threshold": 100,
+            "ComparisonOperator": "GreaterThanThreshold",
+            "Dimensions": [{"Name": "ClusterName", "Value": {"Ref": "Cluster"}}],
+        },
+    }
+    stack = cloud.deploy(template)
+
+    (alarm,) = cloud.account.client("cloudwatch").describe_alarms()["MetricAlarms"]
+
+    assert (alarm["MetricName"], alarm["Threshold"]) == ("CapacityProviderReservation", 100)
+    assert alarm["Dimensions"] == [{"Name": "ClusterName", "Value": stack.outputs["Cluster"]}]
+    cloud.destroy(stack)

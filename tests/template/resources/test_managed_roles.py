@@ -1,0 +1,83 @@
+"""Whether ECS may pass the hosts' role, read from the roles of a template."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN
+from tests.template.resources.declared import joined, only_pool
+
+AWS_POLICY = "arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
+PASSES = {"PolicyName": "Pass", "PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": "iam:PassRole"}]}}
+
+
+def passes(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> Any:
+    """What is read of a provider whose roles have these properties."""
+    return only_pool(
+        {
+            "Host": {"Type": "AWS::IAM::Role", "Properties": host},
+            "Profile": {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "Host"}]}},
+            "Infrastructure": {"Type": "AWS::IAM::Role", "Properties": infrastructure},
+            "Other": {"Type": "AWS::IAM::Role", "Properties": {}},
+            "Mi": {
+                "Type": "AWS::ECS::CapacityProvider",
+                "Properties": {
+                    "ManagedInstancesProvider": {
+                        "InfrastructureRoleArn": {"Fn::GetAtt": ["Infrastructure", "Arn"]},
+                        "InstanceLaunchTemplate": {"Ec2InstanceProfileArn": {"Fn::GetAtt": ["Profile", "Arn"]}},
+                    }
+                },
+            },
+            **(others or {}),
+        }
+    ).passes_host_role
+
+
+def policy(role: Any) -> dict[str, Any]:
+    return {"Grant": {"Type": "AWS::IAM::Policy", "Properties": {"PolicyName": "Grant", "Roles": [role]}}}
+
+
+ALONE = {"ManagedPolicyArns": [AWS_POLICY]}
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ({}, False),
+        ({"RoleName": "gpu-hosts"}, False),
+        ({"RoleName": "ecsInstanceRole"}, True),
+        ({"RoleName": "ecsInstanceRoleOfGpus"}, True),
+        ({"RoleName": {"Ref": "Name"}}, UNKNOWN),
+    ],
+)
+def test_aws_policy_alone_passes_names_of_one_beginning(host: dict[str, Any], expected: Any) -> None:
+    assert passes(host, ALONE) is expected
+
+
+def test_the_partition_may_be_open() -> None:
+    arn = joined(
+        "arn:", {"Ref": "AWS::Partition"}, ":iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
+    )
+    assert passes({}, {"ManagedPolicyArns": [arn]}) is False
+
+
+@pytest.mark.parametrize(
+    "infrastructure",
+    [
+        {},
+        {"ManagedPolicyArns": []},
+        {"ManagedPolicyArns": [AWS_POLICY, "arn:aws:iam::123456789012:policy/pass"]},
+        {"ManagedPolicyArns": ["arn:aws:iam::123456789012:policy/managed-instances"]},
+        {"ManagedPolicyArns": {"Ref": "Arns"}},
+        {**ALONE, "Policies": [PASSES]},
+    ],
+)
+def test_any_other_policy_may_pass_the_role(infrastructure: dict[str, Any]) -> None:
+    assert passes({}, infrastructure) is UNKNOWN
+
+
+@pytest.mark.parametrize(("role", "expected"), [("Infrastructure", UNKNOWN), ("Nowhere", UNKNOWN), ("Other", False)])
+def test_a_policy_elsewhere_in_the_template(role: str, expected: Any) -> None:
+    assert passes({}, ALONE, policy({"Ref": role})) is expected

@@ -1,0 +1,73 @@
+"""Warm pools out of templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, PoolKind, WarmPool
+from tests.template.resources.declared import fleet, only_pool
+
+
+def _group(**properties: Any) -> dict[str, Any]:
+    launch = {"LaunchTemplateId": {"Ref": "Template"}}
+    return {
+        "Type": "AWS::AutoScaling::AutoScalingGroup",
+        "Properties": {"MinSize": "0", "MaxSize": "4", "LaunchTemplate": launch, **properties},
+    }
+
+
+def _resources(**properties: Any) -> dict[str, Any]:
+    text = "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"
+    data = {"InstanceType": "g6.xlarge", "UserData": text}
+    return {
+        "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}},
+        "Group": _group(),
+        "Warm": {
+            "Type": "AWS::AutoScaling::WarmPool",
+            "Properties": {"AutoScalingGroupName": {"Ref": "Group"}, **properties},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({}, WarmPool(state="Stopped", min_size=0, max_prepared=None, reuse_on_scale_in=False)),
+        ({"PoolState": "Running", "MinSize": "2"}, WarmPool(state="Running", min_size=2)),
+        ({"MinSize": 1, "MaxGroupPreparedCapacity": 3}, WarmPool(min_size=1, max_prepared=3)),
+        ({"MaxGroupPreparedCapacity": -1}, WarmPool()),
+        ({"InstanceReusePolicy": {"ReuseOnScaleIn": "true"}}, WarmPool(reuse_on_scale_in=True)),
+        ({"InstanceReusePolicy": {}}, WarmPool()),
+        (
+            {
+                "PoolState": {"Unknown": 1},
+                "MinSize": {"Unknown": 1},
+                "MaxGroupPreparedCapacity": {"Unknown": 1},
+                "InstanceReusePolicy": {"Unknown": 1},
+            },
+            WarmPool(state=UNKNOWN, min_size=UNKNOWN, max_prepared=UNKNOWN, reuse_on_scale_in=UNKNOWN),
+        ),
+    ],
+)
+def test_a_warm_pool_is_read(properties: dict[str, Any], expected: WarmPool) -> None:
+    assert only_pool(_resources(**properties)).warm_pool == expected
+
+
+def test_it_belongs_to_the_group_that_it_names() -> None:
+    resources = _resources(MinSize=1) | {"Other": _group(AutoScalingGroupName="by-name")}
+    assert [each.warm_pool is not None for each in fleet(resources).pools] == [True, False]
+    resources["Warm"]["Properties"]["AutoScalingGroupName"] = "by-name"
+    assert [each.warm_pool is not None for each in fleet(resources).pools] == [False, True]
+
+
+def test_one_of_a_group_elsewhere_is_left_alone() -> None:
+    (pool,) = fleet(_resources(AutoScalingGroupName="elsewhere")).pools
+    assert (pool.kind, pool.warm_pool) == (PoolKind.AUTO_SCALING_GROUP, None)
+
+
+def test_what_is_no_number_is_noted() -> None:
+    found = fleet(_resources(MinSize="many"))
+    assert found.pools[0].warm_pool == WarmPool(min_size=UNKNOWN)
+    assert any("Properties.MinSize: expects a whole number, got 'many'" in each.text for each in found.remarks)

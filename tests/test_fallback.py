@@ -1,0 +1,171 @@
+"""Capacities in an order: ids, the strategy of a service, and what is no order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs import (
+    CapacityChoice,
+    FallbackCapacity,
+    GpuCapacity,
+    GpuService,
+    GpuTaskDefinition,
+    IncompatibleError,
+    InvalidValueError,
+    Purchase,
+    UnknownNameError,
+)
+from gpu_constructs.fleet import PurchaseOption
+from tests.synthesis import Properties, Site
+
+
+def choice(name: str = "OnDemand", *types: str, **arguments: Any) -> CapacityChoice:
+    return CapacityChoice(name, **{"instance_types": list(types or ("g6.xlarge",)), "max_instances": 4, **arguments})
+
+
+RESERVED = choice("Reserved", max_instances=2, purchase=Purchase.reservations(only=True, instances=2))
+SPOT = choice("Spot", "g6.xlarge", "g6.2xlarge", max_instances=8, purchase=Purchase.spot())
+OTHER = choice("Other", "g5.xlarge", max_instances=1)
+ORDER = [RESERVED, choice(), SPOT, OTHER]
+
+
+def order(site: Site, *choices: CapacityChoice) -> FallbackCapacity:
+    return site.cluster.add_fallback("L4", order=list(choices or ORDER))
+
+
+def service(site: Site, *capacity: GpuCapacity, **arguments: Any) -> GpuService:
+    task = site.task(*capacity)
+    task.add_gpu_container("main", image=site.image)
+    return GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **arguments)
+
+
+def strategy(site: Site) -> list[tuple[int | None, int]]:
+    items: list[Properties] = site.only("AWS::ECS::Service")["CapacityProviderStrategy"]
+    return [(each.get("Base"), each["Weight"]) for each in items]
+
+
+def test_each_choice_is_a_capacity_of_its_own_under_its_own_id(site: Site) -> None:
+    made = order(site)
+    assert [each.pool.name for each in made] == ["L4-Reserved", "L4-OnDemand", "L4-Spot", "L4-Other"]
+    assert [each.pool.purchase for each in made] == [
+        PurchaseOption.RESERVED,
+        PurchaseOption.ON_DEMAND,
+        PurchaseOption.SPOT,
+        PurchaseOption.ON_DEMAND,
+    ]
+    assert site.cluster.capacities == tuple(made)
+    assert len(site.properties("AWS::ECS::CapacityProvider")) == len(ORDER)
+
+
+def test_another_order_names_no_resource_anew(site: Site, recommended_flags: Site) -> None:
+    order(site, *ORDER)
+    order(recommended_flags, *reversed(ORDER))
+    ids = [
+        sorted(
+            key
+            for key, each in one.template()["Resources"].items()
+            if each["Type"] in {"AWS::AutoScaling::AutoScalingGroup", "AWS::ECS::CapacityProvider"}
+        )
+        for one in (site, recommended_flags)
+    ]
+    assert ids[0] == ids[1]
+
+
+def test_the_first_is_filled_and_the_others_share_the_rest_by_their_room(site: Site) -> None:
+    service(site, *order(site))
+    # A weight of 0 could place no task; 4, 8 and 1 hosts share what is above the base.
+    assert strategy(site) == [(2, 1), (None, 500), (None, 1000), (None, 125)]
+
+
+def test_the_order_itself_is_the_capacity_of_a_task(site: Site) -> None:
+    made = order(site, choice("First", "g6.12xlarge", max_instances=2), choice("Then"))
+    task = GpuTaskDefinition(site.stack, "Task", capacity=made)
+    task.add_gpu_container("main", image=site.image)
+    workload = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task).workload
+    assert [(item.base, item.weight) for item in workload.strategy] == [(8, 1), (0, 1000)]
+
+
+def test_without_an_order_nothing_has_a_base(site: Site) -> None:
+    service(site, site.capacity("g6.xlarge", name="A"), site.capacity("g5.xlarge", name="B"))
+    assert strategy(site) == [(None, 1), (None, 1)]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        pytest.param({"max_instances": "token"}, {}, id="first"),
+        pytest.param({}, {"max_instances": "token"}, id="other"),
+    ],
+)
+def test_a_base_that_nobody_knows_is_none(site: Site, first: dict[str, Any], then: dict[str, Any]) -> None:
+    most = site.number("Most")
+    for each in (first, then):
+        if each:
+            each["max_instances"] = most
+    service(site, *order(site, choice("First", **first), choice("Then", **then)), desired_count=1)
+    assert strategy(site) == [(None, 1), (None, 1)]
+
+
+def test_two_firsts_in_one_strategy_are_none(site: Site) -> None:
+    made = order(site, choice("First"), choice("Then"))
+    other = site.cluster.add_fallback("G5", order=[choice("First", "g5.xlarge"), choice("Then", "g5.2xlarge")])
+    service(site, *made, *other)
+    assert strategy(site) == [(None, 1)] * 4
+
+
+def test_the_first_alone_is_a_capacity_as_any(site: Site) -> None:
+    made = order(site)
+    service(site, made[0])
+    assert strategy(site) == [(None, 1)]
+
+
+def test_it_is_a_sequence(site: Site) -> None:
+    made = order(site)
+    assert len(made) == len(ORDER)
+    assert made[-1] is made[3]
+    assert made[1:] == (made[1], made[2], made[3])
+    assert [each.comes_first for each in made] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (None, "expects a list of choices"),
+        ("OnDemand", "expects a list of choices"),
+        ([{"instance_types": ["g6.xlarge"]}], "expects a list of choices"),
+        ([], "got 0 choices"),
+        ([choice()], "got 1 choices"),
+        ([choice(), choice()], "got 2 choices, 1 of them different"),
+        (
+            [choice("A", capacity_provider_name="l4"), choice("B", capacity_provider_name="l4")],
+            "a provider name if any, of its own",
+        ),
+    ],
+)
+def test_what_is_no_order_is_refused(site: Site, wrong: Any, words: str) -> None:
+    with pytest.raises(InvalidValueError, match=words) as error:
+        site.cluster.add_fallback("L4", order=wrong)
+    assert error.value.argument == "order"
+
+
+@pytest.mark.parametrize("wrong", ["", " ", None, 1])
+def test_a_choice_has_an_id(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match="construct_id: expects text"):
+        choice(wrong)
+
+
+def test_a_task_runs_on_one_architecture(site: Site) -> None:
+    with pytest.raises(IncompatibleError, match=r"x86_64 \(L4-OnDemand\) and arm64 \(L4-Arm\)"):
+        order(site, choice(), choice("Arm", "g5g.xlarge"))
+
+
+def test_a_wrong_choice_leaves_nothing_of_the_others(site: Site) -> None:
+    with pytest.raises(UnknownNameError):
+        order(site, choice(), choice("Wrong", "g6.huge"))
+    site.capacity("g6.xlarge", name="L4-Taken")
+    with pytest.raises(InvalidValueError, match="already used"):
+        order(site, choice(), choice("Taken"))
+    assert not [each for each in site.children() if "L4-OnDemand" in each]
+    assert len(site.cluster.capacities) == 1

@@ -1,0 +1,342 @@
+"""GPUs asked for as a share, as all, or as a part: what reaches the template, and what is refused and why."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs import (
+    DoesNotFitError,
+    GpuMachineImage,
+    GpuShare,
+    GpuTaskDefinition,
+    IncompatibleError,
+    InvalidValueError,
+)
+from gpu_constructs.fleet import Container, Fleet, NvidiaMps, ResourceRequirement, Task
+from gpu_constructs.hardware import instance_type
+from gpu_constructs.placement import fair_share, task_slots
+from gpu_constructs.rules import check
+from gpu_constructs.rules.requests import one_option
+from tests.synthesis import ROOT, Site
+
+OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260902-kernel-6.1-x86_64-ebs"
+L4_MIB = 22888
+
+
+def test_a_share_reaches_the_template_whole(site: Site) -> None:
+    task = site.task()
+    task.add_container("sidecar", image=site.image, memory_limit_mib=64)
+    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=4096, max_compute_percent=30))
+    sidecar, chat = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+    assert chat["ResourceRequirements"] == [
+        {"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": 4096, "MaxComputePercent": 30}}}
+    ]
+    assert "ResourceRequirements" not in sidecar
+    assert task.task.containers[1].mps == (NvidiaMps(memory_mib=4096, max_compute_percent=30),)
+
+
+def test_a_share_without_a_limit_writes_none(site: Site) -> None:
+    site.task().add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=64))
+    assert site.container()["ResourceRequirements"] == [
+        {"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": 64}}}
+    ]
+
+
+def test_a_share_of_tokens_reaches_the_template_as_references(site: Site) -> None:
+    share = GpuShare(memory_mib=site.number("Memory"), max_compute_percent=site.number("Percent"))
+    task = site.task()
+    with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
+        task.add_gpu_container("chat", image=site.image, gpus=share)
+    task.add_gpu_container("chat", image=site.image, gpus=share, cpu=512, memory_mib=1024)
+    (entry,) = site.container()["ResourceRequirements"]
+    assert entry["SharingStrategy"] == {
+        "NvidiaMps": {"Memory": {"Ref": "Memory"}, "MaxComputePercent": {"Ref": "Percent"}}
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"memory_mib": 0}, "memory_mib: .*got 0; allowed: 1 or more"),
+        ({"memory_mib": -1}, "memory_mib: .*got -1"),
+        ({"memory_mib": 4096.0}, "memory_mib: .*got 4096.0"),
+        ({"memory_mib": True}, "memory_mib: .*got True"),
+        ({"memory_mib": "4096"}, "memory_mib: .*got '4096'"),
+        ({"memory_mib": None}, "memory_mib: .*got None"),
+        ({"memory_mib": float("nan")}, "memory_mib: .*got nan"),
+        ({"memory_mib": 1, "max_compute_percent": 0}, "max_compute_percent: .*got 0; allowed: 1 to 100"),
+        ({"memory_mib": 1, "max_compute_percent": 101}, "max_compute_percent: .*got 101"),
+        ({"memory_mib": 1, "max_compute_percent": 0.3}, "max_compute_percent: .*got 0.3"),
+    ],
+)
+def test_a_share_that_the_api_refuses_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidValueError, match=message):
+        GpuShare(**arguments)
+
+
+def test_a_share_does_not_change() -> None:
+    with pytest.raises(FrozenInstanceError):
+        GpuShare(memory_mib=1).memory_mib = 2  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_as_many_shares_fit_a_host_as_its_gpus_have_memory_for(site: Site, count: int) -> None:
+    usable = L4_MIB * 92 // 100
+    capacity = site.capacity("g6.12xlarge", max_instances=1)
+    task = site.task(capacity)
+    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=usable // count))
+    assert task_slots(task.task, capacity.pool) == 4 * count
+    host = instance_type("g6.12xlarge")
+    assert task.task.cpu == host.vcpus * 1024 * (usable // count) // (4 * L4_MIB)
+    assert site.warnings() == []
+
+
+def test_shares_of_one_task_add_up_on_one_gpu(site: Site) -> None:
+    task = site.task()
+    task.add_gpu_container("first", image=site.image, gpus=GpuShare(memory_mib=10_000))
+    before = site.children()
+    with pytest.raises(
+        DoesNotFitError, match="shared through MPS: 23000 MiB asked, g6.xlarge has 22888 MiB"
+    ) as refused:
+        task.add_gpu_container("second", image=site.image, gpus=GpuShare(memory_mib=13_000))
+    assert refused.value.argument == "gpus"
+    assert "shares of 21056 MiB at most, all containers together" in str(refused.value.fix)
+    assert site.children() == before
+    task.add_gpu_container("second", image=site.image, gpus=GpuShare(memory_mib=11_000), essential=False)
+    assert [bool(each.mps) for each in task.task.containers] == [True, True]
+
+
+def test_memory_that_a_gpu_may_not_have_to_share_is_a_warning(site: Site) -> None:
+    site.task().add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=L4_MIB))
+    (warning,) = site.warnings()
+    assert "GPU006" in warning
+    assert "ask for no more than 21056" in warning
+
+
+def test_neighbours_that_fail_together_are_a_warning_with_an_id(site: Site) -> None:
+    task = site.task()
+    for name in ("first", "second"):
+        task.add_gpu_container(name, image=site.image, gpus=GpuShare(memory_mib=4096))
+    (warning,) = site.warnings()
+    assert "GPU034" in warning
+    assert "first and second may share a GPU" in warning
+
+
+# Capacity, what is asked for, and the reason why it cannot be had.
+REFUSED: list[Any] = [
+    pytest.param("g6f.2xlarge", {}, GpuShare(memory_mib=512), "only whole GPUs are shared", id="a share of a part"),
+    pytest.param(
+        "g3s.xlarge", {}, GpuShare(memory_mib=512), "capability 5.2, and MPS .* from 7.0 on", id="too old a GPU"
+    ),
+    pytest.param(
+        "g6.xlarge",
+        {"image": GpuMachineImage.pinned("al2023-gpu", OLD)},
+        GpuShare(memory_mib=512),
+        "older than 1.107.0; fix: image al2023-gpu of release 2023.0.20260922",
+        id="too old an agent",
+    ),
+    pytest.param(
+        "g6.xlarge",
+        {"image": GpuMachineImage.newest("al2-gpu")},
+        GpuShare(memory_mib=512),
+        "no MPS service",
+        id="Amazon Linux 2",
+    ),
+    pytest.param("inf2.xlarge", {}, GpuShare(memory_mib=512), "fix: add_neuron_container, or", id="a share of Neuron"),
+    pytest.param("c7i.large", {}, "ALL", "CPU capacity", id="all of none"),
+    pytest.param("g6.xlarge", {}, 0.25, "has whole GPUs, and 0.25 of one .*; fix: whole GPUs, or .*g6f", id="a part"),
+    pytest.param("g6f.2xlarge", {}, 0.5, "has 0.25 of a GPU, and 0.5 .*fix: gpus=0.25", id="more than the part"),
+    pytest.param("g6f.2xlarge", {}, 1, "whole GPU never fits on g6f.2xlarge; fix: gpus=0.25", id="a whole one"),
+]
+
+
+@pytest.mark.parametrize(("types", "arguments", "gpus", "message"), REFUSED)
+def test_capacity_that_cannot_give_it_is_refused(
+    site: Site, types: str, arguments: dict[str, Any], gpus: Any, message: str
+) -> None:
+    task = site.task(site.capacity(types, **arguments))
+    before = site.children()
+    with pytest.raises(IncompatibleError, match=message):
+        task.add_gpu_container("chat", image=site.image, gpus=gpus)
+    assert site.children() == before
+    assert task.task.containers == ()
+
+
+def test_a_share_too_small_for_a_share_of_the_host_needs_sizes(site: Site) -> None:
+    task = site.task()
+    with pytest.raises(
+        InvalidValueError, match="0 MiB are left of the share of a host that goes with 1 MiB of one GPU"
+    ):
+        task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=1))
+    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=1), cpu=0, memory_mib=64)
+    assert site.container()["Memory"] == 64
+
+
+@pytest.mark.parametrize("gpus", [0.0, 1.5, -0.25, 1e-12, "all", "0.25", "2", b"ALL", [1]])
+def test_what_is_no_way_of_asking_is_refused(site: Site, gpus: Any) -> None:
+    with pytest.raises(InvalidValueError, match="gpus: expects a whole number of GPUs.*'ALL'.*GpuShare.*0.25"):
+        site.task().add_gpu_container("chat", image=site.image, gpus=gpus)
+
+
+ASKS: dict[str, tuple[Any, ResourceRequirement]] = {
+    "number": (1, ResourceRequirement.gpus(1)),
+    "all": ("ALL", ResourceRequirement(value="ALL")),
+    "share": (GpuShare(memory_mib=512), ResourceRequirement(nvidia_mps=NvidiaMps(memory_mib=512))),
+}
+
+
+@pytest.mark.parametrize("first", ASKS)
+@pytest.mark.parametrize("second", ASKS)
+def test_the_constructor_refuses_together_what_the_rule_does(site: Site, first: str, second: str) -> None:
+    containers = tuple(
+        Container(name=name, requirements=(ASKS[each][1],)) for name, each in (("a", first), ("b", second))
+    )
+    unlawful = list(check(Fleet(tasks=(Task(name="t", containers=containers),)), rules=(one_option,)))
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_gpu_container("a", image=site.image, gpus=ASKS[first][0], cpu=512, memory_mib=512)
+    try:
+        task.add_gpu_container("b", image=site.image, gpus=ASKS[second][0], cpu=512, memory_mib=512)
+        refused = None
+    except IncompatibleError as error:
+        refused = error
+    assert bool(unlawful) is (refused is not None)
+    assert refused is None or refused.argument == "gpus"
+    assert (refused is not None) is (not first == second in ("number", "share"))
+
+
+def test_the_one_part_of_a_host_serves_one_container(site: Site) -> None:
+    task = site.task(site.capacity("g6f.4xlarge"))
+    task.add_gpu_container("a", image=site.image, gpus=0.25, cpu=512, memory_mib=512)
+    with pytest.raises(IncompatibleError, match="b is one too many: a has the one part"):
+        task.add_gpu_container("b", image=site.image, gpus=0.25, cpu=512, memory_mib=512)
+
+
+def test_all_is_written_and_gets_the_whole_host(site: Site) -> None:
+    task = site.task(site.capacity("g6.24xlarge", "g6.12xlarge"))
+    task.add_gpu_container("train", image=site.image, gpus="ALL")
+    container = site.container()
+    assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "ALL"}]
+    host = fair_share([instance_type("g6.12xlarge")], gpus=4)
+    assert (container["Cpu"], container["Memory"]) == (host.cpu, host.memory_mib)
+    assert task_slots(task.task, task.capacity[0].pool) == 4
+    assert site.warnings() == []
+
+
+def test_a_sidecar_is_taken_off_the_whole_host(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_container("logs", image=site.image, cpu=100, memory_limit_mib=200)
+    task.add_gpu_container("train", image=site.image, gpus="ALL")
+    host = fair_share([instance_type("g6.12xlarge")], gpus=4)
+    assert (task.task.cpu, task.task.memory_mib) == (host.cpu, host.memory_mib)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("g6f.large", 0.125), ("g6f.2xlarge", 0.25), ("g6f.4xlarge", 0.5), ("gr6f.4xlarge", 0.5)]
+)
+def test_a_part_is_written_as_a_decimal_and_gets_the_whole_host(site: Site, name: str, part: float) -> None:
+    task = site.task(site.capacity(name))
+    task.add_gpu_container("draw", image=site.image, gpus=part, gpu_memory_gib=2)
+    container = site.container()
+    assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": str(part)}]
+    host = instance_type(name)
+    assert (container["Cpu"], container["Memory"]) == (host.vcpus * 1024, int(host.memory_mib * 0.925) - 256)
+    assert task_slots(task.task, task.capacity[0].pool) == 4
+    assert [each for each in site.warnings() if "GPU006" in each] == []
+
+
+@pytest.mark.parametrize("gpus", [0.125, "ALL"])
+def test_less_than_the_part_and_all_of_it_are_warned_of(site: Site, gpus: Any) -> None:
+    site.task(site.capacity("g6f.2xlarge")).add_gpu_container("draw", image=site.image, gpus=gpus)
+    assert [each for each in site.warnings() if "GPU006" in each and "not documented" in each]
+
+
+def test_bottlerocket_shares_at_ones_own_risk(site: Site) -> None:
+    # That no page says whether it can is GPU030 of a service, a warning.
+    task = site.task(site.capacity("g6.xlarge", image=GpuMachineImage.pinned("bottlerocket-ecs-2-nvidia-x86_64")))
+    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=512))
+    assert task.task.shares_gpu
+
+
+def test_managed_instances_launch_a_host_that_is_large_enough(site: Site) -> None:
+    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge", "g6.12xlarge", "g6.48xlarge"])
+    task = GpuTaskDefinition(site.stack, "Task", capacity=[managed])
+    task.add_gpu_container("train", image=site.image, gpus=4)
+    host = fair_share([instance_type("g6.12xlarge")], gpus=4)
+    # The larger host gives four of its eight GPUs.
+    assert (task.task.cpu, task.task.memory_mib) == (host.cpu, host.memory_mib)
+    with pytest.raises(DoesNotFitError, match="the largest host of Managed is too small .*16 asked, g6.48xlarge has 8"):
+        GpuTaskDefinition(site.stack, "More", capacity=[managed]).add_gpu_container("x", image=site.image, gpus=16)
+
+
+def test_managed_instances_share(site: Site) -> None:
+    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    task = GpuTaskDefinition(site.stack, "Task", capacity=[managed])
+    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=4096))
+    assert site.container()["ResourceRequirements"][0]["SharingStrategy"] == {"NvidiaMps": {"Memory": 4096}}
+
+
+APP = """
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
+from gpu_constructs import GpuCluster, GpuShare, GpuTaskDefinition
+
+app = cdk.App()
+stack = cdk.Stack(app, "Stack")
+cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc"))
+hosts = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
+shared = GpuTaskDefinition(stack, "Shared", capacity=[hosts])
+shared.add_gpu_container("a", image=image, gpus=GpuShare(memory_mib=4096))
+shared.add_gpu_container("b", image=image, gpus=GpuShare(memory_mib=4096), essential=False)
+neighbour = ecs.Ec2TaskDefinition(stack, "Neighbour")
+neighbour.add_container("c", image=image, memory_limit_mib=64)
+for key, value in {overrides}.items():
+    neighbour.node.default_child.add_property_override(key, value)
+app.synth()
+"""
+
+
+def synthesized(tmp_path: Path, **overrides: object) -> subprocess.CompletedProcess[str]:
+    """The app in a process of its own, with CDK's validation on and every flag of `cdk init`."""
+    environment = {
+        **os.environ,
+        "CDK_OUTDIR": str(tmp_path),
+        "CDK_CONTEXT_JSON": json.dumps(Site.recommended_context()),
+        "CDK_VALIDATION": "true",
+    }
+    code = APP.replace("{overrides}", repr(overrides))
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment, check=False
+    )
+
+
+def test_cdk_validates_it_clean_with_every_flag_on(tmp_path: Path) -> None:
+    assert Site.recommended_context()["@aws-cdk/core:validateAgainstDefaultRules"] is True
+    done = synthesized(tmp_path)
+    assert done.returncode == 0, done.stderr
+    template = json.loads((tmp_path / "Stack.template.json").read_text())
+    assert "SharingStrategy" in json.dumps(template)
+
+
+def test_what_cdk_finds_in_a_neighbour_still_fails(tmp_path: Path) -> None:
+    done = synthesized(tmp_path, NoSuchProperty="x")
+    assert done.returncode != 0
+    assert "F3002" in done.stdout + done.stderr
+    assert "NoSuchProperty" in done.stdout + done.stderr
+    assert "SharingStrategy" not in done.stderr
+
+
+def test_the_fleet_keeps_what_was_asked(site: Site) -> None:
+    task = site.task()
+    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=4096))
+    (container,) = task.task.containers
+    assert replace(container, requirements=()) != container
+    assert container.requirements == (ResourceRequirement(nvidia_mps=NvidiaMps(memory_mib=4096)),)

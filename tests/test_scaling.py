@@ -1,0 +1,165 @@
+"""How hosts come: steps of managed scaling, and hosts that are kept prepared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs import (
+    GpuMachineImage,
+    GpuService,
+    HostScaling,
+    IncompatibleError,
+    InvalidValueError,
+    Purchase,
+    WarmHosts,
+)
+from gpu_constructs.fleet import UNKNOWN, WarmPool
+from tests.synthesis import Site, user_data
+
+_WARM_POOL = "AWS::AutoScaling::WarmPool"
+
+
+def _managed_scaling(site: Site) -> dict[str, Any]:
+    scaling: dict[str, Any] = site.only("AWS::ECS::CapacityProvider")["AutoScalingGroupProvider"]["ManagedScaling"]
+    return scaling
+
+
+def test_steps_and_target_reach_the_capacity_provider(site: Site) -> None:
+    steps = HostScaling(minimum_scaling_step_size=2, maximum_scaling_step_size=4, target_capacity_percent=90)
+    site.capacity("g6.xlarge", scaling=steps)
+    assert _managed_scaling(site) == {
+        "InstanceWarmupPeriod": 600,
+        "MaximumScalingStepSize": 4,
+        "MinimumScalingStepSize": 2,
+        "Status": "ENABLED",
+        "TargetCapacity": 90,
+    }
+
+
+def test_a_step_that_is_only_known_at_deploy_time_is_passed_on(site: Site) -> None:
+    site.capacity("g6.xlarge", scaling=HostScaling(maximum_scaling_step_size=site.number("Step")))
+    assert _managed_scaling(site)["MaximumScalingStepSize"] == {"Ref": "Step"}
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "allowed"),
+    [
+        ("minimum_scaling_step_size", 0, "1 to 10000"),
+        ("maximum_scaling_step_size", 10001, "1 to 10000"),
+        ("maximum_scaling_step_size", True, "1 to 10000"),
+        ("target_capacity_percent", 0, "1 to 100"),
+        ("target_capacity_percent", 101, "1 to 100"),
+        ("target_capacity_percent", float("nan"), "1 to 100"),
+        ("instance_warmup_seconds", -1, "0 to 10000"),
+    ],
+)
+def test_numbers_outside_the_api_are_refused(argument: str, value: object, allowed: str) -> None:
+    with pytest.raises(InvalidValueError) as raised:
+        HostScaling(**{argument: value})  # type: ignore[arg-type]
+    assert (raised.value.argument, raised.value.allowed) == (argument, allowed)
+
+
+def test_steps_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(InvalidValueError, match="5 hosts at least and 2 at most contradict"):
+        HostScaling(minimum_scaling_step_size=5, maximum_scaling_step_size=2)
+
+
+@pytest.mark.parametrize("value", [WarmPool(), 2, "Stopped"])
+def test_warm_hosts_of_another_kind_are_refused(value: Any) -> None:
+    with pytest.raises(InvalidValueError, match="expects a WarmHosts"):
+        HostScaling(warm_hosts=value)
+
+
+def test_warm_hosts_are_a_warm_pool_of_exactly_their_number(site: Site) -> None:
+    made = site.capacity("g6.xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=2)))
+    pool = site.only(_WARM_POOL)
+    assert pool.pop("AutoScalingGroupName") == {"Ref": "ClusterCapacityGroupASG4C96E0D9"}
+    assert pool == {"MinSize": 2, "MaxGroupPreparedCapacity": 2, "PoolState": "Stopped"}
+    assert made.pool.warm_pool == WarmPool(state="Stopped", min_size=2, max_prepared=2)
+    assert "\nECS_WARM_POOLS_CHECK=true\n" in user_data(site.launch_template())
+    assert site.warnings() == []
+
+
+def test_warm_hosts_may_run_and_be_more(site: Site) -> None:
+    site.capacity("g6.xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=1, state="Running", max_prepared=3)))
+    pool = site.only(_WARM_POOL)
+    assert (pool["MinSize"], pool["MaxGroupPreparedCapacity"], pool["PoolState"]) == (1, 3, "Running")
+
+
+def test_no_warm_hosts_are_no_warm_pool(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    assert site.properties(_WARM_POOL) == []
+    assert "ECS_WARM_POOLS_CHECK" not in user_data(site.launch_template())
+
+
+def test_several_types_on_demand_may_be_kept_warm(site: Site) -> None:
+    site.capacity("g6.xlarge", "g6.2xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))
+    assert site.only(_WARM_POOL)["MinSize"] == 1
+    assert site.warnings() == []
+
+
+@pytest.mark.parametrize("base", [0, 1])
+def test_spot_hosts_cannot_be_kept_warm(site: Site, base: int) -> None:
+    with pytest.raises(IncompatibleError, match="PutWarmPool refuses") as raised:
+        site.capacity(
+            "g6.xlarge",
+            purchase=Purchase.spot(on_demand_base=base),
+            scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)),
+        )
+    assert raised.value.argument == "warm_hosts"
+    assert site.properties("AWS::EC2::LaunchTemplate") == []
+
+
+@pytest.mark.parametrize("types", [["g5g.xlarge"], ["g6.xlarge"]])
+def test_bottlerocket_hosts_cannot_be_kept_warm(site: Site, types: list[str]) -> None:
+    image = None if types == ["g5g.xlarge"] else GpuMachineImage.newest("bottlerocket-ecs-2-nvidia-x86_64")
+    with pytest.raises(IncompatibleError, match="Bottlerocket has no setting"):
+        site.capacity(*types, image=image, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))
+
+
+@pytest.mark.parametrize(
+    ("warm", "argument"),
+    [(WarmHosts(hosts=5), "hosts"), (WarmHosts(hosts=1, max_prepared=5), "max_prepared")],
+)
+def test_no_more_are_prepared_than_can_be_in_service(site: Site, warm: WarmHosts, argument: str) -> None:
+    with pytest.raises(IncompatibleError, match="no more than 4 are ever in service") as raised:
+        site.capacity("g6.xlarge", max_instances=4, scaling=HostScaling(warm_hosts=warm))
+    assert raised.value.argument == argument
+
+
+def test_numbers_that_are_only_known_at_deploy_time_are_passed_on(site: Site) -> None:
+    warm = WarmHosts(hosts=site.number("Hosts"))
+    made = site.capacity("g6.xlarge", scaling=HostScaling(warm_hosts=warm))
+    assert site.only(_WARM_POOL)["MinSize"] == {"Ref": "Hosts"}
+    assert made.pool.warm_pool == WarmPool(min_size=UNKNOWN, max_prepared=UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument", "words"),
+    [
+        ({"hosts": 0}, "hosts", "1 or more"),
+        ({"hosts": None}, "hosts", "1 or more"),
+        ({"hosts": True}, "hosts", "1 or more"),
+        ({"hosts": 1, "state": "Hibernated"}, "state", "EC2 hibernates no type with accelerators"),
+        ({"hosts": 1, "state": "stopped"}, "state", "no such state, 'stopped'"),
+        ({"hosts": 1, "state": None}, "state", "'Stopped' or 'Running'"),
+        ({"hosts": 3, "max_prepared": 2}, "max_prepared", "3 hosts are always prepared"),
+        ({"hosts": 3, "max_prepared": "4"}, "max_prepared", "expects a whole number"),
+    ],
+)
+def test_warm_hosts_that_are_wrong_by_themselves(arguments: dict[str, Any], argument: str, words: str) -> None:
+    with pytest.raises(InvalidValueError) as raised:
+        WarmHosts(**arguments)
+    assert raised.value.argument == argument
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(("most", "times"), [(2, 1), (1, 0)])
+def test_the_second_host_from_zero_is_said_unless_there_can_be_one_only(site: Site, most: int, times: int) -> None:
+    capacity = site.capacity("p5.48xlarge", max_instances=most)
+    task = site.task(capacity)
+    task.add_gpu_container("train", image=site.image, gpus=8)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=1)
+    assert len(site.findings("GPU087")) == times

@@ -1,0 +1,278 @@
+"""Where hosts keep images and scratch data: the root volume, and the disks of the instance store."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+
+from gpu_constructs import GpuMachineImage, HostStorage, IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import LocalDiskUse
+from tests.synthesis import Site, user_data
+
+
+def _root(site: Site) -> dict[str, Any]:
+    ebs: dict[str, Any] = site.launch_template()["BlockDeviceMappings"][-1]["Ebs"]
+    return ebs
+
+
+@pytest.mark.parametrize(("images_gib", "size"), [(None, 100), (10, 100), (28, 100), (28.5, 102), (100, 280)])
+def test_the_root_volume_follows_the_images(site: Site, images_gib: float | None, size: int) -> None:
+    site.capacity("g6.xlarge", storage=HostStorage(images_gib=images_gib))
+    assert _root(site)["VolumeSize"] == size
+
+
+def test_a_size_that_is_given_is_kept_where_the_images_fit() -> None:
+    assert HostStorage(root_volume_gib=60, images_gib=50).root_volume_gib == 60
+    with pytest.raises(InvalidValueError, match="70 GiB of images do not fit on a volume of 60 GiB") as raised:
+        HostStorage(root_volume_gib=60, images_gib=70)
+    assert raised.value.allowed == "205 or more"
+
+
+def test_images_on_local_disks_need_no_room_on_the_root_volume() -> None:
+    assert HostStorage(images_gib=400, images_on_local_disks=True).root_volume_gib == 100
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "20", float("nan"), float("inf"), 30000])
+def test_images_of_no_size_are_refused(value: Any) -> None:
+    with pytest.raises(InvalidValueError) as raised:
+        HostStorage(images_gib=value)
+    assert raised.value.argument == "images_gib"
+
+
+def test_a_size_of_images_is_not_left_to_the_deploy(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="expects the GiB of container images"):
+        HostStorage(images_gib=site.number("Images"))
+
+
+def test_the_root_volume_keeps_its_size_where_only_the_deploy_knows_it(site: Site) -> None:
+    site.capacity("g6.xlarge", storage=HostStorage(root_volume_gib=site.number("Size"), images_gib=50))
+    assert _root(site)["VolumeSize"] == {"Ref": "Size"}
+
+
+@pytest.mark.parametrize(("throughput", "iops"), [(125, None), (750, None), (751, 3004), (2000, 8000)])
+def test_throughput_comes_with_the_iops_that_it_needs(site: Site, throughput: int, iops: int | None) -> None:
+    site.capacity("g6.xlarge", storage=HostStorage(root_volume_mib_per_second=throughput))
+    assert (_root(site)["Throughput"], _root(site).get("Iops")) == (throughput, iops)
+
+
+@pytest.mark.parametrize("value", [124, 2001, True, "500", 500.0])
+def test_throughput_outside_gp3_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidValueError) as raised:
+        HostStorage(root_volume_mib_per_second=value)
+    assert (raised.value.argument, raised.value.allowed) == ("root_volume_mib_per_second", "125 to 2000")
+
+
+def test_throughput_is_not_left_to_the_deploy(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="does not say how many IOPS"):
+        HostStorage(root_volume_mib_per_second=site.number("Throughput"))
+
+
+@pytest.mark.parametrize("flag", ["prefer_cached_images", "images_on_local_disks", "scratch_on_local_disks"])
+@pytest.mark.parametrize("value", [1, "yes", None])
+def test_a_choice_is_true_or_false(flag: str, value: Any) -> None:
+    with pytest.raises(InvalidValueError, match="expects True or False"):
+        HostStorage(**{flag: value})
+
+
+def test_cached_images_are_preferred_by_choice_only(site: Site) -> None:
+    site.capacity("g6.xlarge", name="Asks")
+    site.capacity("g6.xlarge", name="Keeps", storage=HostStorage(prefer_cached_images=True))
+    site.capacity("g5g.xlarge", name="Arm", storage=HostStorage(prefer_cached_images=True))
+    texts = [user_data(each["LaunchTemplateData"]) for each in site.properties("AWS::EC2::LaunchTemplate")]
+    asks, keeps, arm = texts
+    assert "ECS_IMAGE_PULL_BEHAVIOR" not in asks
+    assert "\nECS_IMAGE_PULL_BEHAVIOR=prefer-cached\n" in keeps
+    assert arm.endswith('\nimage-pull-behavior = "prefer-cached"')
+
+
+def test_a_task_mounts_scratch_space_by_its_path() -> None:
+    assert HostStorage(scratch_on_local_disks=True).scratch_path == "/mnt/local-disks/scratch"
+    assert HostStorage(images_on_local_disks=True).scratch_path is None
+
+
+@pytest.mark.parametrize("choice", ["images_on_local_disks", "scratch_on_local_disks"])
+def test_types_without_local_disks_are_refused(site: Site, choice: str) -> None:
+    with pytest.raises(IncompatibleError, match="m7i.large has no local disks") as raised:
+        site.capacity("m7i.large", "m6id.large", storage=HostStorage(**{choice: True}))
+    assert raised.value.argument == choice
+    assert raised.value.fix == "instance_types=['m6id.large']"
+    with pytest.raises(IncompatibleError, match="g5g.xlarge has no local disks"):
+        site.capacity("g5g.xlarge", storage=HostStorage(**{choice: True}))
+
+
+def test_a_type_that_is_a_token_is_said(site: Site) -> None:
+    name = cdk.CfnParameter(site.stack, "Type").value_as_string
+    site.capacity(name, image=GpuMachineImage.newest("al2023-gpu"), storage=HostStorage(scratch_on_local_disks=True))
+    (said,) = site.findings("GPU174")
+    assert "whether the hosts have any is not known before the deploy" in said
+
+
+def test_images_that_do_not_fit_on_the_disks_are_refused(site: Site) -> None:
+    # 250 GB are 232.8 GiB.
+    HostStorage(images_gib=230, images_on_local_disks=True).require_possible(site.capacity("g6.xlarge").pool)
+    with pytest.raises(IncompatibleError, match="240 GiB of images do not fit on the local disks of g6.xlarge, 250 GB"):
+        site.capacity(
+            "g6.xlarge",
+            "g6.8xlarge",
+            name="Other",
+            storage=HostStorage(images_gib=240, images_on_local_disks=True),
+        )
+
+
+def test_bottlerocket_binds_its_own_directories(site: Site) -> None:
+    bottlerocket = GpuMachineImage.newest("bottlerocket-ecs-2-nvidia-x86_64")
+    storage = HostStorage(images_on_local_disks=True)
+    made = site.capacity("g6.xlarge", image=bottlerocket, storage=storage)
+    assert user_data(site.launch_template()).endswith(
+        "\n[settings.bootstrap-commands.local-disks]\n"
+        'commands = [["apiclient", "ephemeral-storage", "init"], '
+        '["apiclient", "ephemeral-storage", "bind", "--dirs", "/var/lib/containerd", "/var/lib/docker"]]\n'
+        "essential = true\n"
+        'mode = "always"'
+    )
+    assert made.pool.user_data.local_disks is LocalDiskUse.IMAGES
+    with pytest.raises(IncompatibleError, match="tasks mount none of them"):
+        site.capacity("g6.xlarge", name="Other", image=bottlerocket, storage=HostStorage(scratch_on_local_disks=True))
+
+
+def _lines(site: Site, **storage: bool) -> str:
+    site.capacity("g6.xlarge", storage=HostStorage(**storage))
+    return user_data(site.launch_template())
+
+
+def test_docker_waits_for_the_disks_at_every_boot(site: Site) -> None:
+    text = _lines(site, images_on_local_disks=True)
+    unit = text.partition("> /etc/systemd/system/local-disks.service\n")[2].partition("\nEOF\n")[0].splitlines()
+    assert "Before=containerd.service docker.service" in unit
+    assert "RequiredBy=containerd.service docker.service" in unit
+    assert "ExecStart=/usr/local/sbin/local-disks" in unit
+    orders = [line for line in text.splitlines() if line.startswith("systemctl ")]
+    assert orders == [
+        "systemctl daemon-reload",
+        "systemctl stop docker.socket docker.service containerd.service",
+        "systemctl enable --now local-disks.service",
+        "systemctl start docker.service",
+    ]
+    assert "daemon.json" not in text
+
+
+_STUBS = {
+    "udevadm": "",
+    "blkid": 'cat "$STATE/labelled" 2> /dev/null',
+    "mdadm": 'echo "mdadm $*" >> "$STATE/calls"',
+    "mkfs.xfs": 'echo "mkfs.xfs $*" >> "$STATE/calls"; echo "${@: -1}" > "$STATE/labelled"',
+    "mountpoint": 'grep_mounted "$2"',
+    "grep_mounted": 'case " $(cat "$STATE/mounted" 2> /dev/null | tr "\\n" " ") " in *" $1 "*) ;; *) exit 1 ;; esac',
+    "mount": 'echo "mount $*" >> "$STATE/calls"; echo "${@: -1}" >> "$STATE/mounted"',
+}
+
+
+class Host:
+    """A host on which the script of the disks runs, with its commands replaced and its folders moved."""
+
+    def __init__(self, folder: Path, text: str, *disks: str) -> None:
+        self.folder = folder
+        script = text.partition("> /usr/local/sbin/local-disks\n")[2].partition("\nEOF\n")[0]
+        for moved in ("/dev/disk/", "/mnt/", "/var/lib/"):
+            script = script.replace(moved, f"{folder}{moved}")
+        self.script = folder / "local-disks"
+        self.script.write_text(script)
+        commands = folder / "bin"
+        commands.mkdir()
+        for name, body in _STUBS.items():
+            (commands / name).write_text(f"#!/bin/bash\n{body}\n")
+            (commands / name).chmod(0o755)
+        self._link("nvme-Amazon_Elastic_Block_Store_vol0", "nvme0n1")
+        for disk in disks:
+            # As udev does: two names for the disk, one for its first partition.
+            self._link(f"nvme-Amazon_EC2_NVMe_Instance_Storage_{disk}", disk)
+            self._link(f"nvme-Amazon_EC2_NVMe_Instance_Storage_{disk}-ns-1", disk)
+            self._link(f"nvme-Amazon_EC2_NVMe_Instance_Storage_{disk}-part1", f"{disk}p1")
+        (folder / "var/lib/docker").mkdir(parents=True)
+        (folder / "var/lib/docker/baked").write_text("an image of a custom AMI")
+
+    def _link(self, name: str, device: str) -> None:
+        by_id = self.folder / "dev/disk/by-id"
+        by_id.mkdir(parents=True, exist_ok=True)
+        (by_id / name).symlink_to(f"/dev/{device}")
+
+    def boot(self) -> subprocess.CompletedProcess[str]:
+        (self.folder / "mounted").unlink(missing_ok=True)
+        (self.folder / "calls").write_text("")
+        return self.run()
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        bash = shutil.which("bash")
+        assert bash
+        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        environment = {"PATH": path, "STATE": str(self.folder)}
+        return subprocess.run([bash, str(self.script)], env=environment, capture_output=True, text=True, check=False)
+
+    @property
+    def calls(self) -> list[str]:
+        return (self.folder / "calls").read_text().replace(str(self.folder), "").splitlines()
+
+
+def test_one_disk_is_formatted_once_and_mounted_at_every_boot(site: Site, tmp_path: Path) -> None:
+    host = Host(tmp_path, _lines(site, scratch_on_local_disks=True), "nvme1n1")
+    assert host.boot().returncode == 0
+    mount = "mount -o noatime /dev/nvme1n1 /mnt/local-disks"
+    assert host.calls == ["mkfs.xfs -q -L local-disks /dev/nvme1n1", mount]
+    assert (tmp_path / "mnt/local-disks/scratch").stat().st_mode & 0o7777 == 0o1777
+    assert host.boot().returncode == 0
+    assert host.calls == [mount]
+    assert host.run().returncode == 0
+    assert host.calls == [mount]
+
+
+def test_several_disks_become_one_stripe(site: Site, tmp_path: Path) -> None:
+    host = Host(tmp_path, _lines(site, scratch_on_local_disks=True), "nvme2n1", "nvme1n1")
+    assert host.boot().returncode == 0
+    assert host.calls == [
+        "mdadm --assemble --scan",
+        "mdadm --create /dev/md/local-disks --run --level=0 --chunk=256 --raid-devices=2 /dev/nvme1n1 /dev/nvme2n1",
+        "mkfs.xfs -q -L local-disks /dev/md/local-disks",
+        "mount -o noatime /dev/md/local-disks /mnt/local-disks",
+    ]
+    assert host.boot().returncode == 0
+    assert host.calls == ["mount -o noatime /dev/md/local-disks /mnt/local-disks"]
+
+
+def test_docker_moves_with_what_the_image_brought(site: Site, tmp_path: Path) -> None:
+    host = Host(tmp_path, _lines(site, images_on_local_disks=True), "nvme1n1")
+    assert host.boot().returncode == 0
+    binds = [
+        f"mount --bind /mnt/local-disks{directory} {directory}"
+        for directory in ("/var/lib/containerd", "/var/lib/docker")
+    ]
+    assert host.calls[-2:] == binds
+    kept = tmp_path / "mnt/local-disks" / str(tmp_path).lstrip("/") / "var/lib/docker/baked"
+    assert kept.read_text() == "an image of a custom AMI"
+    kept.write_text("pulled since")
+    assert host.boot().returncode == 0
+    assert host.calls[-2:] == binds
+    assert kept.read_text() == "pulled since"
+    assert host.run().returncode == 0
+    assert host.calls.count(binds[0]) == 1
+
+
+def test_a_host_without_disks_says_so_and_starts_no_docker(site: Site, tmp_path: Path) -> None:
+    host = Host(tmp_path, _lines(site, scratch_on_local_disks=True))
+    failed = host.boot()
+    assert failed.returncode == 1
+    assert "this host has no NVMe instance store" in failed.stderr
+    assert host.calls == []
+
+
+def test_the_script_is_one_that_bash_reads(site: Site, tmp_path: Path) -> None:
+    host = Host(tmp_path, _lines(site, scratch_on_local_disks=True, images_on_local_disks=True))
+    bash = shutil.which("bash")
+    assert bash
+    checked = subprocess.run([bash, "-n", str(host.script)], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
