@@ -19,7 +19,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpu_constructs.capacity import GpuCapacity as GpuCapacity
+    from gpu_constructs.capacity.fallback import CapacityChoice as CapacityChoice
+    from gpu_constructs.capacity.fallback import FallbackCapacity as FallbackCapacity
+    from gpu_constructs.capacity.gpu_capacity import GpuCapacity as GpuCapacity
+    from gpu_constructs.capacity.images import GpuMachineImage as GpuMachineImage
+    from gpu_constructs.capacity.network import HostNetwork as HostNetwork
+    from gpu_constructs.capacity.purchase import Purchase as Purchase
+    from gpu_constructs.capacity.scaling import HostScaling as HostScaling
+    from gpu_constructs.capacity.storage import HostStorage as HostStorage
+    from gpu_constructs.capacity.warm_hosts import WarmHosts as WarmHosts
     from gpu_constructs.cluster import FamilyCapacity as FamilyCapacity
     from gpu_constructs.cluster import GpuCluster as GpuCluster
     from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
@@ -28,50 +36,42 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import InvalidValueError as InvalidValueError
     from gpu_constructs.errors import RefusedByCdkError as RefusedByCdkError
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
-    from gpu_constructs.fallback import CapacityChoice as CapacityChoice
-    from gpu_constructs.fallback import FallbackCapacity as FallbackCapacity
-    from gpu_constructs.gpu_share import GpuShare as GpuShare
-    from gpu_constructs.images import GpuMachineImage as GpuMachineImage
-    from gpu_constructs.managed_capacity import ManagedGpuCapacity as ManagedGpuCapacity
-    from gpu_constructs.managed_need import HostNeed as HostNeed
-    from gpu_constructs.managed_purchase import ManagedPurchase as ManagedPurchase
-    from gpu_constructs.managed_storage import ManagedStorage as ManagedStorage
-    from gpu_constructs.network import HostNetwork as HostNetwork
-    from gpu_constructs.purchase import Purchase as Purchase
-    from gpu_constructs.scaling import HostScaling as HostScaling
+    from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
+    from gpu_constructs.managed.need import HostNeed as HostNeed
+    from gpu_constructs.managed.purchase import ManagedPurchase as ManagedPurchase
+    from gpu_constructs.managed.storage import ManagedStorage as ManagedStorage
     from gpu_constructs.service import GpuService as GpuService
-    from gpu_constructs.storage import HostStorage as HostStorage
-    from gpu_constructs.task_definition import GpuTaskDefinition as GpuTaskDefinition
+    from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
+    from gpu_constructs.tasks.task_definition import GpuTaskDefinition as GpuTaskDefinition
     from gpu_constructs.validation import GpuChecks as GpuChecks
-    from gpu_constructs.warm_hosts import WarmHosts as WarmHosts
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 _HOME = {
-    "CapacityChoice": "fallback",
+    "CapacityChoice": "capacity.fallback",
     "DoesNotFitError": "errors",
-    "FallbackCapacity": "fallback",
+    "FallbackCapacity": "capacity.fallback",
     "FamilyCapacity": "cluster",
-    "GpuCapacity": "capacity",
+    "GpuCapacity": "capacity.gpu_capacity",
     "GpuChecks": "validation",
     "GpuCluster": "cluster",
     "GpuConstructsError": "errors",
-    "GpuMachineImage": "images",
+    "GpuMachineImage": "capacity.images",
     "GpuService": "service",
-    "GpuShare": "gpu_share",
-    "GpuTaskDefinition": "task_definition",
-    "HostNeed": "managed_need",
-    "HostNetwork": "network",
-    "HostScaling": "scaling",
-    "HostStorage": "storage",
+    "GpuShare": "tasks.gpu_share",
+    "GpuTaskDefinition": "tasks.task_definition",
+    "HostNeed": "managed.need",
+    "HostNetwork": "capacity.network",
+    "HostScaling": "capacity.scaling",
+    "HostStorage": "capacity.storage",
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
-    "ManagedGpuCapacity": "managed_capacity",
-    "ManagedPurchase": "managed_purchase",
-    "ManagedStorage": "managed_storage",
-    "Purchase": "purchase",
+    "ManagedGpuCapacity": "managed.managed_gpu_capacity",
+    "ManagedPurchase": "managed.purchase",
+    "ManagedStorage": "managed.storage",
+    "Purchase": "capacity.purchase",
     "RefusedByCdkError": "errors",
     "UnknownNameError": "errors",
-    "WarmHosts": "warm_hosts",
+    "WarmHosts": "capacity.warm_hosts",
 }
 
 __all__ = [

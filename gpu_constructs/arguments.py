@@ -11,7 +11,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.tokens import is_token
 
-__all__ = ["LARGEST_INTEGER", "known_or", "name", "texts", "variables", "whole_number"]
+__all__ = ["LARGEST_INTEGER", "known_or", "name", "of_kind", "texts", "variables", "whole_number"]
 
 LARGEST_INTEGER = 2**31 - 1
 """The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
@@ -124,3 +124,27 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
                 fix=f"{key!r}: {str(each)!r}" if of is str else f"{argument}={example}",
             )
     return dict(value)
+
+
+def of_kind(argument: str, value: _Given | None, kind: type[_Given], *, example: str) -> _Given:
+    """A part as given, or the default one.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given; None for the default.
+        kind: Its class.
+        example: What it should look like.
+
+    Raises:
+        InvalidValueError: It is something else.
+    """
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise InvalidValueError(
+            f"expects a {kind.__name__}, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=f"{argument}={example}",
+        )
+    return value

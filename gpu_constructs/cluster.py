@@ -10,25 +10,25 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from gpu_constructs.capacity import GpuCapacity
-from gpu_constructs.capacity_plan import plan_capacity
+from gpu_constructs.capacity.fallback import CapacityChoice, FallbackCapacity, plan_order
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.capacity.images import GpuMachineImage
+from gpu_constructs.capacity.network import HostNetwork
+from gpu_constructs.capacity.plan import plan_capacity
+from gpu_constructs.capacity.purchase import Purchase
+from gpu_constructs.capacity.scaling import HostScaling
+from gpu_constructs.capacity.storage import HostStorage
 from gpu_constructs.construction import creating, or_removed, require_free_ids
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.fallback import CapacityChoice, FallbackCapacity, plan_order
 from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
-from gpu_constructs.hosts import ClusterHosts
-from gpu_constructs.images import GpuMachineImage
-from gpu_constructs.managed_capacity import ManagedGpuCapacity
-from gpu_constructs.managed_need import HostNeed
-from gpu_constructs.managed_plan import plan_managed
-from gpu_constructs.managed_purchase import ManagedPurchase
-from gpu_constructs.managed_storage import ManagedStorage
-from gpu_constructs.network import HostNetwork
-from gpu_constructs.purchase import Purchase
-from gpu_constructs.scaling import HostScaling
-from gpu_constructs.storage import HostStorage
-from gpu_constructs.subnets import HostSubnets
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.hosts.subnets import HostSubnets
+from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
+from gpu_constructs.managed.need import HostNeed
+from gpu_constructs.managed.plan import plan_managed
+from gpu_constructs.managed.purchase import ManagedPurchase
+from gpu_constructs.managed.storage import ManagedStorage
 from gpu_constructs.validation import GpuChecks
 
 __all__ = ["FamilyCapacity", "GpuCluster"]

@@ -14,14 +14,14 @@ from constructs import Construct
 
 from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.arguments import name as require_name
-from gpu_constructs.capacity import MAX_BASE, MAX_WEIGHT
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.construction import creating
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Unknown, Workload, total
-from gpu_constructs.landing import Capacity, capacity_of_service
+from gpu_constructs.hosts.providers import MAX_BASE, MAX_WEIGHT
 from gpu_constructs.placement import beside, demand_of, task_slots
-from gpu_constructs.task_definition import GpuTaskDefinition
+from gpu_constructs.tasks.landing import Capacity, capacity_of_service
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 __all__ = ["GpuService"]
 

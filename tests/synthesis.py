@@ -13,8 +13,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition
-from gpu_constructs.landing import Capacity
 from gpu_constructs.review import review
+from gpu_constructs.tasks.landing import Capacity
 
 ROOT = Path(__file__).parents[1]
 

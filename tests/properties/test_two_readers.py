@@ -219,7 +219,8 @@ blocks = st.builds(
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
-        st.tuples(st.sampled_from([["g6.xlarge"], ["g6.xlarge", "g6.2xlarge"]]), spots | reservations | blocks),
+        st.tuples(st.sampled_from([["g6.xlarge"], ["g6.xlarge", "g6.2xlarge"]]), spots | reservations)
+        | st.tuples(st.just(["p5.48xlarge"]), blocks),
         min_size=2,
         max_size=3,
     ),

@@ -1,0 +1,71 @@
+"""The Auto Scaling group of a capacity: how many hosts, of which types, bought how."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from gpu_constructs.capacity.launch_template import instance_type_named
+from gpu_constructs.capacity.plan import CapacityPlan
+from gpu_constructs.fleet import METADATA_KEY, RESERVED_INSTANCES
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+
+__all__ = ["auto_scaling_group"]
+
+
+def auto_scaling_group(
+    scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, launch_template: ec2.LaunchTemplate
+) -> autoscaling.AutoScalingGroup:
+    """Defines the Auto Scaling group of a capacity, and what is scheduled for it.
+
+    Args:
+        scope: The capacity.
+        hosts: What the hosts of the cluster share.
+        plan: What the capacity was asked to be.
+        launch_template: What its hosts are made from.
+    """
+    mixed = _mixed(plan, launch_template)
+    group = autoscaling.AutoScalingGroup(
+        scope,
+        "Group",
+        vpc=hosts.vpc,
+        vpc_subnets=plan.subnets.selection,
+        launch_template=None if mixed else launch_template,
+        mixed_instances_policy=mixed,
+        min_capacity=plan.min_instances,
+        max_capacity=plan.max_instances,
+    )
+    bought = plan.purchase
+    properties = bought.group_properties()
+    if properties or bought.instances is not None:
+        resource = cast("autoscaling.CfnAutoScalingGroup", group.node.default_child)
+        for key, value in properties.items():
+            resource.add_property_override(key, value)
+        if bought.instances is not None:
+            # An override, since add_metadata would replace what others say about the group under this key.
+            resource.add_override(f"Metadata.{METADATA_KEY}.{RESERVED_INSTANCES}", bought.instances)
+    if bought.schedule is not None:
+        bought.schedule.add_to(scope, group, plan.max_instances)
+    return group
+
+
+def _mixed(plan: CapacityPlan, launch_template: ec2.LaunchTemplate) -> autoscaling.MixedInstancesPolicy | None:
+    """Several types need a mixed instances policy, and so does spot, whose allocation has no other place."""
+    distribution = plan.purchase.instances_distribution()
+    if distribution is None and len(plan.instance_types) == 1:
+        return None
+    return autoscaling.MixedInstancesPolicy(
+        launch_template=launch_template,
+        # Weights are left out, since ECS managed scaling does not know them.
+        launch_template_overrides=[
+            autoscaling.LaunchTemplateOverrides(instance_type=instance_type_named(each)) for each in plan.instance_types
+        ],
+        instances_distribution=distribution
+        or autoscaling.InstancesDistribution(
+            on_demand_percentage_above_base_capacity=100,
+            on_demand_allocation_strategy=autoscaling.OnDemandAllocationStrategy.PRIORITIZED,
+        ),
+    )

@@ -1,0 +1,164 @@
+"""Capacities in an order: where tasks go first, and where the rest of them goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import overload
+
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.capacity.images import GpuMachineImage
+from gpu_constructs.capacity.network import HostNetwork
+from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
+from gpu_constructs.capacity.purchase import Purchase
+from gpu_constructs.capacity.scaling import HostScaling
+from gpu_constructs.capacity.storage import HostStorage
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import Pool
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.hosts.subnets import HostSubnets
+
+__all__ = ["CapacityChoice", "FallbackCapacity", "plan_order"]
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityChoice:
+    """One capacity of an order; the arguments are those of `GpuCluster.add_capacity`.
+
+    Args:
+        construct_id: Its id after that of the order: ``H100-Reserved`` for ``Reserved`` in ``H100``. Ids, not places in
+            the order, name the resources, so that an order can change without replacing anything.
+    """
+
+    construct_id: str
+    _: KW_ONLY
+    instance_types: Sequence[str]
+    max_instances: int
+    min_instances: int = 0
+    image: GpuMachineImage | None = None
+    purchase: Purchase | None = None
+    scaling: HostScaling | None = None
+    storage: HostStorage | None = None
+    network: HostNetwork | None = None
+    check_gpus_at_boot: bool = False
+    vpc_subnets: ec2.SubnetSelection | None = None
+    capacity_provider_name: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses what no construct id ends with.
+
+        Raises:
+            InvalidValueError: The id is not text, or empty.
+        """
+        if not isinstance(self.construct_id, str) or not self.construct_id.strip():
+            raise InvalidValueError(
+                f"expects text, got {shown(self.construct_id)}",
+                argument="construct_id",
+                value=self.construct_id,
+                fix="a short name in PascalCase, such as 'Reserved'",
+            )
+
+
+class FallbackCapacity(Sequence[GpuCapacity]):
+    """Capacities in an order, first the one that tasks go to first.
+
+    Given as ``capacity`` to a `GpuTaskDefinition`, a `GpuService` places as many tasks on the first as it has room for
+    at its maximum, and shares the rest out among the others by their room. That is decided when a task is created: ECS
+    never moves a task that waits for a host to another provider, so a first capacity that EC2 has no hosts for keeps
+    its tasks waiting (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html).
+    Where types are the same, ``Purchase.reservations()`` alone falls back to on demand by itself, host by host, and
+    ``Purchase.spot()`` over several types falls back among these.
+    """
+
+    def __init__(self, capacities: Sequence[GpuCapacity]) -> None:
+        self._capacities = tuple(capacities)
+
+    @overload
+    def __getitem__(self, place: int) -> GpuCapacity: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[GpuCapacity, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> GpuCapacity | tuple[GpuCapacity, ...]:
+        return self._capacities[place]
+
+    def __len__(self) -> int:
+        return len(self._capacities)
+
+
+def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: ClusterHosts) -> list[CapacityPlan]:
+    """Checks everything about an order that can be seen before a resource exists.
+
+    Args:
+        construct_id: What the ids of the capacities begin with.
+        order: The choices, preferred first.
+        hosts: What the hosts of the cluster share.
+
+    Raises:
+        UnknownNameError: An instance type does not exist.
+        InvalidValueError: It is no list of at least two different choices, or one of them is wrong by itself.
+        IncompatibleError: The choices have different architectures, or one of them is impossible.
+    """
+    _require_choices(order)
+    plans = [
+        plan_capacity(
+            f"{construct_id}-{each.construct_id}",
+            instance_types=each.instance_types,
+            max_instances=each.max_instances,
+            min_instances=each.min_instances,
+            image=each.image,
+            purchase=each.purchase,
+            scaling=each.scaling,
+            storage=each.storage,
+            network=each.network,
+            check_gpus_at_boot=each.check_gpus_at_boot,
+            capacity_provider_name=each.capacity_provider_name,
+            subnets=hosts.subnets if each.vpc_subnets is None else HostSubnets.of(hosts.vpc, each.vpc_subnets),
+            region=hosts.region,
+        )
+        for each in order
+    ]
+    _require_one_architecture([plan.pool for plan in plans])
+    for plan in plans:
+        hosts.require_free(plan.capacity_provider_name)
+    return [replace(plans[0], comes_first=True), *plans[1:]]
+
+
+def _require_choices(order: Sequence[CapacityChoice]) -> None:
+    is_list = isinstance(order, Sequence) and not isinstance(order, str)
+    if not is_list or not all(isinstance(each, CapacityChoice) for each in order):
+        raise InvalidValueError(
+            f"expects a list of choices, got {shown(order)}",
+            argument="order",
+            value=order,
+            fix="order=[CapacityChoice('Reserved', …), CapacityChoice('OnDemand', …)]",
+        )
+    ids = [each.construct_id for each in order]
+    names = [each.capacity_provider_name for each in order if each.capacity_provider_name is not None]
+    if len(ids) > 1 and len(set(ids)) == len(ids) and len(set(map(str, names))) == len(names):
+        return
+    raise InvalidValueError(
+        f"got {len(order)} choices, {len(set(ids))} of them different",
+        argument="order",
+        value=ids,
+        allowed="two choices or more, each with an id, and a provider name if any, of its own",
+        fix="add_capacity for one alone",
+    )
+
+
+def _require_one_architecture(pools: Sequence[Pool]) -> None:
+    found: dict[Architecture, str] = {}
+    for each in pools:
+        if each.shape is not None:
+            found.setdefault(each.shape.architecture, each.name)
+    if len(found) > 1:
+        both = " and ".join(f"{architecture} ({name})" for architecture, name in found.items())
+        raise IncompatibleError(
+            f"a task runs on processors of one architecture, and the order has {both}",
+            argument="order",
+            value=[each.name for each in pools],
+            fix="an order for each architecture",
+        )

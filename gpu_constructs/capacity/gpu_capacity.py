@@ -1,0 +1,140 @@
+"""One capacity provider: hosts of one shape, from none to as many as allowed, that ECS scales with the tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from gpu_constructs.capacity.auto_scaling_group import auto_scaling_group
+from gpu_constructs.capacity.boot_check import BootCheck, boot_commands
+from gpu_constructs.capacity.launch_template import launch_template
+from gpu_constructs.capacity.network import network_resources
+from gpu_constructs.capacity.plan import CapacityPlan
+from gpu_constructs.capacity.user_data import agent_settings, join_cluster, what_hosts_are_told
+from gpu_constructs.construction import creating, or_removed
+from gpu_constructs.fleet import Fleet, Pool
+from gpu_constructs.hardware import Architecture, OperatingSystem
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.hosts.providers import strategy_item
+from gpu_constructs.rules.subnets import way_out
+from gpu_constructs.validation import announce
+
+__all__ = ["GpuCapacity"]
+
+
+class GpuCapacity(Construct):
+    """Defines a launch template, an Auto Scaling group and an ECS capacity provider over it.
+
+    Hosts run in private subnets without public addresses, take metadata requests with IMDSv2 tokens only and not from
+    containers in bridge mode (hop limit 1), keep container images on an encrypted gp3 volume, and are reached through
+    Session Manager. ECS managed scaling moves the group with the tasks, and managed draining lets the tasks of a
+    leaving host end first. A changed AMI or type is for hosts that start later; running ones are not replaced. Serves
+    CPU pools as well.
+
+    Made by `GpuCluster.add_capacity`, where the arguments are explained.
+
+    Attributes:
+        cluster: The cluster that its hosts join.
+        architecture: Processor architecture of its hosts.
+        pool: What it can launch, as the value that every check reads.
+        instance_type_names: Names of its instance types as given, tokens among them.
+        launch_template: The launch template; its user data may be added to.
+        auto_scaling_group: The Auto Scaling group.
+        placement_group: The placement group of its hosts; None without.
+        efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
+        provider: The ECS capacity provider.
+        comes_first: Whether services fill it before they use any other capacity; see `GpuCluster.add_fallback`.
+        boot_check: Sends hosts with missing GPUs away, with an alarm; None without.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
+        with creating(scope, construct_id):
+            super().__init__(scope, construct_id)
+        with or_removed(scope, construct_id):
+            operating_system = plan.machine_image.host_image.image.operating_system
+            bottlerocket = operating_system is OperatingSystem.BOTTLEROCKET
+            join = () if hosts.writes_into_user_data else join_cluster(operating_system, hosts.cluster_name)
+            told = {**plan.scaling.agent_settings(), **plan.storage.agent_settings()}
+            settings = agent_settings(operating_system, told)
+            prepare = (*plan.storage.boot_commands(operating_system), *boot_commands(plan.pool))
+            user_data = ec2.UserData.custom("\n".join(join if bottlerocket else (*settings, *join, *prepare)))
+            self.cluster: ecs.ICluster = hosts.cluster
+            self.architecture: Architecture = plan.machine_image.host_image.image.architecture
+            self.pool: Pool = replace(
+                plan.pool,
+                user_data=what_hosts_are_told(
+                    operating_system, hosts.cluster_name, told, local_disks=plan.storage.local_disks
+                ),
+                public_subnets=plan.subnets.has_public,
+            )
+            network = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
+            self.placement_group: ec2.IPlacementGroup | None = network.placement_group
+            self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
+            self.instance_type_names: tuple[str, ...] = plan.instance_types
+            self.comes_first: bool = plan.comes_first
+            self.launch_template: ec2.LaunchTemplate = launch_template(
+                self,
+                hosts,
+                plan,
+                user_data,
+                plan.purchase.launch_template_data(),
+                network.launch_template_data(hosts.security_group),
+            )
+            self.auto_scaling_group: autoscaling.AutoScalingGroup = auto_scaling_group(
+                self, hosts, plan, self.launch_template
+            )
+            self.provider: ecs.AsgCapacityProvider = ecs.AsgCapacityProvider(
+                self,
+                "Provider",
+                auto_scaling_group=self.auto_scaling_group,
+                capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
+                enable_managed_scaling=True,
+                enable_managed_draining=True,
+                enable_managed_termination_protection=plan.scaling.managed_termination_protection,
+                instance_warmup_period=plan.scaling.warmup_of(plan.pool),
+                minimum_scaling_step_size=plan.scaling.minimum_scaling_step_size,
+                maximum_scaling_step_size=plan.scaling.maximum_scaling_step_size,
+                target_capacity_percent=plan.scaling.target_capacity_percent,
+                machine_image_type=ecs.MachineImageType.BOTTLEROCKET
+                if bottlerocket
+                else ecs.MachineImageType.AMAZON_LINUX_2,
+            )
+            hosts.attach(self.provider, plan.capacity_provider_name)
+            if bottlerocket:
+                user_data.add_commands(*settings, *prepare)
+            plan.scaling.add_to(self, self.auto_scaling_group)
+            self.boot_check: BootCheck | None = (
+                BootCheck(self, "BootCheck", role=hosts.role, group=self.auto_scaling_group)
+                if plan.pool.checks_gpus
+                else None
+            )
+        if self.pool.public_subnets is True:
+            announce(self, way_out.findings(Fleet(pools=(self.pool,))))
+
+    @cached_property
+    def capacity_provider_name(self) -> str:
+        """Name of its capacity provider, known to CloudFormation at deploy time."""
+        return self.provider.capacity_provider_name
+
+    @property
+    def gpus(self) -> int:
+        """Whole NVIDIA GPUs of one host; 0 where ECS has none to hand out (CPU, Neuron, fractional types, tokens)."""
+        return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
+
+    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
+        """This provider as an item of a capacity provider strategy.
+
+        Args:
+            weight: Relative share of the tasks above every base, 0 to 1000.
+            base: Tasks that run here before any other provider gets one, 0 to 100000; one item of a strategy may have
+                a base.
+
+        Raises:
+            InvalidValueError: A number is not within these limits.
+        """
+        return strategy_item(self.capacity_provider_name, weight=weight, base=base)

@@ -1,0 +1,324 @@
+"""How the hosts of a capacity are bought."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from aws_cdk import aws_autoscaling as autoscaling
+
+from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES, BlockSchedule
+from gpu_constructs.capacity.reservations import require_group_arn, require_reservation_id
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation, Unknown
+from gpu_constructs.hardware import RECORDED, PurchaseClass
+from gpu_constructs.tokens import known_text
+
+__all__ = ["Purchase"]
+
+_ARGUMENT = "purchase"
+_ONLY = "capacity-reservations-only"
+_FIRST = "capacity-reservations-first"
+_PRICE_CAPACITY = "price-capacity-optimized"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purchase:
+    """How the hosts of a capacity are bought. Made by one of the class methods; on demand by default.
+
+    Attributes:
+        option: How the hosts are bought, in one word; unknown where a number is only known at deploy time.
+        distribution: What of it is on demand and what is spot; None where it is all one.
+        reservation: The capacity reservations that the hosts run in; None without.
+        schedule: When the hosts of a Capacity Block come and go; None for any other purchase.
+        instances: Hosts that were bought in advance, as given; None where nobody said how many.
+        split: Base and percentage on demand, as given; None where nothing is spot.
+        target: The reservation or the resource group of reservations, as given; None for any that is open.
+    """
+
+    option: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
+    distribution: Distribution | None = None
+    reservation: Reservation | None = None
+    schedule: BlockSchedule | None = None
+    instances: int | None = None
+    split: tuple[int, int] | None = None
+    target: str | None = None
+
+    @classmethod
+    def on_demand(cls) -> Purchase:
+        """On demand, by the second, in whatever capacity there is, open capacity reservations that match included."""
+        return cls()
+
+    @classmethod
+    def spot(cls, *, on_demand_base: int = 0, on_demand_percentage: int = 0) -> Purchase:
+        """Spot, allocated by price and capacity, above a base on demand.
+
+        Hosts are told to drain when EC2 wants them back, two minutes before it takes them. Capacity Rebalancing, which
+        replaces them earlier, stays off: ECS gets no notice of it, and the tasks of such a host are cut off
+        (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/spot-instance-draining-linux-container.html).
+        Several instance types of one shape are taken back less often than one.
+
+        Args:
+            on_demand_base: Hosts on demand before any spot host starts. By default none.
+            on_demand_percentage: Percent of the hosts above the base that are on demand, 0 to 99. By default none.
+
+        Raises:
+            InvalidValueError: A number is not within these limits.
+        """
+        base = whole_number("on_demand_base", on_demand_base, smallest=0, unit="hosts", fix="on_demand_base=1")
+        percentage = whole_number(
+            "on_demand_percentage",
+            on_demand_percentage,
+            smallest=0,
+            largest=99,
+            unit="percent",
+            fix="Purchase.on_demand() where no host is spot",
+        )
+        if isinstance(base, Unknown) or isinstance(percentage, Unknown):
+            option: PurchaseOption | Unknown = UNKNOWN
+        else:
+            option = PurchaseOption.MIXED if base or percentage else PurchaseOption.SPOT
+        return cls(
+            option=option,
+            distribution=Distribution(
+                on_demand_base=base, on_demand_percentage=percentage, spot_allocation=_PRICE_CAPACITY
+            ),
+            split=(known_or(on_demand_base, base), known_or(on_demand_percentage, percentage)),
+        )
+
+    @classmethod
+    def reservations(
+        cls,
+        *,
+        reservation_id: str | None = None,
+        resource_group_arn: str | None = None,
+        only: bool = False,
+        instances: int | None = None,
+    ) -> Purchase:
+        """On-Demand Capacity Reservations first, and on demand where they have no room left.
+
+        https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html
+
+        Args:
+            reservation_id: The one reservation to use, ``cr-…``. By default every open one that matches.
+            resource_group_arn: The resource group of reservations to use instead.
+            only: Whether hosts start in the reservations or not at all. By default they start on demand then.
+            instances: Hosts that are reserved, so that more than these are refused with `only`. By default nobody
+                checks.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or both a reservation and a group are given.
+        """
+        if reservation_id is not None:
+            require_reservation_id(reservation_id)
+        if resource_group_arn is not None:
+            require_group_arn(resource_group_arn)
+        if reservation_id is not None and resource_group_arn is not None:
+            raise InvalidValueError(
+                "one reservation and a group of them are given",
+                argument="reservation_id",
+                value=reservation_id,
+                allowed="one of both",
+                fix="leave reservation_id out, and put that reservation into the group",
+            )
+        if type(only) is not bool:
+            raise InvalidValueError(
+                f"expects True or False, got {shown(only)}", argument="only", value=only, fix="leave it out"
+            )
+        count = None if instances is None else _instances(instances)
+        return cls(
+            option=PurchaseOption.RESERVED if only else PurchaseOption.ON_DEMAND,
+            reservation=Reservation(
+                preference=_ONLY if only else _FIRST,
+                id=None if reservation_id is None else known_text(reservation_id),
+                group=None if resource_group_arn is None else known_text(resource_group_arn),
+                instances=count,
+            ),
+            instances=instances if count is None else known_or(instances, count),
+            target=reservation_id if resource_group_arn is None else resource_group_arn,
+        )
+
+    @classmethod
+    def capacity_block(
+        cls,
+        reservation_id: str,
+        *,
+        instances: int,
+        ends: datetime,
+        starts: datetime | None = None,
+        drain_minutes: int = DRAIN_MINUTES,
+    ) -> Purchase:
+        """A Capacity Block for ML: hosts of one type in one zone, paid for in advance, there for a time.
+
+        At the start the group grows to ``max_instances``, since those hosts cost the same idle; before the end it
+        shrinks to none, so that managed draining lets their tasks end before EC2 terminates them
+        (https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html). Launches before
+        the start fail, and tasks wait for it.
+
+        Args:
+            reservation_id: The reservation of the block, ``cr-…``.
+            instances: Hosts of the block; ``max_instances`` may not be more.
+            ends: When the block ends, with a time zone.
+            starts: When the block starts, with a time zone. By default it already has: Auto Scaling refuses a schedule
+                in the past, and hosts then come with the tasks.
+            drain_minutes: How long before the end hosts are asked to leave, more than the 30 minutes at which EC2
+                terminates them. By default 45.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or the times leave nothing between them.
+        """
+        require_reservation_id(reservation_id)
+        count = _instances(instances)
+        return cls(
+            option=PurchaseOption.CAPACITY_BLOCK,
+            reservation=Reservation(id=known_text(reservation_id), instances=count),
+            schedule=BlockSchedule.of(starts=starts, ends=ends, drain_minutes=drain_minutes),
+            instances=known_or(instances, count),
+            target=reservation_id,
+        )
+
+    @property
+    def block(self) -> Block | None:
+        """When the hosts of a Capacity Block are there; None for any other purchase."""
+        return None if self.schedule is None else self.schedule.block
+
+    @property
+    def needs_one_zone(self) -> bool:
+        """Whether what was bought is in one Availability Zone, so that hosts start nowhere else."""
+        return self.option is PurchaseOption.CAPACITY_BLOCK
+
+    @property
+    def is_of_one_type(self) -> bool:
+        """Whether what was bought is of one instance type, so that no other starts."""
+        only = self.option in {PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED}
+        return only and self.reservation is not None and self.reservation.id is not None
+
+    def distribution_of(self, types: int) -> Distribution | None:
+        """What of a group with so many instance types is on demand and what is spot; None without such a policy.
+
+        Args:
+            types: Its instance types, those that are only known at deploy time included.
+        """
+        return self.distribution or (Distribution() if types > 1 else None)
+
+    def require_possible(self, pool: Pool) -> None:
+        """Refuses what contradicts the capacity.
+
+        Args:
+            pool: What the capacity can launch, this purchase included.
+
+        Raises:
+            IncompatibleError: AWS refuses the purchase with something else of the capacity, or there is less of it.
+        """
+        what = "a Capacity Block" if self.option is PurchaseOption.CAPACITY_BLOCK else "a capacity reservation"
+        if self.is_of_one_type and pool.distribution is not None:
+            raise IncompatibleError(
+                f"{what} is of one instance type, and no other starts in it",
+                argument="instance_types",
+                value=[each.name for each in pool.instance_types],
+                allowed="the type of the reservation",
+                fix="one add_capacity for each reservation, or a resource group of reservations",
+            )
+        if self.option is PurchaseOption.CAPACITY_BLOCK:
+            _require_sold_in_blocks(pool)
+        self._require_enough(pool)
+        if self.schedule is not None:
+            _require_time(pool, self.schedule)
+
+    def launch_template_data(self) -> Mapping[str, object]:
+        """What it adds to ``LaunchTemplateData``.
+
+        A Capacity Block is named in the launch template, with its market type; reservations are named by the group,
+        which knows what to do where they are full.
+        """
+        if self.option is not PurchaseOption.CAPACITY_BLOCK:
+            return {}
+        return {
+            "InstanceMarketOptions": {"MarketType": "capacity-block"},
+            "CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": self.target}},
+        }
+
+    def group_properties(self) -> Mapping[str, object]:
+        """What it adds to the properties of the Auto Scaling group."""
+        if self.reservation is None or self.reservation.preference is None:
+            return {}
+        specification: dict[str, object] = {"CapacityReservationPreference": self.reservation.preference}
+        if self.target is not None:
+            key = "CapacityReservationIds" if self.reservation.group is None else "CapacityReservationResourceGroupArns"
+            specification["CapacityReservationTarget"] = {key: [self.target]}
+        return {"CapacityReservationSpecification": specification}
+
+    def instances_distribution(self) -> autoscaling.InstancesDistribution | None:
+        """The distribution of a mixed instances policy; None where none is needed for one type."""
+        if self.split is None:
+            return None
+        base, percentage = self.split
+        return autoscaling.InstancesDistribution(
+            on_demand_base_capacity=base,
+            on_demand_percentage_above_base_capacity=percentage,
+            on_demand_allocation_strategy=autoscaling.OnDemandAllocationStrategy.PRIORITIZED,
+            spot_allocation_strategy=autoscaling.SpotAllocationStrategy.PRICE_CAPACITY_OPTIMIZED,
+        )
+
+    def _require_enough(self, pool: Pool) -> None:
+        reserved = None if self.reservation is None else self.reservation.instances
+        most = pool.max_instances
+        if self.option not in {PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED} or reserved is None:
+            return
+        if not isinstance(reserved, Unknown) and not isinstance(most, Unknown) and most > reserved:
+            raise IncompatibleError(
+                f"{most} hosts at most and {reserved} reserved: hosts above these never start",
+                argument="max_instances",
+                value=most,
+                allowed=f"1 to {reserved}",
+                fix=f"max_instances={reserved}, or another capacity for the rest",
+            )
+
+
+def _instances(value: int) -> int | Unknown:
+    return whole_number("instances", value, smallest=1, unit="hosts", fix="the InstanceCount of the reservation")
+
+
+def _require_sold_in_blocks(pool: Pool) -> None:
+    # A type without any class was not described when the catalogue was recorded.
+    classes = PurchaseClass.CAPACITY_BLOCK
+    missing = [each for each in pool.instance_types if each.purchase_classes and classes not in each.purchase_classes]
+    if missing:
+        raise IncompatibleError(
+            f"EC2 sells no Capacity Blocks of {missing[0]} (SupportedUsageClasses of {RECORDED})",
+            argument="purchase",
+            value=missing[0].name,
+            allowed="a type with Capacity Blocks, such as p5.48xlarge",
+            fix="Purchase.on_demand() or Purchase.spot()",
+        )
+
+
+def _require_time(pool: Pool, schedule: BlockSchedule) -> None:
+    """Refuses what keeps the hosts of a Capacity Block from coming or going in time."""
+    if pool.zones is not None and pool.zones > 1:
+        raise IncompatibleError(
+            f"a Capacity Block is in one Availability Zone, and the subnets are in {pool.zones}",
+            argument="vpc_subnets",
+            value=pool.zones,
+            allowed="subnets of the zone of the block",
+            fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with that zone",
+        )
+    if schedule.grows is not None and not isinstance(pool.min_instances, Unknown) and pool.min_instances > 0:
+        raise IncompatibleError(
+            f"{pool.min_instances} hosts at least cannot start before the Capacity Block does",
+            argument="min_instances",
+            value=pool.min_instances,
+            allowed="0",
+            fix="leave it out: at the start the group grows to max_instances",
+        )
+    if pool.managed_termination_protection is True:
+        # https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html
+        raise IncompatibleError(
+            "managed termination protection keeps hosts with tasks from leaving before the Capacity Block ends, and "
+            "EC2 then terminates them without draining",
+            argument=_ARGUMENT,
+            value=pool.name,
+            fix="HostScaling without managed_termination_protection; managed draining lets tasks end",
+        )

@@ -1,0 +1,140 @@
+"""How fast hosts come and how they leave: ECS managed scaling and the hosts that are kept prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import aws_autoscaling as autoscaling
+from constructs import Construct
+
+from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.capacity.warm_hosts import WarmHosts
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import Pool, Unknown, WarmPool
+
+__all__ = ["MAX_INSTANCE_WARMUP_SECONDS", "MAX_STEP", "HostScaling"]
+
+MAX_INSTANCE_WARMUP_SECONDS = 10000
+"""ManagedScaling.instanceWarmupPeriod of the ECS API."""
+
+MAX_STEP = 10000
+"""ManagedScaling.minimumScalingStepSize and maximumScalingStepSize of the ECS API."""
+
+# CUDA images of several GB on a host that first loads its driver: the default of 300 s would let managed scaling take
+# a second step before the first hosts have registered.
+_GPU_WARMUP_SECONDS = 600
+_CPU_WARMUP_SECONDS = 300
+
+# Argument, smallest, largest, unit (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html).
+_LIMITS = (
+    ("instance_warmup_seconds", 0, MAX_INSTANCE_WARMUP_SECONDS, "seconds", _GPU_WARMUP_SECONDS),
+    ("minimum_scaling_step_size", 1, MAX_STEP, "hosts", 1),
+    ("maximum_scaling_step_size", 1, MAX_STEP, "hosts", 10),
+    ("target_capacity_percent", 1, 100, "percent", 100),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostScaling:
+    """How ECS managed scaling moves the hosts of a capacity.
+
+    From no host at all ECS always launches two, one of which goes again if nothing needs it; a `max_instances` of 1 is
+    what keeps the second away. Whether a `maximum_scaling_step_size` of 1 does too is UNCONFIRMED: the page about the
+    two names no exception. https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html
+
+    Args:
+        instance_warmup_seconds: How long a new host counts as on its way, in which no second step is taken. By default
+            600 with accelerators, whose images and drivers take minutes, and 300 without.
+        minimum_scaling_step_size: Hosts that one step adds at least, needed or not. By default 1.
+        maximum_scaling_step_size: Hosts that one step adds at most. By default as many as are needed: where a host
+            takes minutes, and the next step waits for it, small steps make a fleet late.
+        target_capacity_percent: Percent of the hosts that are in use; 90 keeps one host in ten free. By default 100.
+        managed_termination_protection: Whether hosts with tasks are protected from scale-in. By default not: managed
+            draining already lets their tasks end, and protected hosts keep a stack from being deleted.
+        warm_hosts: Hosts that are kept prepared. By default none.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+    """
+
+    instance_warmup_seconds: int | None = None
+    minimum_scaling_step_size: int | None = None
+    maximum_scaling_step_size: int | None = None
+    target_capacity_percent: int | None = None
+    managed_termination_protection: bool = False
+    warm_hosts: WarmHosts | None = None
+
+    def __post_init__(self) -> None:
+        numbers: dict[str, int | Unknown] = {}
+        for argument, smallest, largest, unit, example in _LIMITS:
+            given = getattr(self, argument)
+            if given is not None:
+                numbers[argument] = whole_number(
+                    argument, given, smallest=smallest, largest=largest, unit=unit, fix=f"{argument}={example}"
+                )
+                object.__setattr__(self, argument, known_or(given, numbers[argument]))
+        least, most = numbers.get("minimum_scaling_step_size"), numbers.get("maximum_scaling_step_size")
+        if isinstance(least, int) and isinstance(most, int) and least > most:
+            raise InvalidValueError(
+                f"steps of {least} hosts at least and {most} at most contradict each other",
+                argument="minimum_scaling_step_size",
+                value=least,
+                allowed=f"1 to {most}",
+                fix=f"maximum_scaling_step_size={least}, or a smaller minimum_scaling_step_size",
+            )
+        if type(self.managed_termination_protection) is not bool:
+            raise InvalidValueError(
+                f"expects True or False, got {shown(self.managed_termination_protection)}",
+                argument="managed_termination_protection",
+                value=self.managed_termination_protection,
+                fix="leave it out",
+            )
+        if self.warm_hosts is not None and not isinstance(self.warm_hosts, WarmHosts):
+            raise InvalidValueError(
+                f"expects a WarmHosts, got {shown(self.warm_hosts)}",
+                argument="warm_hosts",
+                value=self.warm_hosts,
+                fix="warm_hosts=WarmHosts(hosts=1)",
+            )
+
+    @property
+    def warm_pool(self) -> WarmPool | None:
+        """The hosts that are kept prepared, as the value that every check reads."""
+        return None if self.warm_hosts is None else self.warm_hosts.as_warm_pool
+
+    def require_possible(self, pool: Pool) -> None:
+        """Refuses what contradicts the capacity.
+
+        Args:
+            pool: What the capacity can launch, this scaling included.
+
+        Raises:
+            IncompatibleError: AWS refuses it with something else of the capacity.
+        """
+        if self.warm_hosts is not None:
+            self.warm_hosts.require_possible(pool)
+
+    def warmup_of(self, pool: Pool) -> int:
+        """How long a new host of a pool counts as on its way, in seconds.
+
+        Args:
+            pool: What is launched.
+        """
+        if self.instance_warmup_seconds is None:
+            return _GPU_WARMUP_SECONDS if pool.shape is None or pool.shape.vendor else _CPU_WARMUP_SECONDS
+        return self.instance_warmup_seconds
+
+    def agent_settings(self) -> Mapping[str, str]:
+        """What it adds to the settings of the ECS agent, by the names of its variables."""
+        return {} if self.warm_hosts is None else {"ECS_WARM_POOLS_CHECK": "true"}
+
+    def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup) -> None:
+        """Defines what it needs beside the Auto Scaling group.
+
+        Args:
+            scope: The capacity.
+            group: Its Auto Scaling group.
+        """
+        if self.warm_hosts is not None:
+            self.warm_hosts.add_to(scope, group)

@@ -1,0 +1,235 @@
+"""Where the hosts of a capacity keep container images and scratch data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import LocalDiskUse, Pool, Unknown
+from gpu_constructs.hardware import InstanceType, OperatingSystem
+from gpu_constructs.tokens import is_token
+
+__all__ = ["HostStorage"]
+
+MIN_ROOT_VOLUME_GIB = 30
+"""The snapshot behind the ECS-optimized AMIs is 30 GiB; EC2 refuses a smaller volume."""
+
+MAX_ROOT_VOLUME_GIB = 65536
+"""Largest gp3 volume (https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html)."""
+
+_DEFAULT_ROOT_VOLUME_GIB = 100
+
+# For each GiB of images: itself, half of it compressed while it is pulled, and the version before it, which stays until
+# the agent cleans up (ECS_IMAGE_MINIMUM_CLEANUP_AGE, one hour by default).
+_GIB_FOR_EACH_OF_IMAGES = 2.5
+
+# gp3 comes with 125 MiB/s and 3,000 IOPS, goes to 2,000 MiB/s, and wants 4 IOPS for each MiB/s (LaunchTemplateEbs-
+# BlockDeviceRequest of the EC2 API, botocore 1.44.5; the ratio is in the checks of CDK's ec2.Volume, 2.275.0).
+_THROUGHPUT = (125, 2000)
+_IOPS_FOR_EACH_MIB = 4
+_IOPS_INCLUDED = 3000
+
+_GB_PER_GIB = 1024**3 / 1000**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostStorage:
+    """Where hosts keep container images and scratch data.
+
+    A task reaches scratch space on local disks through a volume of its host::
+
+        storage = HostStorage(scratch_on_local_disks=True)
+        task.add_volume(name="scratch", host=ecs.Host(source_path=storage.scratch_path))
+
+    Every task of a host may read and write there, and what it leaves stays until the host stops. Local disks are the
+    NVMe instance store, encrypted by the hardware; several become one striped file system. A host on which they cannot
+    be prepared never takes a task.
+
+    Args:
+        root_volume_gib: Size in GiB of the encrypted gp3 volume that holds container images; 30 at least. By default
+            100, since CUDA images want no less, or what `images_gib` needs if that is more.
+        images_gib: GiB of container images, unpacked as ``docker image ls`` shows them, that one host keeps at a time.
+            The volume gets 30 GiB for the system and two and a half times the images: they themselves, half of them
+            compressed during the pull, and the version that a deployment replaces. By default nothing is known of them.
+        root_volume_mib_per_second: Throughput of the volume in MiB/s, 125 to 2000, with the IOPS it needs; images are
+            unpacked no faster. By default 125, which is included.
+        prefer_cached_images: Whether a host takes an image that it has without asking the registry, and never removes
+            it. A tag that is moved is then not seen. By default it asks, and pulls what has changed.
+        images_on_local_disks: Whether Docker keeps images and writable layers on local disks instead.
+        scratch_on_local_disks: Whether tasks find scratch space on local disks; not on Bottlerocket.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself, or the images are larger than the volume.
+    """
+
+    root_volume_gib: int | None = None
+    images_gib: float | None = None
+    root_volume_mib_per_second: int | None = None
+    prefer_cached_images: bool = False
+    images_on_local_disks: bool = False
+    scratch_on_local_disks: bool = False
+
+    def __post_init__(self) -> None:
+        for flag in ("prefer_cached_images", "images_on_local_disks", "scratch_on_local_disks"):
+            _require_flag(flag, getattr(self, flag))
+        if self.root_volume_mib_per_second is not None:
+            smallest, largest = _THROUGHPUT
+            throughput = whole_number(
+                "root_volume_mib_per_second",
+                self.root_volume_mib_per_second,
+                smallest=smallest,
+                largest=largest,
+                unit="MiB/s",
+                fix="root_volume_mib_per_second=500",
+            )
+            # The IOPS are a multiple of it.
+            if isinstance(throughput, Unknown):
+                raise InvalidValueError(
+                    "a throughput that is only known at deploy time does not say how many IOPS it needs",
+                    argument="root_volume_mib_per_second",
+                    value=self.root_volume_mib_per_second,
+                    fix="root_volume_mib_per_second=500",
+                )
+            object.__setattr__(self, "root_volume_mib_per_second", throughput)
+        _require_size(self.images_gib)
+        object.__setattr__(self, "root_volume_gib", self._root_volume_gib())
+
+    def _root_volume_gib(self) -> int:
+        on_root = 0.0 if self.images_on_local_disks else self.images_gib or 0.0
+        if self.root_volume_gib is None:
+            return max(_DEFAULT_ROOT_VOLUME_GIB, _root_for(on_root))
+        volume = whole_number(
+            "root_volume_gib",
+            self.root_volume_gib,
+            smallest=MIN_ROOT_VOLUME_GIB,
+            largest=MAX_ROOT_VOLUME_GIB,
+            unit="GiB",
+            fix="root_volume_gib=100; CUDA images want no less",
+        )
+        if not isinstance(volume, Unknown) and on_root > volume:
+            raise InvalidValueError(
+                f"{on_root:g} GiB of images do not fit on a volume of {volume} GiB",
+                argument="root_volume_gib",
+                value=volume,
+                allowed=f"{_root_for(on_root)} or more",
+                fix="leave it out, and it follows images_gib",
+            )
+        return known_or(self.root_volume_gib, volume)
+
+    @property
+    def local_disks(self) -> LocalDiskUse:
+        """What the local disks of a host are prepared for."""
+        if self.images_on_local_disks:
+            return LocalDiskUse.IMAGES
+        return LocalDiskUse.SCRATCH if self.scratch_on_local_disks else LocalDiskUse.NONE
+
+    @property
+    def scratch_path(self) -> str | None:
+        """The directory of a host that tasks mount for scratch data; None without `scratch_on_local_disks`."""
+        return SCRATCH_PATH if self.scratch_on_local_disks else None
+
+    @property
+    def root_volume_iops(self) -> int | None:
+        """IOPS that the throughput of the root volume needs; None where those that are included do."""
+        if self.root_volume_mib_per_second is None:
+            return None
+        iops = _IOPS_FOR_EACH_MIB * self.root_volume_mib_per_second
+        return iops if iops > _IOPS_INCLUDED else None
+
+    def require_possible(self, pool: Pool) -> None:
+        """Refuses what the hosts of a pool do not have.
+
+        Whether a type that is a token has disks only its host can say, which then refuses to start Docker without;
+        rule GPU174 says so.
+
+        Args:
+            pool: What the capacity can launch.
+
+        Raises:
+            IncompatibleError: A type has no local disks or too small ones, or the operating system cannot use them.
+        """
+        if self.local_disks is LocalDiskUse.NONE:
+            return
+        argument = "images_on_local_disks" if self.images_on_local_disks else "scratch_on_local_disks"
+        without = [each.name for each in pool.instance_types if not each.local_disks and each.regions]
+        if without:
+            others = [each.name for each in pool.instance_types if each.local_disks]
+            raise IncompatibleError(
+                f"{', '.join(without)} {'has' if len(without) == 1 else 'have'} no local disks",
+                argument=argument,
+                value=True,
+                allowed="types with an NVMe instance store, such as g6.xlarge or p5.48xlarge",
+                fix=f"instance_types={others!r}" if others else f"leave {argument} out",
+            )
+        bottlerocket = (
+            not isinstance(pool.image, Unknown) and pool.image.image.operating_system is OperatingSystem.BOTTLEROCKET
+        )
+        if self.scratch_on_local_disks and bottlerocket:
+            raise IncompatibleError(
+                "Bottlerocket gives its local disks to directories of its own only, and tasks mount none of them",
+                argument="scratch_on_local_disks",
+                value=True,
+                allowed="Amazon Linux, or images_on_local_disks on Bottlerocket",
+                fix="images_on_local_disks=True, and a Docker volume of the task, which is then on the local disks",
+            )
+        if self.images_on_local_disks and self.images_gib is not None:
+            self._require_room(pool.instance_types, self.images_gib)
+
+    def _require_room(self, types: Sequence[InstanceType], images_gib: float) -> None:
+        too_small = [each for each in types if each.local_disks and each.local_storage_gb < images_gib * _GB_PER_GIB]
+        if too_small:
+            smallest = min(too_small, key=lambda each: each.local_storage_gb)
+            raise IncompatibleError(
+                f"{images_gib:g} GiB of images do not fit on the local disks of {smallest.name}, "
+                f"{smallest.local_storage_gb} GB",
+                argument="images_gib",
+                value=images_gib,
+                fix="images on the root volume, or types with larger disks",
+            )
+
+    def agent_settings(self) -> Mapping[str, str]:
+        """What it adds to the settings of the ECS agent, by the names of its variables."""
+        return {"ECS_IMAGE_PULL_BEHAVIOR": "prefer-cached"} if self.prefer_cached_images else {}
+
+    def boot_commands(self, operating_system: OperatingSystem) -> Sequence[str]:
+        """Lines of user data that prepare the disks, in the form of the operating system.
+
+        Args:
+            operating_system: Decides the form.
+        """
+        if self.local_disks is LocalDiskUse.NONE:
+            return ()
+        return prepare_local_disks(
+            operating_system, scratch=self.scratch_on_local_disks, images=self.images_on_local_disks
+        )
+
+
+def _root_for(images_gib: float) -> int:
+    return ceil(MIN_ROOT_VOLUME_GIB + _GIB_FOR_EACH_OF_IMAGES * images_gib)
+
+
+def _require_flag(argument: str, value: object) -> None:
+    if type(value) is not bool:
+        raise InvalidValueError(
+            f"expects True or False, got {shown(value)}", argument=argument, value=value, fix="leave it out"
+        )
+
+
+def _require_size(images_gib: object) -> None:
+    """Refuses anything that is no size; a token is none, since the size of the volume follows from it."""
+    largest = (MAX_ROOT_VOLUME_GIB - MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
+    if images_gib is None:
+        return
+    known = isinstance(images_gib, (int, float)) and not isinstance(images_gib, bool) and not is_token(images_gib)
+    if not known or not 0 < images_gib <= largest:  # type: ignore[operator]
+        raise InvalidValueError(
+            f"expects the GiB of container images on one host, got {shown(images_gib)}",
+            argument="images_gib",
+            value=images_gib,
+            allowed=f"a number above 0 and up to {largest:g}",
+            fix="images_gib=20, the sum of the sizes that docker image ls shows",
+        )

@@ -1,0 +1,341 @@
+"""What all hosts of one cluster share: where they run, who they are, and how their providers join the cluster."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from constructs import Construct, IConstruct
+
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.hosts.managed_roles import ManagedRoles
+from gpu_constructs.hosts.subnets import HostSubnets
+from gpu_constructs.tokens import is_token
+
+__all__ = ["ClusterHosts"]
+
+# Who writes the list of capacity providers of a cluster that this app defines, and of one that it imports: the latter
+# is known by its name only, so the note is kept on the app's own node.
+_WRITERS: WeakKeyDictionary[ecs.Cluster, ClusterHosts] = WeakKeyDictionary()
+_WRITER_OF_IMPORTED = "gpu-constructs:capacity-provider-association"
+
+
+def _permissions(cluster_arn: str) -> dict[str, object]:
+    """The ECS agent on this one cluster and Session Manager, nothing else.
+
+    Images and logs belong to the tasks' execution roles, so the hosts need neither. Narrower than
+    AmazonEC2ContainerServiceforEC2Role and AmazonSSMManagedInstanceCore, which may read any SSM parameter. Actions:
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html and
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/getting-started-create-iam-instance-profile.html
+    """
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": "RegisterWithTheCluster",
+                "Effect": "Allow",
+                "Action": [
+                    "ecs:DeregisterContainerInstance",
+                    "ecs:RegisterContainerInstance",
+                    "ecs:SubmitAttachmentStateChanges",
+                    "ecs:SubmitContainerStateChange",
+                    "ecs:SubmitTaskStateChange",
+                ],
+                "Resource": cluster_arn,
+            },
+            {
+                "Sid": "TalkToTheCluster",
+                "Effect": "Allow",
+                "Action": ["ecs:Poll", "ecs:StartTelemetrySession", "ecs:UpdateContainerInstancesState"],
+                "Resource": "*",
+                "Condition": {"ArnEquals": {"ecs:cluster": cluster_arn}},
+            },
+            {"Sid": "FindTheEndpoint", "Effect": "Allow", "Action": "ecs:DiscoverPollEndpoint", "Resource": "*"},
+            {
+                "Sid": "SessionManager",
+                "Effect": "Allow",
+                "Action": [
+                    "ssm:UpdateInstanceInformation",
+                    "ssmmessages:CreateControlChannel",
+                    "ssmmessages:CreateDataChannel",
+                    "ssmmessages:OpenControlChannel",
+                    "ssmmessages:OpenDataChannel",
+                ],
+                "Resource": "*",
+            },
+        ],
+    }
+
+
+class ClusterHosts:
+    """Defines the role, the instance profile and the security group that the hosts of one cluster share.
+
+    The role is handed to launch templates in a form that ignores additions, so that its policy stays the one that is
+    written here; grant more through `role` itself.
+
+    Args:
+        scope: Where they are defined.
+        cluster: The cluster the hosts join; one that CDK made in this stack, one of another stack or an imported one.
+        is_new: Whether the cluster was made for these hosts.
+        vpc: Where the hosts run.
+        vpc_subnets: Subnets of the hosts. By default the private subnets with a way out.
+        stack: The stack around `scope`. By default CDK is asked.
+
+    Raises:
+        InvalidValueError: The VPC has no private subnets and no others were chosen, or none is as chosen.
+
+    Attributes:
+        cluster: The cluster, as services of this stack see it.
+        vpc: Where the hosts run.
+        subnets: Subnets of the hosts.
+        role: The hosts' role.
+        instance_profile: The profile that hands the role to the hosts.
+        security_group: The hosts' security group.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        cluster: ecs.ICluster,
+        is_new: bool,
+        vpc: ec2.IVpc,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        stack: cdk.Stack | None = None,
+    ) -> None:
+        self._scope = scope
+        self._stack = stack
+        self.vpc: ec2.IVpc = vpc
+        self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
+        # A cluster that CDK made in this stack keeps its own list of providers. Into any other the list is written by
+        # one resource of this stack, because a provider of this stack in a list of that stack would make a cycle.
+        local = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
+        self._own_cluster = cluster if local and isinstance(cluster, ecs.Cluster) else None
+        self._given = cluster
+        self.cluster: ecs.ICluster = self._own_cluster or _seen_from(scope, cluster, vpc)
+        self.role: iam.Role = iam.Role(
+            scope,
+            "HostRole",
+            assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
+            description="Hosts of an ECS cluster: ECS agent and Session Manager",
+            inline_policies={"Host": iam.PolicyDocument.from_json(_permissions(self.cluster.cluster_arn))},
+        )
+        self.instance_profile: iam.InstanceProfile = iam.InstanceProfile(
+            scope, "HostProfile", role=self.role.without_policy_updates()
+        )
+        self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
+            scope, "HostSecurityGroup", vpc=vpc, description="Hosts of an ECS cluster: no way in, any way out"
+        )
+        self._is_writer = False
+        self._listed: list[str] = []
+        self._chosen_names: set[str] = set()
+        self._association: ecs.CfnClusterCapacityProviderAssociations | None = None
+
+    @cached_property
+    def stack(self) -> cdk.Stack:
+        """The stack that the hosts are defined in."""
+        return self._stack or cdk.Stack.of(self._scope)
+
+    @cached_property
+    def cluster_name(self) -> str:
+        """Name of the cluster, which is a token where CloudFormation makes it."""
+        return self.cluster.cluster_name
+
+    @cached_property
+    def region(self) -> str | None:
+        """Where the hosts run; None if that is only known at deploy time."""
+        region = self.stack.region
+        return None if "${" in region else region
+
+    @property
+    def services_depend_on(self) -> IConstruct:
+        """What a service must not outlive: a provider can only leave the cluster when no service uses it."""
+        return self._own_cluster or self._association or self.cluster
+
+    @cached_property
+    def _reserved_prefix(self) -> bool:
+        # CloudFormation begins the names it makes with the stack's, a nested stack's with its parent's.
+        stack, name = self.stack, self.stack.stack_name
+        while is_token(name) and stack.nested_stack_parent is not None:
+            stack = stack.nested_stack_parent
+            name = stack.stack_name
+        return name.lower().startswith(("aws", "ecs", "fargate"))
+
+    def provider_name(self, scope: IConstruct) -> str | None:
+        """A name for a capacity provider where CloudFormation's own would be refused, None elsewhere.
+
+        ECS takes no name that begins with aws, ecs or fargate.
+        """
+        if not self._reserved_prefix:
+            return None
+        return "cp-" + cdk.Names.unique_resource_name(scope, max_length=200, allowed_special_characters="-_")
+
+    def require_free(self, provider_name: str | None) -> None:
+        """Refuses to begin on a provider that could not join the cluster.
+
+        Args:
+            provider_name: The name that was chosen; None where CloudFormation makes one.
+
+        Raises:
+            InvalidValueError: The name is taken in this cluster.
+            IncompatibleError: Another stack writes the cluster's list of providers.
+        """
+        self.require_free_name(provider_name)
+        if not self._is_writer:
+            self._require_only_writer()
+
+    def require_free_name(self, provider_name: str | None) -> None:
+        """Refuses a name that another provider of the cluster has; enough for one that stands in no list.
+
+        Args:
+            provider_name: The name that was chosen; None where CloudFormation makes one.
+
+        Raises:
+            InvalidValueError: The name is taken in this cluster.
+        """
+        if provider_name is not None and provider_name in self._chosen_names:
+            raise InvalidValueError(
+                f"a capacity of this cluster is already called {provider_name!r}",
+                argument="capacity_provider_name",
+                value=provider_name,
+                fix="another name, or leave it out",
+            )
+
+    def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None) -> None:
+        """Adds a capacity provider to the cluster.
+
+        Args:
+            provider: The provider.
+            chosen_name: The name that was chosen for it, if any.
+        """
+        if self._own_cluster is not None:
+            self._own_cluster.add_asg_capacity_provider(provider)
+        else:
+            self._write_list([*self._listed, provider.capacity_provider_name])
+        if not self._is_writer:
+            self._become_writer()
+        if chosen_name is not None:
+            self._chosen_names.add(chosen_name)
+
+    def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
+        """Makes a provider of Managed Instances one of the cluster, whichever stack defines it; no list names it.
+
+        Args:
+            provider: The provider.
+            chosen_name: The name that was chosen for it, if any.
+        """
+        if self._own_cluster is not None:
+            self._own_cluster.add_managed_instances_capacity_provider(provider)
+        else:
+            provider.bind(self.cluster)
+        if chosen_name is not None:
+            self._chosen_names.add(chosen_name)
+
+    @cached_property
+    def managed_roles(self) -> ManagedRoles:
+        """The roles of ECS Managed Instances, defined when they are first asked for."""
+        return ManagedRoles(self._scope, self.cluster)
+
+    @property
+    def cluster_for_managed_tasks(self) -> ecs.ICluster:
+        """The cluster as a service on Managed Instances must see it.
+
+        CDK refuses an `ecs.Ec2Service` on a cluster without Auto Scaling groups, and knows no Managed Instances there
+        (aws-cdk-lib 2.275, ``validateEc2Service``).
+        """
+        return self.cluster if self.cluster.has_ec2_capacity else self._cluster_without_groups
+
+    @cached_property
+    def _cluster_without_groups(self) -> ecs.ICluster:
+        return ecs.Cluster.from_cluster_attributes(
+            self._scope,
+            "ManagedCluster",
+            cluster_name=self.cluster.cluster_name,
+            cluster_arn=self.cluster.cluster_arn,
+            vpc=self.vpc,
+            default_cloud_map_namespace=self.cluster.default_cloud_map_namespace,
+            execute_command_configuration=self.cluster.execute_command_configuration,
+        )
+
+    def _write_list(self, names: list[str]) -> None:
+        if self._association is not None:
+            self._association.capacity_providers = names
+        else:
+            self._association = ecs.CfnClusterCapacityProviderAssociations(
+                self._scope,
+                "CapacityProviderAssociation",
+                cluster=self.cluster.cluster_name,
+                capacity_providers=names,
+                default_capacity_provider_strategy=[],
+            )
+        self._listed = names
+
+    @property
+    def writes_into_user_data(self) -> bool:
+        """Whether CDK writes the lines into the user data that make a host join the cluster."""
+        return self._own_cluster is not None
+
+    def _become_writer(self) -> None:
+        self._is_writer = True
+        if isinstance(self._given, ecs.Cluster):
+            _WRITERS[self._given] = self
+        else:
+            self._scope.node.root.node.add_metadata(_WRITER_OF_IMPORTED, [self._imported_key, self.stack.node.path])
+
+    def _require_only_writer(self) -> None:
+        """PutClusterCapacityProviders replaces the whole list, so only one resource may write it."""
+        writer = self._other_writer()
+        if writer is not None:
+            here = writer == self.stack.node.path
+            raise IncompatibleError(
+                f"stack {writer} already writes the list of capacity providers of this cluster, and a second list "
+                "would replace it",
+                argument="cluster",
+                value=shown(self._given),
+                fix="add to the GpuCluster that is already there"
+                if here
+                else "add all capacity of one cluster in one stack, and use it from the others",
+            )
+
+    def _other_writer(self) -> str | None:
+        """Path of the stack that already writes the list; None if this one may."""
+        if isinstance(self._given, ecs.Cluster):
+            other = _WRITERS.get(self._given)
+            if other is not None:
+                # CDK keeps one list for a cluster that it made in the same stack, whoever adds to it.
+                return None if self._own_cluster and other.writes_into_user_data else other.stack.node.path
+            foreign = self._own_cluster is None and self._given.capacity_provider_names
+            return self._given.stack.node.path if foreign else None
+        notes = [entry.data for entry in self._scope.node.root.node.metadata if entry.type == _WRITER_OF_IMPORTED]
+        return next((stack for key, stack in notes if key == self._imported_key), None)
+
+    @cached_property
+    def _imported_key(self) -> str:
+        """Two imports of one name into one environment are one cluster."""
+        name = self._given.cluster_name
+        if is_token(name):
+            return self._given.node.path
+        environment = self.stack.environment
+        if "unknown-" in environment:
+            # Stages that say nothing else usually go to different accounts.
+            stage = cdk.Stage.of(self._scope)
+            environment += f"/{stage.node.path if stage else ''}"
+        return f"{environment}/{name}"
+
+
+def _seen_from(scope: Construct, cluster: ecs.ICluster, vpc: ec2.IVpc) -> ecs.ICluster:
+    """A cluster of another stack as a service here must see it: one with EC2 capacity and connections."""
+    if not isinstance(cluster, ecs.Cluster):
+        try:
+            _ = cluster.connections
+        except RuntimeError:  # imported by its ARN alone
+            pass
+        else:
+            return cluster
+    return ecs.Cluster.from_cluster_attributes(
+        scope, "Cluster", cluster_name=cluster.cluster_name, cluster_arn=cluster.cluster_arn, vpc=vpc
+    )

@@ -1,0 +1,7 @@
+"""ECS Managed Instances: hosts that ECS chooses, patches and replaces by itself.
+
+`plan` checks the whole before anything is made, `managed_gpu_capacity` puts the resources together, `requirements` says
+which instance types ECS may choose.
+"""
+
+__all__ = []

@@ -1,0 +1,99 @@
+"""One capacity provider of ECS Managed Instances: AWS chooses, starts, patches and ends the hosts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import cast
+
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from gpu_constructs.construction import creating, or_removed
+from gpu_constructs.fleet import Pool
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.hosts.providers import strategy_item
+from gpu_constructs.managed.plan import ManagedPlan
+
+__all__ = ["ManagedGpuCapacity"]
+
+_LAUNCH_TEMPLATE = "ManagedInstancesProvider.InstanceLaunchTemplate"
+
+
+class ManagedGpuCapacity(Construct):
+    """Defines a capacity provider of ECS Managed Instances.
+
+    There is no Auto Scaling group and no image: for tasks that wait, ECS starts the cheapest host that satisfies the
+    requirements and takes them, patches it, replaces it when it is impaired, and ends it when it is idle. Nobody logs
+    in to these hosts. The provider belongs to its cluster and stands in no list of providers.
+
+    It depends on its roles and on the hosts' way to the network, so that both outlast the hosts when the stack is
+    deleted.
+
+    Made by `GpuCluster.add_managed_capacity`, where the arguments are explained.
+
+    Attributes:
+        cluster: The cluster that its hosts join.
+        architecture: Processor architecture of its hosts.
+        pool: What it can launch, as the value that every check reads.
+        instance_type_names: Names of the types of the catalogue that it can launch.
+        provider: The ECS capacity provider.
+    """
+
+    comes_first = False
+    """Managed Instances have no limit up to which a service could fill them."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: ManagedPlan) -> None:
+        with creating(scope, construct_id):
+            super().__init__(scope, construct_id)
+        with or_removed(scope, construct_id):
+            self.cluster: ecs.ICluster = hosts.cluster
+            self.architecture: Architecture = plan.architecture
+            self.pool: Pool = plan.pool
+            self.instance_type_names: tuple[str, ...] = tuple(each.name for each in plan.pool.instance_types)
+            roles, selected = hosts.managed_roles, plan.subnets.selected
+            self.provider: ecs.ManagedInstancesCapacityProvider = ecs.ManagedInstancesCapacityProvider(
+                self,
+                "Provider",
+                capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
+                ec2_instance_profile=roles.instance_profile,
+                infrastructure_role=roles.infrastructure_role,
+                subnets=selected.subnets,
+                security_groups=[hosts.security_group],
+                monitoring=ecs.InstanceMonitoring.DETAILED if plan.detailed_monitoring else None,
+                propagate_tags=ecs.PropagateManagedInstancesTags.CAPACITY_PROVIDER
+                if plan.propagates_tags
+                else ecs.PropagateManagedInstancesTags.NONE,
+            )
+            resource = cast("ecs.CfnCapacityProvider", self.provider.node.default_child)
+            # What aws-cdk-lib 2.275 has no words for: RESERVED, reservations, local storage, repair, scale-in.
+            for path, data in ((_LAUNCH_TEMPLATE, plan.launch_template), ("ManagedInstancesProvider", plan.provider)):
+                for key, value in data.items():
+                    resource.add_property_override(f"{path}.{key}", value)
+            # Hosts that drain talk to ECS until they have gone, and the provider is only gone after them: their routes
+            # and their NAT gateway have to be there as long (CDK issue 36071).
+            self.provider.node.add_dependency(selected.internet_connectivity_established)
+            hosts.attach_managed(self.provider, plan.capacity_provider_name)
+
+    @cached_property
+    def capacity_provider_name(self) -> str:
+        """Name of its capacity provider, known to CloudFormation at deploy time."""
+        return self.provider.capacity_provider_name
+
+    @property
+    def gpus(self) -> int:
+        """Whole NVIDIA GPUs that each of its hosts has at least; 0 where ECS has none to hand out."""
+        return min((each.gpus for each in self.pool.instance_types), default=0)
+
+    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
+        """This provider as an item of a capacity provider strategy, which holds Managed Instances only.
+
+        Args:
+            weight: Relative share of the tasks above every base, 0 to 1000.
+            base: Tasks that run here before any other provider gets one, 0 to 100000; one item of a strategy may have
+                a base.
+
+        Raises:
+            InvalidValueError: A number is not within these limits.
+        """
+        return strategy_item(self.capacity_provider_name, weight=weight, base=base)

@@ -1,0 +1,111 @@
+"""A container with accelerators as CDK and CloudFormation take it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_logs as logs
+
+from gpu_constructs.arguments import texts
+from gpu_constructs.construction import creating, or_removed
+from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings
+
+__all__ = ["define_container"]
+
+_ULIMITS = {
+    "memlock": ecs.Ulimit(name=ecs.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
+    "stack": ecs.Ulimit(name=ecs.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),
+}
+
+# What ECS gives where nothing is written (Device of the ECS API); AWS's page of EFA writes all three.
+_PERMISSIONS = [ecs.DevicePermission.READ, ecs.DevicePermission.WRITE, ecs.DevicePermission.MKNOD]
+
+# aws-cdk-lib 2.275 checks against a schema from before agent 1.107.0, in which SharingStrategy is unknown (F3002) and
+# Value required (F3003); errors where @aws-cdk/core:validateAgainstDefaultRules is on, as in every new app.
+_NOT_KNOWN_TO_CDK = tuple(
+    cdk.Acknowledgment(id=f"CloudFormation-Validate::{rule}", reason=reason)
+    for rule, reason in (
+        ("F3002", "SharingStrategy of a GPU is newer than the schema that CDK brings"),
+        ("F3003", "Value is not required beside SharingStrategy, which is newer than the schema that CDK brings"),
+    )
+)
+
+
+def define_container(
+    task_definition: ecs.TaskDefinition,
+    construct_id: str,
+    plan: ContainerPlan,
+    settings: ContainerSettings,
+    log_group: logs.ILogGroup,
+) -> ecs.ContainerDefinition:
+    """Defines a container that was planned; it is there afterwards, or nothing of it is.
+
+    Args:
+        task_definition: Where it is defined.
+        construct_id: Its name.
+        plan: What it is.
+        settings: What was given beside.
+        log_group: Where its logs go unless something else was given.
+
+    Raises:
+        InvalidValueError: An argument has the wrong type, or the name is taken.
+        RefusedByCdkError: CDK refuses it for a reason of its own.
+    """
+    parameters_id = f"{construct_id}LinuxParameters"
+    with creating(task_definition, parameters_id, called=construct_id):
+        parameters = _linux_parameters(task_definition, parameters_id, plan)
+    with or_removed(task_definition, parameters_id), creating(task_definition, construct_id, stays=True):
+        # Of the class above, because GpuTaskDefinition takes no GPUs here.
+        container = ecs.TaskDefinition.add_container(
+            task_definition,
+            construct_id,
+            image=settings.image,
+            gpu_count=plan.gpu_count,
+            cpu=plan.cpu,
+            memory_limit_mib=plan.memory_mib,
+            linux_parameters=parameters,
+            ulimits=[_ULIMITS[each] for each in plan.ulimits] or None,
+            command=plan.command,
+            entry_point=None
+            if settings.entry_point is None
+            else texts("entry_point", settings.entry_point, example="['python', '-u']"),
+            environment=plan.environment,
+            secrets=None if settings.secrets is None else dict(settings.secrets),
+            essential=settings.essential,
+            health_check=settings.health_check,
+            stop_timeout=settings.stop_timeout,
+            user=settings.user,
+            working_directory=settings.working_directory,
+            readonly_root_filesystem=settings.readonly_root_filesystem or None,
+            logging=settings.logging or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=log_group),
+        )
+    if plan.requirement is not None:
+        _write_requirement(task_definition, plan.requirement)
+    return container
+
+
+def _linux_parameters(
+    task_definition: ecs.TaskDefinition, parameters_id: str, plan: ContainerPlan
+) -> ecs.LinuxParameters | None:
+    if not (plan.shared_memory_mib or plan.devices or plan.capabilities):
+        return None
+    parameters = ecs.LinuxParameters(task_definition, parameters_id, shared_memory_size=plan.shared_memory_mib)
+    if plan.devices:
+        parameters.add_devices(
+            *(ecs.Device(host_path=each, container_path=each, permissions=_PERMISSIONS) for each in plan.devices)
+        )
+    if plan.capabilities:
+        parameters.add_capabilities(*(ecs.Capability[each] for each in plan.capabilities))
+    return parameters
+
+
+def _write_requirement(task_definition: ecs.TaskDefinition, requirement: Mapping[str, object]) -> None:
+    """Writes what CDK has no argument for: ``gpu_count`` is a number, and would print the number of a token."""
+    containers = [each for each in task_definition.node.children if isinstance(each, ecs.ContainerDefinition)]
+    resource = cast("ecs.CfnTaskDefinition", task_definition.node.default_child)
+    resource.add_property_override(f"ContainerDefinitions.{len(containers) - 1}.ResourceRequirements", [requirement])
+    if "SharingStrategy" in requirement:
+        cdk.Validations.of(resource).acknowledge(*_NOT_KNOWN_TO_CDK)

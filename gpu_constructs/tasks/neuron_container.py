@@ -1,0 +1,146 @@
+"""A container with Neuron devices: their paths on hosts of an Auto Scaling group, ``NeuronDevice`` elsewhere.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from gpu_constructs.arguments import whole_number
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import NEURON_DEVICE, Container, Pool, PoolKind, ResourceRequirement, Task, known
+from gpu_constructs.hardware import Vendor
+from gpu_constructs.placement import demand_of
+from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings, finish_plan, require_container_name
+from gpu_constructs.tokens import is_token
+
+__all__ = ["NeuronDevices", "plan_neuron_container"]
+
+NeuronDevices: TypeAlias = int | Literal["ALL"]
+
+_ALL = "ALL"
+_FIX = "devices='ALL' for every device of the host, or a number such as devices=1"
+
+# As in AWS's own example (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html, read
+# 2026-11-21): the Neuron runtime locks the memory that it shares with a device.
+_CAPABILITIES = ("IPC_LOCK",)
+
+
+def plan_neuron_container(
+    name: str, *, task: Task, pools: Sequence[Pool], devices: NeuronDevices, settings: ContainerSettings
+) -> ContainerPlan:
+    """Checks a container against the smallest host of every pool, and says which devices it gets.
+
+    Args:
+        name: Its name.
+        task: The containers before it, whose devices it does not get.
+        pools: Where the task may run.
+        devices: How many devices, as given.
+        settings: What was given beside.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: A pool has no Neuron devices, the pools give them out in different ways or in different
+            numbers, or another container of the task has them all.
+        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
+    """
+    _require_neuron(pools)
+    require_container_name(name)
+    count = None if isinstance(devices, str) and devices == _ALL else _number(devices)
+    before = [each.name for each in task.containers if _has_neuron(each)]
+    if before and count is None:
+        raise IncompatibleError(
+            f"{name} asks for all Neuron devices of the host, of which {before[-1]} of the same task has some",
+            argument="devices",
+            value=devices,
+            fix="a number of devices for each, or another task definition for one of them",
+        )
+    managed = _are_managed(pools)
+    if managed:
+        _require_all(count, pools)
+        container = Container(name=name, requirements=(ResourceRequirement(type=NEURON_DEVICE, value=_ALL),))
+    else:
+        first = demand_of(task).neuron_devices
+        end = _devices_of_host(pools) if count is None else first + count
+        container = Container(name=name, devices=tuple(f"/dev/neuron{index}" for index in range(first, end)))
+    plan = finish_plan(container, task=task, pools=pools, settings=settings, variables_by_default={})
+    if managed:
+        return replace(plan, requirement={"Type": NEURON_DEVICE, "Value": _ALL})
+    return replace(plan, capabilities=_CAPABILITIES)
+
+
+def _require_all(count: int | None, pools: Sequence[Pool]) -> None:
+    """ECS Managed Instances give all devices of a host to one container of a task (GPU027)."""
+    if count is not None:
+        raise IncompatibleError(
+            f"{pools[0].name} is of ECS Managed Instances, where a container gets every Neuron device of its host",
+            argument="devices",
+            value=count,
+            allowed="'ALL'",
+            fix="leave it out, on a type with as many devices",
+        )
+
+
+def _number(devices: NeuronDevices) -> int:
+    if is_token(devices):
+        raise InvalidValueError(
+            "a number that is only known at deploy time is no list of devices", argument="devices", fix=_FIX
+        )
+    return known(whole_number("devices", devices, smallest=1, unit="Neuron devices", fix=_FIX))  # type: ignore[arg-type]
+
+
+def _require_neuron(pools: Sequence[Pool]) -> None:
+    for pool in pools:
+        shape = pool.shape
+        if shape is not None and shape.vendor is not Vendor.NEURON:
+            instead = "add_container" if shape.vendor is None else "add_gpu_container"
+            raise IncompatibleError(
+                f"a host of {pool.name} ({pool.instance_types[0]}) has {shape}, and no Neuron device",
+                argument="capacity",
+                value=pool.name,
+                fix=f"{instead}, or capacity of a type such as inf2.xlarge",
+            )
+
+
+def _are_managed(pools: Sequence[Pool]) -> bool:
+    managed = [pool.name for pool in pools if pool.kind is PoolKind.MANAGED_INSTANCES]
+    others = [pool.name for pool in pools if pool.kind is not PoolKind.MANAGED_INSTANCES]
+    if managed and others:
+        raise IncompatibleError(
+            f"ECS Managed Instances ({', '.join(managed)}) hand out Neuron devices as a resource, and hosts of an Auto "
+            f"Scaling group ({', '.join(others)}) by their paths",
+            argument="capacity",
+            value=[pool.name for pool in pools],
+            fix="one task definition for each",
+        )
+    return bool(managed)
+
+
+def _devices_of_host(pools: Sequence[Pool]) -> int:
+    counts = {each.accelerators.count: each.name for pool in pools for each in pool.instance_types if each.accelerators}
+    if not counts or any(pool.has_unknown_types for pool in pools):
+        raise InvalidValueError(
+            "an instance type that is only known at deploy time does not say how many Neuron devices it has",
+            argument="devices",
+            value=_ALL,
+            fix="a number such as devices=1",
+        )
+    if len(counts) > 1:
+        sides = ", ".join(f"{name} has {count}" for count, name in counts.items())
+        raise IncompatibleError(
+            f"a task definition lists its devices once, and the hosts have different numbers of Neuron devices "
+            f"({sides})",
+            argument="devices",
+            value=_ALL,
+            fix="one task definition for each number, or a number that all of them have",
+        )
+    return next(iter(counts))
+
+
+def _has_neuron(container: Container) -> bool:
+    return any(each.type == NEURON_DEVICE for each in container.requirements) or any(
+        path.startswith("/dev/neuron") for path in container.devices
+    )

@@ -1,0 +1,376 @@
+"""A task definition whose containers get GPUs, checked against the hosts it may run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from gpu_constructs.arguments import name as require_name
+from gpu_constructs.construction import creating, or_removed
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import METADATA_KEY, Pool, Task
+from gpu_constructs.tasks.accelerated_container import define_container
+from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings, plan_sidecar
+from gpu_constructs.tasks.gpu_ask import Gpus
+from gpu_constructs.tasks.gpu_container import plan_gpu_container
+from gpu_constructs.tasks.gpu_needs import metadata_of, plan_needs
+from gpu_constructs.tasks.landing import Capacity, Landing, landing_on, require_settings
+from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
+from gpu_constructs.tokens import is_token
+
+__all__ = ["GpuTaskDefinition"]
+
+
+class GpuTaskDefinition(ecs.Ec2TaskDefinition):
+    """Defines a task definition that only runs on the given capacity, and a log group for its containers.
+
+    Its placement constraint lists the instance types of that capacity one by one. Network mode is ``bridge`` unless
+    another is chosen, because a host has fewer network interfaces than GPUs on some types (g5.48xlarge among them).
+    With capacity of ECS Managed Instances it is written for these, or for both kinds where both are given: network mode
+    ``awsvpc`` or ``host``, and none of the settings that they refuse. An `ecs.Ec2TaskDefinition` in every other
+    respect.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        capacity: Where its tasks may run. Every container must fit the smallest host of each.
+        family: Name of the task definition's family. By default one is generated from its path.
+        network_mode: How containers reach the network. By default ``bridge``, on Managed Instances ``awsvpc``; in mode
+            ``host`` containers can reach the credentials of the host's role.
+        log_group: Where the containers' logs go. By default a log group is defined that is deleted with the stack.
+        log_retention: How long the default log group keeps them. By default a month.
+        task_role: What the containers may do on AWS. By default a role that may do nothing.
+        execution_role: What ECS uses to pull images and write logs. By default a role is made and granted that.
+
+    Raises:
+        InvalidValueError: `capacity` is empty, or not a list of capacities.
+        IncompatibleError: The capacities have different architectures, for which no one image runs, or Managed
+            Instances have no such network mode.
+
+    Attributes:
+        capacity: Where its tasks may run.
+        landing: How it is written for that.
+        task: What it asks of a host so far, as the value that every check reads.
+        log_group: Where the containers' logs go.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        capacity: Sequence[Capacity],
+        family: str | None = None,
+        network_mode: ecs.NetworkMode | None = None,
+        log_group: logs.ILogGroup | None = None,
+        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        task_role: iam.IRole | None = None,
+        execution_role: iam.IRole | None = None,
+    ) -> None:
+        landing = landing_on(capacity)
+        if family is not None:
+            require_name("family", family, fix="leave it out for a generated name")
+        mode = landing.network_mode(network_mode)
+        with creating(scope, construct_id):
+            super().__init__(
+                scope,
+                construct_id,
+                family=family,
+                network_mode=mode,
+                task_role=task_role,
+                execution_role=execution_role,
+                placement_constraints=None
+                if landing.expression is None
+                else [ecs.PlacementConstraint.member_of(landing.expression)],
+            )
+        with or_removed(scope, construct_id):
+            self.log_group: logs.ILogGroup = log_group or logs.LogGroup(
+                self, "Logs", retention=log_retention, removal_policy=cdk.RemovalPolicy.DESTROY
+            )
+        for name, value in landing.template_data().items():
+            cast("ecs.CfnTaskDefinition", self.node.default_child).add_property_override(name, value)
+        self.capacity: tuple[Capacity, ...] = tuple(capacity)
+        self.landing: Landing = landing
+        self.task: Task = landing.task(construct_id, family=family, network_mode=mode)
+
+    def add_gpu_container(
+        self,
+        construct_id: str,
+        *,
+        image: ecs.ContainerImage,
+        gpus: Gpus = 1,
+        gpu_memory_gib: float | None = None,
+        min_compute_capability: tuple[int, int] | None = None,
+        precision: str | None = None,
+        nvlink: bool = False,
+        cpu: int | None = None,
+        memory_mib: int | None = None,
+        shared_memory_mib: int | None = None,
+        efa: bool = False,
+        command: Sequence[str] | None = None,
+        entry_point: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        secrets: Mapping[str, ecs.Secret] | None = None,
+        essential: bool = True,
+        health_check: ecs.HealthCheck | None = None,
+        stop_timeout: cdk.Duration | None = None,
+        user: str | None = None,
+        working_directory: str | None = None,
+        readonly_root_filesystem: bool = False,
+        logging: ecs.LogDriver | None = None,
+    ) -> ecs.ContainerDefinition:
+        """Adds a container that has GPUs to itself, or a share of one.
+
+        ECS sets ``NVIDIA_VISIBLE_DEVICES`` to the GPUs it reserves. ``NVIDIA_DRIVER_CAPABILITIES``, which it leaves
+        unset, becomes ``compute,utility`` unless `environment` says otherwise. Locked memory is unlimited and the stack
+        64 MiB, as CUDA and NCCL expect.
+
+        Args:
+            construct_id: The container's name.
+            image: Its image.
+            gpus: Whole GPUs, 1 or more; ``"ALL"`` for every GPU of the host; a `GpuShare` for a share of one; on hosts
+                with a part of a GPU that part, such as 0.25 on g6f.2xlarge. All containers of a task ask in one way.
+            gpu_memory_gib: Memory in GiB that each of its GPUs must have, measured by what EC2 reports: an L4 has
+                22.3 GiB, not 24. By default any GPU will do.
+            min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
+            precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``; GPUs that only
+                emulate it are refused. By default any GPU will do.
+            nvlink: Whether its GPUs must be joined by NVLink, as tensor parallelism over several wants it.
+            cpu: CPU units, 1024 to a vCPU. By default the share of the smallest host that goes with its GPUs, for a
+                `GpuShare` with its part of one GPU's memory.
+            memory_mib: Memory in MiB; the container is stopped if it takes more. By default the same share of the
+                smallest host's, less what the agent and the system keep.
+            shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used. By default half of the
+                memory, 64 GiB at most; Docker's own default of 64 MiB stops data loaders and NCCL.
+            efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters. Its capacity must have
+                them; choose network mode ``host``.
+            command: Command. By default the image's own.
+            entry_point: Entry point. By default the image's own.
+            environment: Environment variables.
+            secrets: Environment variables from Secrets Manager or Parameter Store.
+            essential: Whether the task stops with this container.
+            health_check: How ECS tells that the container is well. By default it does not ask.
+            stop_timeout: How long the container may take to stop. By default 30 seconds.
+            user: Who it runs as. By default the image's own.
+            working_directory: Where its command runs. By default the image's own.
+            readonly_root_filesystem: Whether it may not write to its own file system. By default it may.
+            logging: Where its logs go. By default to the task definition's log group.
+
+        Returns:
+            The container; ports, mounts and dependencies are added to it as to any other.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, such as a GPU count that is not a whole number.
+            IncompatibleError: The capacity has no such GPUs, or cannot share them.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        settings = ContainerSettings(
+            image=image,
+            cpu=cpu,
+            memory_mib=memory_mib,
+            shared_memory_mib=shared_memory_mib,
+            efa=efa,
+            command=command,
+            entry_point=entry_point,
+            environment=environment,
+            secrets=secrets,
+            essential=essential,
+            health_check=health_check,
+            stop_timeout=stop_timeout,
+            user=user,
+            working_directory=working_directory,
+            readonly_root_filesystem=readonly_root_filesystem,
+            logging=logging,
+        )
+        needs = plan_needs(
+            gpu_memory_gib=gpu_memory_gib,
+            min_compute_capability=min_compute_capability,
+            precision=precision,
+            nvlink=nvlink,
+        )
+        plan = plan_gpu_container(
+            construct_id, task=self.task, pools=self._pools, gpus=gpus, needs=needs, settings=settings
+        )
+        return self._define(construct_id, plan, settings)
+
+    def add_neuron_container(  # noqa: D417 - the others are explained at add_gpu_container
+        self,
+        construct_id: str,
+        *,
+        image: ecs.ContainerImage,
+        devices: NeuronDevices = "ALL",
+        cpu: int | None = None,
+        memory_mib: int | None = None,
+        shared_memory_mib: int | None = None,
+        efa: bool = False,
+        command: Sequence[str] | None = None,
+        entry_point: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        secrets: Mapping[str, ecs.Secret] | None = None,
+        essential: bool = True,
+        health_check: ecs.HealthCheck | None = None,
+        stop_timeout: cdk.Duration | None = None,
+        user: str | None = None,
+        working_directory: str | None = None,
+        readonly_root_filesystem: bool = False,
+        logging: ecs.LogDriver | None = None,
+    ) -> ecs.ContainerDefinition:
+        """Adds a container that has Neuron devices (AWS Inferentia, AWS Trainium) to itself.
+
+        It is given ``/dev/neuron0`` and so on, after those of the containers before it, and the capability
+        ``IPC_LOCK``; on ECS Managed Instances it asks for ``NeuronDevice``. By default it gets all CPU and memory that
+        the smallest host has left: ECS counts no devices that are given by path, and would place another task on them.
+        https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html
+
+        Every argument that is not here is explained at `add_gpu_container`.
+
+        Args:
+            construct_id: The container's name.
+            image: Its image, with the Neuron runtime.
+            devices: Neuron devices, 1 or more, or ``"ALL"`` of the host, which all hosts must have the same number of.
+
+        Returns:
+            The container; ports, mounts and dependencies are added to it as to any other.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: The capacity has no Neuron devices, or different numbers of them.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        settings = ContainerSettings(
+            image=image,
+            cpu=cpu,
+            memory_mib=memory_mib,
+            shared_memory_mib=shared_memory_mib,
+            efa=efa,
+            command=command,
+            entry_point=entry_point,
+            environment=environment,
+            secrets=secrets,
+            essential=essential,
+            health_check=health_check,
+            stop_timeout=stop_timeout,
+            user=user,
+            working_directory=working_directory,
+            readonly_root_filesystem=readonly_root_filesystem,
+            logging=logging,
+        )
+        plan = plan_neuron_container(
+            construct_id, task=self.task, pools=self._pools, devices=devices, settings=settings
+        )
+        return self._define(construct_id, plan, settings)
+
+    def _define(self, construct_id: str, plan: ContainerPlan, settings: ContainerSettings) -> ecs.ContainerDefinition:
+        container = define_container(self, construct_id, plan, settings, self.log_group)
+        self.task = plan.task
+        needs = metadata_of(plan.task)
+        if plan.container.needs is not None and needs is not None:
+            cast("ecs.CfnTaskDefinition", self.node.default_child).add_metadata(METADATA_KEY, needs)
+        return container
+
+    def add_container(
+        self,
+        id: str,  # noqa: A002 - CDK's own name for it
+        *,
+        cpu: float | None = None,
+        gpu_count: float | None = None,
+        memory_limit_mib: float | None = None,
+        memory_reservation_mib: float | None = None,
+        **options: Any,  # noqa: ANN401 - the other 40 arguments are CDK's and stay as they are
+    ) -> ecs.ContainerDefinition:
+        """Adds a container without GPUs, such as a sidecar, and counts what it takes of the host.
+
+        It logs where the GPU containers do, unless `logging` is among the options.
+
+        What is added before `add_gpu_container` is taken off the share that the GPU container gets by default.
+
+        Args:
+            id: The container's name.
+            cpu: CPU units, 1024 to a vCPU.
+            gpu_count: Not here: GPUs are asked for with `add_gpu_container`.
+            memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
+            memory_reservation_mib: Memory in MiB that is kept for it; it may take more.
+            **options: Every other argument of `ecs.TaskDefinition.add_container`.
+
+        Raises:
+            InvalidValueError: `gpu_count` was given, or an argument is wrong by itself.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        if gpu_count is not None and (is_token(gpu_count) or gpu_count != 0):
+            raise InvalidValueError(
+                "GPUs that are asked for here would not be checked against the hosts",
+                argument="gpu_count",
+                value=gpu_count,
+                fix=f"add_gpu_container({id!r}, gpus={shown(gpu_count)}, …)",
+            )
+        sizes: dict[str, Any] = {
+            "cpu": cpu,
+            "memory_limit_mib": memory_limit_mib,
+            "memory_reservation_mib": memory_reservation_mib,
+        }
+        task = self._with_sidecar(id, sizes, options)
+        with creating(self, id, stays=True):
+            options.setdefault("logging", ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group))
+            container = super().add_container(id, **sizes, **options)
+        self.task = task
+        return container
+
+    def add_firelens_log_router(
+        self,
+        id: str,  # noqa: A002 - CDK's own name for it
+        *,
+        cpu: float | None = None,
+        memory_limit_mib: float | None = None,
+        memory_reservation_mib: float | None = None,
+        **options: Any,  # noqa: ANN401 - the other arguments are CDK's and stay as they are
+    ) -> ecs.FirelensLogRouter:
+        """Adds a container that routes the logs of the others, and counts what it takes of the host.
+
+        Added before `add_gpu_container`, it is taken off the share that the GPU container gets by default; CDK adds one
+        by itself, which is not, where a container logs with FireLens and there is none.
+
+        Args:
+            id: The container's name.
+            cpu: CPU units, 1024 to a vCPU.
+            memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
+            memory_reservation_mib: Memory in MiB that is kept for it; it may take more.
+            **options: Every other argument of `ecs.TaskDefinition.add_firelens_log_router`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        sizes: dict[str, Any] = {
+            "cpu": cpu,
+            "memory_limit_mib": memory_limit_mib,
+            "memory_reservation_mib": memory_reservation_mib,
+        }
+        task = self._with_sidecar(id, sizes, options)
+        with creating(self, id, stays=True):
+            router = super().add_firelens_log_router(id, **sizes, **options)
+        self.task = task
+        return router
+
+    def _with_sidecar(self, name: str, sizes: Mapping[str, float | None], options: Mapping[str, Any]) -> Task:
+        """The task with one more container that has no GPUs; nothing is made yet."""
+        require_settings(options, self._pools)
+        return plan_sidecar(
+            name,
+            task=self.task,
+            pools=self._pools,
+            cpu=sizes["cpu"],
+            memory_limit_mib=sizes["memory_limit_mib"],
+            memory_reservation_mib=sizes["memory_reservation_mib"],
+            essential=options.get("essential"),
+            environment=options.get("environment"),
+        )
+
+    @property
+    def _pools(self) -> list[Pool]:
+        return [each.pool for each in self.capacity]

@@ -1,0 +1,274 @@
+"""How hosts are connected: what the user says, what is made of it, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from cfnlint.api import ManualArgs, lint
+
+from gpu_constructs import IncompatibleError, InvalidValueError
+from gpu_constructs.capacity.network import HostNetwork, NetworkResources, interfaces_data, network_resources
+from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption
+from gpu_constructs.fleet.efa import efa_layout
+from gpu_constructs.hardware import instance_type
+from gpu_constructs.template import fleet_of, read_stacks
+from tests.rules.given import a_pool
+from tests.synthesis import Site
+
+EFA = HostNetwork.efa()
+NO_GROUP = HostNetwork.efa(placement_group=False)
+
+
+def applied(network: HostNetwork, *types: str, **changes: Any) -> Pool:
+    """The capacity as `plan_capacity` would make it."""
+    pool = network.applied_to(a_pool(*types, **changes))
+    network.require_possible(pool)
+    return pool
+
+
+def made(site: Site, network: HostNetwork, *types: str, **changes: Any) -> NetworkResources:
+    """What a capacity has for its network, its launch template changed as `launch_template` changes it."""
+    capacity = site.capacity(*types)
+    pool = applied(network, *types, **changes)
+    resources = network_resources(capacity, network=network, pool=pool, vpc=site.vpc)
+    data = resources.launch_template_data(site.cluster.hosts.security_group)
+    template = cast("ec2.CfnLaunchTemplate", capacity.launch_template.node.default_child)
+    template.add_property_override("LaunchTemplateData", data)
+    return resources
+
+
+def resources_of(site: Site, resource_type: str) -> dict[str, Any]:
+    return {key: each for key, each in site.template()["Resources"].items() if each["Type"] == resource_type}
+
+
+def read(site: Site) -> Pool:
+    found = read_stacks([site.app.synth().directory])
+    (pool,) = fleet_of(found.stacks, tasks=found.tasks, remarks=found.remarks).pools
+    return pool
+
+
+def test_a_host_has_one_plain_interface_unless_more_is_asked_for() -> None:
+    pool = applied(HostNetwork(), "p5.48xlarge", zones=3)
+    assert (pool.interfaces, pool.placement_group) == ((NetworkInterface(),), False)
+    assert not HostNetwork().needs_one_zone
+
+
+def test_efa_is_every_adapter_of_the_type_in_a_placement_group() -> None:
+    pool = applied(EFA, "p5.48xlarge", "p5e.48xlarge", zones=1)
+    assert (pool.interfaces, pool.placement_group) == (efa_layout(instance_type("p5.48xlarge")), True)
+    assert EFA.needs_one_zone
+
+
+@pytest.mark.parametrize("purchase", [PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED])
+def test_what_is_reserved_is_placed_by_its_reservation(purchase: PurchaseOption) -> None:
+    assert applied(EFA, "p5.48xlarge", purchase=purchase).placement_group is False
+
+
+@pytest.mark.parametrize("purchase", [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT, PurchaseOption.MIXED, UNKNOWN])
+def test_everything_else_is_placed_by_a_group(purchase: Any) -> None:
+    assert applied(EFA, "p5.48xlarge", purchase=purchase).placement_group is True
+    assert applied(NO_GROUP, "p5.48xlarge", purchase=purchase).placement_group is False
+
+
+def test_a_placement_group_does_without_efa() -> None:
+    pool = applied(HostNetwork(placement_group=True), "g6.xlarge", zones=1)
+    assert (pool.interfaces, pool.placement_group) == ((NetworkInterface(),), True)
+    assert HostNetwork(placement_group=True).needs_one_zone
+
+
+@pytest.mark.parametrize(
+    ("network", "changes", "words"),
+    [
+        (EFA, {"zones": 2}, "EFA traffic does not leave one Availability Zone, and the subnets of Hosts are in 2"),
+        (NO_GROUP, {"zones": 3}, "EFA traffic does not leave one Availability Zone"),
+        (HostNetwork(placement_group=True), {"zones": 3}, "a cluster placement group is in one Availability Zone"),
+        (EFA, {"zones": 3, "purchase": PurchaseOption.CAPACITY_BLOCK}, "are in 3"),
+        (
+            HostNetwork.efa(placement_group=True),
+            {"purchase": PurchaseOption.CAPACITY_BLOCK},
+            "a Capacity Block places its hosts itself",
+        ),
+        (
+            HostNetwork(placement_group=True),
+            {"purchase": PurchaseOption.CAPACITY_BLOCK},
+            "cannot start in a placement group",
+        ),
+        (EFA, {"has_unknown_types": True}, "only known at deploy time does not say at which network cards"),
+        (EFA, {"unknown_type_names": ("p7.48xlarge",)}, "does not say at which network cards"),
+    ],
+)
+def test_what_cannot_be_together_is_refused(network: HostNetwork, changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(IncompatibleError) as raised:
+        applied(network, "p5.48xlarge", **changes)
+    assert raised.value.argument == "network"
+    assert words in str(raised.value)
+
+
+def test_types_without_efa_or_with_other_cards_are_refused() -> None:
+    with pytest.raises(IncompatibleError, match=r"network: g6\.xlarge supports no .*g6\.8xlarge is the smallest"):
+        applied(EFA, "g6.xlarge")
+    with pytest.raises(IncompatibleError, match="at different network cards"):
+        applied(EFA, "p4d.24xlarge", "p5.48xlarge")
+
+
+@pytest.mark.parametrize("zones", [1, None])
+def test_zones_that_are_one_or_not_known_are_no_error(zones: int | None) -> None:
+    assert applied(EFA, "p5.48xlarge", zones=zones).zones == zones
+
+
+def test_a_group_that_does_not_keep_hosts_together_may_be_in_several_zones(site: Site) -> None:
+    spread = ec2.PlacementGroup(site.stack, "Spread", spread_level=ec2.PlacementGroupSpreadLevel.RACK)
+    assert applied(HostNetwork(placement_group=spread), "g6.xlarge", zones=3).placement_group is False
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "yes", float("nan"), "${Token[TOKEN.1]}"])
+def test_efa_is_there_or_it_is_not(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match=r"has_efa: expects True or False, got"):
+        HostNetwork(has_efa=wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, "mine", float("nan"), "${Token[TOKEN.1]}", ["mine"]])
+def test_a_placement_group_is_a_group_or_a_yes_or_no(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match=r"placement_group: expects True, False or an ec2\.PlacementGroup"):
+        HostNetwork.efa(placement_group=wrong)
+
+
+@pytest.mark.parametrize("wrong", [True, 1, "sg-1"])
+def test_a_security_group_is_one(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match=r"security_group: expects an ec2\.SecurityGroup"):
+        HostNetwork.efa(security_group=wrong)
+
+
+def test_a_security_group_for_efa_needs_efa(site: Site) -> None:
+    group = ec2.SecurityGroup.from_security_group_id(site.stack, "Theirs", "sg-0123456789abcdef0")
+    with pytest.raises(InvalidValueError, match="goes with EFA only"):
+        HostNetwork(efa_security_group=group)
+
+
+@pytest.mark.parametrize("name", ["p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge", "g6.8xlarge"])
+def test_every_interface_is_written_with_both_groups(name: str) -> None:
+    layout = efa_layout(instance_type(name))
+    data = interfaces_data(layout, ["sg-hosts", "sg-efa"])
+    assert [(each["NetworkCardIndex"], each["DeviceIndex"], each["InterfaceType"]) for each in data] == [
+        (each.card, each.device, each.type) for each in layout
+    ]
+    allowed = {"NetworkCardIndex", "DeviceIndex", "InterfaceType", "Groups", "DeleteOnTermination"}
+    for each in data:
+        assert each.keys() == allowed
+        assert each["Groups"] == ["sg-hosts", "sg-efa"]
+        assert each["DeleteOnTermination"] is True
+
+
+def test_the_launch_template_has_the_groups_inside_its_interfaces(site: Site) -> None:
+    made(site, EFA, "p4d.24xlarge")
+    data = site.launch_template()
+    (ours,) = [key for key in resources_of(site, "AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
+    (theirs,) = [key for key in resources_of(site, "AWS::EC2::SecurityGroup") if "HostSecurityGroup" in key]
+    groups = [{"Fn::GetAtt": [each, "GroupId"]} for each in (theirs, ours)]
+    assert "SecurityGroupIds" not in data
+    assert [each["Groups"] for each in data["NetworkInterfaces"]] == [groups] * 5
+    assert not any("AssociatePublicIpAddress" in each for each in data["NetworkInterfaces"])
+    (group,) = resources_of(site, "AWS::EC2::PlacementGroup")
+    assert data["Placement"] == {"GroupName": {"Fn::GetAtt": [group, "GroupName"]}}
+
+
+def test_the_security_group_talks_to_itself_in_both_directions_and_to_nobody_else(site: Site) -> None:
+    made(site, EFA, "p4d.24xlarge")
+    (name,) = [key for key in resources_of(site, "AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
+    itself = {"Fn::GetAtt": [name, "GroupId"]}
+    (ingress,) = site.properties("AWS::EC2::SecurityGroupIngress")
+    (egress,) = site.properties("AWS::EC2::SecurityGroupEgress")
+    assert (ingress["GroupId"], ingress["SourceSecurityGroupId"], ingress["IpProtocol"]) == (itself, itself, "-1")
+    assert (egress["GroupId"], egress["DestinationSecurityGroupId"], egress["IpProtocol"]) == (itself, itself, "-1")
+    # Rules inside the group that name it would be a cycle, which CloudFormation refuses.
+    properties = resources_of(site, "AWS::EC2::SecurityGroup")[name]["Properties"]
+    assert not {"SecurityGroupIngress", "SecurityGroupEgress"} & properties.keys()
+
+
+def test_the_placement_group_is_deleted_after_the_hosts(site: Site) -> None:
+    made(site, EFA, "p4d.24xlarge")
+    everything = site.template()["Resources"]
+    (group,) = resources_of(site, "AWS::EC2::PlacementGroup")
+    assert everything[group]["Properties"] == {"Strategy": "cluster"}
+    (template,) = resources_of(site, "AWS::EC2::LaunchTemplate")
+    (hosts,) = resources_of(site, "AWS::AutoScaling::AutoScalingGroup")
+    # CloudFormation deletes in the reverse order of these references.
+    assert f'"{group}"' in json.dumps(everything[template]["Properties"])
+    assert f'"{template}"' in json.dumps(everything[hosts]["Properties"])
+    assert f'"{hosts}"' not in json.dumps([everything[group], everything[template]])
+
+
+def test_without_efa_nothing_is_made_and_nothing_is_written(site: Site) -> None:
+    resources = made(site, HostNetwork(), "p4d.24xlarge")
+    assert resources == NetworkResources(
+        interfaces=(NetworkInterface(),), placement_group=None, efa_security_group=None
+    )
+    assert len(site.launch_template()["NetworkInterfaces"]) == 1
+    assert "Placement" not in site.launch_template()
+    assert len(resources_of(site, "AWS::EC2::SecurityGroup")) == 1
+
+
+def test_a_placement_group_alone_leaves_the_interfaces_as_they_are(site: Site) -> None:
+    made(site, HostNetwork(placement_group=True), "g6.xlarge")
+    assert len(site.launch_template()["NetworkInterfaces"]) == 1
+    assert "InterfaceType" not in site.launch_template()["NetworkInterfaces"][0]
+    assert "GroupName" in site.launch_template()["Placement"]
+
+
+def test_groups_that_are_given_are_used_and_none_is_made(site: Site) -> None:
+    placement = ec2.PlacementGroup.from_placement_group_name(site.stack, "Theirs", "ours-since-2024")
+    security = ec2.SecurityGroup.from_security_group_id(site.stack, "Shared", "sg-0123456789abcdef0")
+    network = HostNetwork.efa(placement_group=placement, security_group=security)
+    resources = made(site, network, "p4d.24xlarge")
+    assert (resources.placement_group, resources.efa_security_group) == (placement, security)
+    data = site.launch_template()
+    assert data["Placement"] == {"GroupName": "ours-since-2024"}
+    assert {each["Groups"][1] for each in data["NetworkInterfaces"]} == {"sg-0123456789abcdef0"}
+    assert not resources_of(site, "AWS::EC2::PlacementGroup")
+    assert len(resources_of(site, "AWS::EC2::SecurityGroup")) == 1
+    assert applied(network, "p4d.24xlarge").placement_group is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_cluster"),
+    [
+        ({"strategy": ec2.PlacementGroupStrategy.CLUSTER}, True),
+        ({}, True),
+        ({"partitions": 2}, False),
+        ({"strategy": ec2.PlacementGroupStrategy.SPREAD}, False),
+    ],
+)
+def test_what_a_given_group_does_is_read_back_the_same(
+    site: Site, arguments: dict[str, Any], is_cluster: object
+) -> None:
+    network = HostNetwork.efa(placement_group=ec2.PlacementGroup(site.stack, "Mine", **arguments))
+    made(site, network, "p4d.24xlarge")
+    assert applied(network, "p4d.24xlarge").placement_group is is_cluster
+    assert read(site).placement_group is is_cluster
+
+
+@pytest.mark.parametrize("network", [EFA, NO_GROUP, HostNetwork(), HostNetwork(placement_group=True)], ids=str)
+@pytest.mark.parametrize("name", ["p4d.24xlarge", "p6-b300.48xlarge"])
+def test_the_template_says_what_the_capacity_holds(site: Site, network: HostNetwork, name: str) -> None:
+    made(site, network, name)
+    held, found = applied(network, name), read(site)
+    assert (found.interfaces, found.placement_group) == (held.interfaces, held.placement_group)
+
+
+@pytest.mark.parametrize("name", ["g6.8xlarge", "p5.48xlarge", "p6-b300.48xlarge"])
+def test_cfn_lint_finds_nothing(site: Site, name: str) -> None:
+    made(site, EFA, name)
+    template = json.dumps(site.template())
+    found = lint(template, config=ManualArgs(regions=["us-east-1"]))
+    assert [str(each) for each in found if each.rule.id.startswith("E")] == []
+
+
+def test_two_capacities_of_one_cluster_have_their_own_groups(site: Site) -> None:
+    for name in ("A", "B"):
+        capacity = site.capacity("p4d.24xlarge", name=name)
+        network_resources(capacity, network=EFA, pool=applied(EFA, "p4d.24xlarge"), vpc=site.vpc)
+    assert len(resources_of(site, "AWS::EC2::PlacementGroup")) == 2
+    assert len(resources_of(site, "AWS::EC2::SecurityGroupEgress")) == 2

@@ -1,0 +1,384 @@
+"""How hosts are bought: what is written for it, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs import GpuConstructsError, HostScaling, IncompatibleError, InvalidValueError, Purchase
+from gpu_constructs.fleet import UNKNOWN, Block, Distribution, PurchaseOption, Reservation
+from tests.synthesis import Properties, Site
+
+ID = "cr-0123456789abcdef0"
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/reserved"
+START = datetime(2026, 12, 1, 11, 30, tzinfo=timezone.utc)
+END = START + timedelta(days=2)
+
+
+def block(**changes: Any) -> Purchase:
+    return Purchase.capacity_block(**{"reservation_id": ID, "instances": 2, "starts": START, "ends": END, **changes})
+
+
+def hosts(site: Site, purchase: Purchase, *types: str, **arguments: Any) -> Properties:
+    site.capacity(*(types or ("p5.48xlarge",)), purchase=purchase, **{"max_instances": 2, **arguments})
+    return site.only("AWS::AutoScaling::AutoScalingGroup")
+
+
+def in_one_zone(site: Site) -> ec2.SubnetSelection:
+    return ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
+
+
+def in_block(site: Site, purchase: Purchase, *types: str, **arguments: Any) -> Properties:
+    return hosts(site, purchase, *types, **{"vpc_subnets": in_one_zone(site), **arguments})
+
+
+# On demand and spot
+
+
+def test_on_demand_is_what_there_is_without_a_word(site: Site) -> None:
+    group = hosts(site, Purchase.on_demand())
+    assert Purchase() == Purchase.on_demand()
+    assert not group.keys() & {"MixedInstancesPolicy", "CapacityReservationSpecification"}
+    assert "InstanceMarketOptions" not in site.launch_template()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "base", "percentage", "option"),
+    [
+        ({}, 0, 0, PurchaseOption.SPOT),
+        ({"on_demand_base": 2}, 2, 0, PurchaseOption.MIXED),
+        ({"on_demand_percentage": 25}, 0, 25, PurchaseOption.MIXED),
+        ({"on_demand_base": 1, "on_demand_percentage": 50}, 1, 50, PurchaseOption.MIXED),
+    ],
+)
+def test_spot_of_one_type_has_a_policy_that_looks_at_price_and_capacity(
+    site: Site, arguments: dict[str, int], base: int, percentage: int, option: PurchaseOption
+) -> None:
+    purchase = Purchase.spot(**arguments)
+    policy = hosts(site, purchase, "g6.xlarge")["MixedInstancesPolicy"]
+    assert policy["InstancesDistribution"] == {
+        "OnDemandAllocationStrategy": "prioritized",
+        "OnDemandBaseCapacity": base,
+        "OnDemandPercentageAboveBaseCapacity": percentage,
+        "SpotAllocationStrategy": "price-capacity-optimized",
+    }
+    assert policy["LaunchTemplate"]["Overrides"] == [{"InstanceType": "g6.xlarge"}]
+    assert purchase.option is option
+
+
+def test_spot_hosts_are_drained_by_the_agent_and_not_rebalanced_without_its_knowledge(site: Site) -> None:
+    group = hosts(site, Purchase.spot(), "g6.xlarge")
+    assert "CapacityRebalance" not in group
+    assert "InstanceMarketOptions" not in site.launch_template()
+    assert "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true" in str(site.launch_template()["UserData"])
+
+
+def test_a_base_of_the_deploy_reaches_the_template_and_is_known_to_be_unknown(site: Site) -> None:
+    purchase = Purchase.spot(on_demand_base=site.number("Base"))
+    capacity = site.capacity("g6.xlarge", purchase=purchase)
+    distribution = site.only("AWS::AutoScaling::AutoScalingGroup")["MixedInstancesPolicy"]["InstancesDistribution"]
+    assert distribution["OnDemandBaseCapacity"] == {"Ref": "Base"}
+    assert capacity.pool.purchase is UNKNOWN
+    assert capacity.pool.distribution == Distribution(
+        on_demand_base=UNKNOWN, on_demand_percentage=0, spot_allocation="price-capacity-optimized"
+    )
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, True, "1", None, float("nan")])
+def test_a_base_is_a_number_of_hosts(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match="on_demand_base: expects a whole number of hosts"):
+        Purchase.spot(on_demand_base=wrong)
+
+
+@pytest.mark.parametrize("wrong", [-1, 100, 101, 0.5, True, "50"])
+def test_a_percentage_leaves_something_to_spot(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match="on_demand_percentage") as error:
+        Purchase.spot(on_demand_percentage=wrong)
+    assert error.value.allowed == "0 to 99"
+    assert "Purchase.on_demand()" in str(error.value.fix)
+
+
+def test_several_types_on_demand_have_a_policy_that_the_fleet_knows(site: Site) -> None:
+    assert site.capacity("g6.xlarge", "g6.2xlarge").pool.distribution == Distribution()
+    assert site.capacity("g6.xlarge", name="One").pool.distribution is None
+
+
+# Reservations
+
+
+@pytest.mark.parametrize(
+    ("arguments", "specification", "option"),
+    [
+        ({}, {"CapacityReservationPreference": "capacity-reservations-first"}, PurchaseOption.ON_DEMAND),
+        (
+            {"only": True},
+            {"CapacityReservationPreference": "capacity-reservations-only"},
+            PurchaseOption.RESERVED,
+        ),
+        (
+            {"reservation_id": ID},
+            {
+                "CapacityReservationPreference": "capacity-reservations-first",
+                "CapacityReservationTarget": {"CapacityReservationIds": [ID]},
+            },
+            PurchaseOption.ON_DEMAND,
+        ),
+        (
+            {"resource_group_arn": GROUP, "only": True},
+            {
+                "CapacityReservationPreference": "capacity-reservations-only",
+                "CapacityReservationTarget": {"CapacityReservationResourceGroupArns": [GROUP]},
+            },
+            PurchaseOption.RESERVED,
+        ),
+    ],
+)
+def test_the_group_says_which_reservations_and_what_else(
+    site: Site, arguments: dict[str, Any], specification: Properties, option: PurchaseOption
+) -> None:
+    purchase = Purchase.reservations(**arguments)
+    assert hosts(site, purchase)["CapacityReservationSpecification"] == specification
+    assert "CapacityReservationSpecification" not in site.launch_template()
+    assert purchase.option is option
+
+
+def test_reservations_of_the_deploy_pass(site: Site) -> None:
+    parameter = cdk.CfnParameter(site.stack, "Reservation").value_as_string
+    group = cdk.Stack.of(site.stack).format_arn(service="resource-groups", resource="group", resource_name="reserved")
+    capacity = site.capacity("p5.48xlarge", purchase=Purchase.reservations(reservation_id=parameter))
+    other = site.capacity("p5.48xlarge", name="Group", purchase=Purchase.reservations(resource_group_arn=group))
+    assert capacity.pool.reservation == Reservation(preference="capacity-reservations-first", id=UNKNOWN)
+    assert other.pool.reservation == Reservation(preference="capacity-reservations-first", group=UNKNOWN)
+    one, _ = site.properties("AWS::AutoScaling::AutoScalingGroup")
+    target = one["CapacityReservationSpecification"]["CapacityReservationTarget"]
+    assert target == {"CapacityReservationIds": [{"Ref": "Reservation"}]}
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "cr-", "cr-xyz", "cr-0123456789ABCDEF0", "cr-012345678", f"{ID} ", 5, True, b"cr"]
+)
+def test_a_reservation_has_an_id_of_ec2(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match="reservation_id: .* is no id of a capacity reservation"):
+        Purchase.reservations(reservation_id=wrong)
+    with pytest.raises(InvalidValueError, match="reservation_id: .* is no id of a capacity reservation"):
+        block(reservation_id=wrong)
+
+
+def test_an_arn_instead_of_an_id_is_told_where_it_goes() -> None:
+    with pytest.raises(InvalidValueError, match="the id behind the last slash"):
+        Purchase.reservations(reservation_id=f"arn:aws:ec2:us-east-1:123456789012:capacity-reservation/{ID}")
+
+
+@pytest.mark.parametrize("wrong", ["reserved", ID, f"{GROUP}/", "arn:aws:ec2:us-east-1:123456789012:group/a", 5, ""])
+def test_a_group_of_reservations_has_an_arn(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match="resource_group_arn: .* is no ARN of a resource group"):
+        Purchase.reservations(resource_group_arn=wrong)
+
+
+def test_a_reservation_or_a_group_and_not_both() -> None:
+    with pytest.raises(InvalidValueError, match="one reservation and a group of them"):
+        Purchase.reservations(reservation_id=ID, resource_group_arn=GROUP)
+
+
+@pytest.mark.parametrize("wrong", [1, None, "yes"])
+def test_only_is_a_flag(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match="only: expects True or False"):
+        Purchase.reservations(only=wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.0, True, "2"])
+def test_reserved_hosts_are_counted(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match="instances: expects a whole number of hosts"):
+        Purchase.reservations(instances=wrong)
+    with pytest.raises(InvalidValueError, match="instances: expects a whole number of hosts"):
+        block(instances=wrong)
+
+
+def test_more_hosts_than_are_reserved_never_start(site: Site) -> None:
+    for purchase in (Purchase.reservations(only=True, instances=1), block(instances=1)):
+        with pytest.raises(IncompatibleError, match="2 hosts at most and 1 reserved") as error:
+            in_block(site, purchase)
+        assert error.value.argument == "max_instances"
+        assert "max_instances=1" in str(error.value.fix)
+
+
+def test_above_what_is_reserved_hosts_start_on_demand(site: Site) -> None:
+    assert hosts(site, Purchase.reservations(instances=1))["MaxSize"] == "2"
+
+
+def test_how_many_are_reserved_stands_in_the_metadata(site: Site) -> None:
+    site.capacity("g6.xlarge", purchase=Purchase.reservations(instances=3), check_gpus_at_boot=True)
+    site.capacity("g6.xlarge", name="Token", purchase=Purchase.reservations(instances=site.number("Reserved")))
+    groups = [
+        each["Metadata"]["gpu-constructs"]
+        for each in site.template()["Resources"].values()
+        if each["Type"] == "AWS::AutoScaling::AutoScalingGroup"
+    ]
+    assert [each["ReservedInstances"] for each in groups] == [3, {"Ref": "Reserved"}]
+    assert groups[0]["ChecksGpus"] is True
+
+
+def test_one_reservation_is_of_one_type(site: Site) -> None:
+    for purchase in (Purchase.reservations(reservation_id=ID, only=True), block()):
+        with pytest.raises(IncompatibleError, match="is of one instance type") as error:
+            in_block(site, purchase, "g6.xlarge", "g6.2xlarge")
+        assert error.value.argument == "instance_types"
+
+
+def test_other_types_run_on_demand_or_in_other_reservations_of_a_group(site: Site) -> None:
+    for number, purchase in enumerate(
+        (Purchase.reservations(reservation_id=ID), Purchase.reservations(resource_group_arn=GROUP, only=True))
+    ):
+        capacity = site.capacity("g6.xlarge", "g6.2xlarge", name=f"C{number}", purchase=purchase)
+        assert capacity.pool.distribution == Distribution()
+
+
+def test_one_reservation_is_not_for_several_shapes(site: Site) -> None:
+    with pytest.raises(IncompatibleError, match="g6 has 3 shapes"):
+        site.cluster.add_family("g6", max_instances=1, purchase=Purchase.reservations(reservation_id=ID, only=True))
+    assert site.cluster.capacities == ()
+
+
+# Capacity Blocks
+
+
+def test_the_launch_template_names_the_block_and_its_market(site: Site) -> None:
+    group = in_block(site, block())
+    template = site.launch_template()
+    assert template["InstanceMarketOptions"] == {"MarketType": "capacity-block"}
+    assert template["CapacityReservationSpecification"] == {"CapacityReservationTarget": {"CapacityReservationId": ID}}
+    assert template["InstanceType"] == "p5.48xlarge"
+    assert not group.keys() & {"MixedInstancesPolicy", "CapacityReservationSpecification", "PlacementGroup"}
+    assert len(group["VPCZoneIdentifier"]) == 1
+
+
+def test_hosts_come_when_the_block_starts_and_leave_before_it_ends(site: Site) -> None:
+    capacity = site.capacity("p5.48xlarge", max_instances=2, purchase=block(), vpc_subnets=in_one_zone(site))
+    start, drain = site.properties("AWS::AutoScaling::ScheduledAction")
+    name = start.pop("AutoScalingGroupName")
+    assert drain.pop("AutoScalingGroupName") == name
+    assert start == {"StartTime": "2026-12-01T11:30:00Z", "MinSize": 2, "MaxSize": 2}
+    assert drain == {"StartTime": "2026-12-03T10:45:00Z", "MinSize": 0, "MaxSize": 0}
+    assert capacity.pool.block == Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
+    (group,) = [
+        each for each in site.template()["Resources"].items() if each[1]["Type"] == "AWS::AutoScaling::AutoScalingGroup"
+    ]
+    assert name == {"Ref": group[0]}
+
+
+def test_a_deploy_does_not_undo_the_schedule(site: Site) -> None:
+    group = in_block(site, block())
+    assert (group["MinSize"], group["MaxSize"]) == ("0", "2")
+    policies = [each.get("UpdatePolicy") for each in site.template()["Resources"].values()]
+    assert {"AutoScalingScheduledAction": {"IgnoreUnmodifiedGroupSizeProperties": True}} in policies
+
+
+def test_a_block_that_has_started_is_only_drained(site: Site) -> None:
+    group = in_block(site, block(starts=None), min_instances=1)
+    (drain,) = site.properties("AWS::AutoScaling::ScheduledAction")
+    assert drain["MaxSize"] == 0
+    assert group["MinSize"] == "1"
+
+
+def test_times_are_written_in_utc_and_the_lead_is_a_choice(site: Site) -> None:
+    tokyo = timezone(timedelta(hours=9))
+    in_block(site, block(starts=START.astimezone(tokyo), ends=END.astimezone(tokyo), drain_minutes=90))
+    start, drain = site.properties("AWS::AutoScaling::ScheduledAction")
+    assert (start["StartTime"], drain["StartTime"]) == ("2026-12-01T11:30:00Z", "2026-12-03T10:00:00Z")
+
+
+@pytest.mark.parametrize("argument", ["starts", "ends"])
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (START.replace(tzinfo=None), "a time without a time zone"),
+        (date(2026, 12, 1), "expects a time"),
+        ("2026-12-01T11:30:00Z", "expects a time"),
+        (0, "expects a time"),
+        (True, "expects a time"),
+    ],
+)
+def test_times_have_a_time_zone(argument: str, wrong: Any, words: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"{argument}: {words}"):
+        block(**{argument: wrong})
+
+
+def test_an_end_is_needed() -> None:
+    with pytest.raises(InvalidValueError, match="ends: expects a time"):
+        block(ends=None)
+
+
+@pytest.mark.parametrize("ends", [START, START - timedelta(days=1), START + timedelta(minutes=45)])
+def test_tasks_have_some_time_between_start_and_drain(ends: datetime) -> None:
+    with pytest.raises(InvalidValueError, match="ends: .* leaves no time for tasks"):
+        block(ends=ends)
+
+
+@pytest.mark.parametrize("wrong", [30, 0, -45, 45.5, True, None, "45"])
+def test_the_drain_is_before_ec2_terminates(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match="drain_minutes: expects a whole number of minutes") as error:
+        block(drain_minutes=wrong)
+    assert error.value.allowed == "31 or more"
+
+
+def test_a_drain_from_before_the_calendar_is_refused() -> None:
+    with pytest.raises(InvalidValueError, match="leaves no time for tasks"):
+        block(starts=None, drain_minutes=2**31 - 1)
+
+
+def test_a_lead_of_the_deploy_cannot_be_taken_from_a_time(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="only known at deploy time"):
+        block(drain_minutes=site.number("Lead"))
+
+
+def test_a_block_is_in_one_zone(site: Site) -> None:
+    with pytest.raises(IncompatibleError, match="in one Availability Zone, and the subnets are in 2") as error:
+        hosts(site, block())
+    assert error.value.argument == "vpc_subnets"
+
+
+def test_nothing_can_be_kept_running_before_the_block_starts(site: Site) -> None:
+    with pytest.raises(IncompatibleError, match="1 hosts at least cannot start before"):
+        in_block(site, block(), min_instances=1)
+
+
+def test_protected_hosts_would_not_leave_in_time(site: Site) -> None:
+    with pytest.raises(IncompatibleError, match="managed termination protection keeps hosts with tasks"):
+        in_block(site, block(), scaling=HostScaling(managed_termination_protection=True))
+
+
+def test_sizes_of_the_deploy_are_scheduled_as_they_are(site: Site) -> None:
+    in_block(site, block(instances=site.number("Reserved")), max_instances=site.number("Most"))
+    start, _ = site.properties("AWS::AutoScaling::ScheduledAction")
+    assert (start["MinSize"], start["MaxSize"]) == ({"Ref": "Most"}, {"Ref": "Most"})
+
+
+def test_a_type_that_is_not_sold_in_blocks_is_refused(site: Site) -> None:
+    with pytest.raises(IncompatibleError, match=r"no Capacity Blocks of g6\.xlarge") as refused:
+        in_block(site, block(), "g6.xlarge")
+    assert refused.value.argument == "purchase"
+
+
+def test_a_good_block_has_no_warning(site: Site) -> None:
+    in_block(site, block())
+    assert site.warnings() == []
+
+
+def test_a_refused_purchase_leaves_nothing_behind(site: Site) -> None:
+    with pytest.raises(GpuConstructsError):
+        hosts(site, block())
+    assert site.cluster.capacities == ()
+    assert not [each for each in site.children() if "/Capacity" in each]
+
+
+@pytest.mark.parametrize("wrong", [None, "spot", PurchaseOption.SPOT, True])
+def test_a_purchase_is_made_by_the_class(site: Site, wrong: Any) -> None:
+    if wrong is None:
+        assert site.capacity("g6.xlarge", purchase=wrong).pool.purchase is PurchaseOption.ON_DEMAND
+        return
+    with pytest.raises(InvalidValueError, match="purchase: expects a Purchase"):
+        site.capacity("g6.xlarge", purchase=wrong)

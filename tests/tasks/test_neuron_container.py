@@ -1,0 +1,214 @@
+"""Neuron devices reach the container by their paths, on ECS Managed Instances as a resource."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import DoesNotFitError, GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.fleet import Pool, PoolKind, Task
+from gpu_constructs.hardware import Vendor, accelerated
+from gpu_constructs.placement import fit, task_slots
+from gpu_constructs.tasks.container_plan import ContainerSettings
+from gpu_constructs.tasks.neuron_container import plan_neuron_container
+from tests.rules.given import a_pool, of_image
+from tests.synthesis import Site
+
+TYPES = [each for each in accelerated() if each.accelerators and each.accelerators.vendor is Vendor.NEURON]
+
+# AWS's own count of chips (https://aws.amazon.com/ec2/instance-types/ pages of Inf1, Inf2, Trn1, Trn2, 2026-11-21).
+CHIPS = {
+    **dict.fromkeys(("inf1.xlarge", "inf1.2xlarge", "inf2.xlarge", "inf2.8xlarge", "trn1.2xlarge", "trn2.3xlarge"), 1),
+    "inf1.6xlarge": 4,
+    "inf2.24xlarge": 6,
+    "inf2.48xlarge": 12,
+    **dict.fromkeys(("inf1.24xlarge", "trn1.32xlarge", "trn1n.32xlarge", "trn2.48xlarge"), 16),
+}
+
+
+def paths(container: dict[str, Any]) -> list[str]:
+    devices = container["LinuxParameters"].get("Devices", [])
+    assert all(each["HostPath"] == each["ContainerPath"] for each in devices)
+    return [each["HostPath"] for each in devices]
+
+
+def test_every_chip_of_a_host_is_a_device(site: Site) -> None:
+    for number, name in enumerate(CHIPS):
+        task = site.task(
+            site.capacity(name, name=f"Hosts{number}"), name=f"Task{number}", family=name.replace(".", "-")
+        )
+        task.add_neuron_container("infer", image=site.image)
+        assert fit(task.task, task.capacity[0].pool).answer is True
+    made = {each["Family"]: each["ContainerDefinitions"] for each in site.properties("AWS::ECS::TaskDefinition")}
+    assert len(made) == len(CHIPS)
+    for name, chips in CHIPS.items():
+        (container,) = made[name.replace(".", "-")]
+        assert paths(container) == [f"/dev/neuron{index}" for index in range(chips)]
+        assert container["LinuxParameters"]["Capabilities"] == {"Add": ["IPC_LOCK"]}
+        assert container["LinuxParameters"]["Devices"][0]["Permissions"] == ["read", "write", "mknod"]
+        assert "ResourceRequirements" not in container
+        assert "Environment" not in container
+
+
+def test_the_table_has_every_type_that_is_known() -> None:
+    assert {each.name for each in TYPES} == set(CHIPS)
+
+
+def test_it_gets_the_host_to_itself(site: Site) -> None:
+    capacity = site.capacity("inf2.48xlarge", max_instances=3)
+    task = site.task(capacity)
+    task.add_neuron_container("infer", image=site.image, devices=2)
+    assert paths(site.container()) == ["/dev/neuron0", "/dev/neuron1"]
+    assert (task.task.cpu, task.task.memory_mib) == (192 * 1024, int(768 * 1024 * 0.925) - 256)
+    assert task_slots(task.task, capacity.pool) == 3
+
+
+def test_containers_of_one_task_get_different_devices(site: Site) -> None:
+    task = site.task(site.capacity("trn1.32xlarge"))
+    task.add_neuron_container("first", image=site.image, devices=4, cpu=1024, memory_mib=8192)
+    task.add_neuron_container("second", image=site.image, devices=12)
+    first, second = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+    assert paths(first) == [f"/dev/neuron{index}" for index in range(4)]
+    assert paths(second) == [f"/dev/neuron{index}" for index in range(4, 16)]
+    assert second["Memory"] == int(512 * 1024 * 0.925) - 256 - 8192
+    with pytest.raises(DoesNotFitError, match="Neuron devices: 17 asked, trn1.32xlarge has 16") as refused:
+        task.add_neuron_container("third", image=site.image, devices=1, cpu=0, memory_mib=64)
+    assert refused.value.argument == "devices"
+
+
+REFUSED: list[Any] = [
+    pytest.param({"devices": 0}, InvalidValueError, "got 0; allowed: 1 or more", id="none"),
+    pytest.param({"devices": -1}, InvalidValueError, "got -1", id="fewer than none"),
+    pytest.param({"devices": 1.0}, InvalidValueError, "got 1.0", id="a float"),
+    pytest.param({"devices": True}, InvalidValueError, "got True", id="a truth value"),
+    pytest.param({"devices": None}, InvalidValueError, "got None", id="nothing"),
+    pytest.param({"devices": "all"}, InvalidValueError, "got 'all'.*'ALL'", id="lower case"),
+    pytest.param({"devices": 7}, DoesNotFitError, "7 asked, inf2.24xlarge has 6.*inf2.48xlarge", id="too many"),
+    pytest.param({"cpu": 96 * 1024 + 1}, DoesNotFitError, "CPU units", id="too much CPU"),
+    pytest.param({"efa": True}, IncompatibleError, "no Elastic Fabric Adapter", id="EFA"),
+    pytest.param({"image": "x"}, InvalidValueError, "expects ContainerImage", id="an image as text"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED)
+def test_it_refuses_and_leaves_nothing_behind(
+    site: Site, arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    task = site.task(site.capacity("inf2.24xlarge"))
+    before = site.children()
+    with pytest.raises(error, match=message) as refused:
+        task.add_neuron_container("infer", **{"image": site.image, **arguments})
+    assert getattr(refused.value, "argument") in arguments  # noqa: B009 - every error of ours has one
+    assert site.children() == before
+    assert task.task.containers == ()
+
+
+def test_all_leaves_none_for_another(site: Site) -> None:
+    task = site.task(site.capacity("inf2.24xlarge"))
+    task.add_neuron_container("first", image=site.image, devices=1, cpu=0, memory_mib=64)
+    with pytest.raises(IncompatibleError, match="second asks for all Neuron devices of the host, of which first"):
+        task.add_neuron_container("second", image=site.image)
+
+
+def test_hosts_with_different_numbers_have_no_all(site: Site) -> None:
+    task = site.task(site.capacity("inf2.24xlarge", name="Six"), site.capacity("inf2.48xlarge", name="Twelve"))
+    with pytest.raises(IncompatibleError, match="inf2.24xlarge has 6, inf2.48xlarge has 12"):
+        task.add_neuron_container("infer", image=site.image)
+    task.add_neuron_container("infer", image=site.image, devices=6)
+    assert len(paths(site.container())) == 6
+
+
+def test_a_type_that_is_not_known_has_no_all(site: Site) -> None:
+    token = cdk.CfnParameter(site.stack, "Type").value_as_string
+    task = site.task(site.capacity("inf2.xlarge", token, image=GpuMachineImage.pinned("al2023-neuron")))
+    with pytest.raises(InvalidValueError, match="does not say how many Neuron devices"):
+        task.add_neuron_container("infer", image=site.image)
+    task.add_neuron_container("infer", image=site.image, devices=1, cpu=0, memory_mib=64)
+    assert paths(site.container()) == ["/dev/neuron0"]
+
+
+def test_a_number_that_is_not_known_is_no_list_of_devices(site: Site) -> None:
+    task = site.task(site.capacity("inf2.xlarge"))
+    with pytest.raises(InvalidValueError, match="devices: a number that is only known at deploy time"):
+        task.add_neuron_container("infer", image=site.image, devices=site.number("Devices"))
+
+
+@pytest.mark.parametrize(("name", "instead"), [("g6.xlarge", "add_gpu_container"), ("c7i.large", "add_container")])
+def test_other_capacity_is_refused_with_the_right_call(site: Site, name: str, instead: str) -> None:
+    with pytest.raises(IncompatibleError, match=f"no Neuron device; fix: {instead}, or .*inf2.xlarge"):
+        site.task(site.capacity(name)).add_neuron_container("infer", image=site.image)
+
+
+def test_two_copies_on_one_host_are_told_of(site: Site) -> None:
+    task = site.task(site.capacity("inf2.xlarge"))
+    task.add_neuron_container("infer", image=site.image, cpu=512, memory_mib=1024)
+    ecs.Ec2Service(
+        site.stack,
+        "Service",
+        cluster=site.cluster.cluster,
+        task_definition=task,
+        desired_count=2,
+        capacity_provider_strategies=[each.strategy() for each in task.capacity],
+        min_healthy_percent=50,
+    )
+    (message,) = site.findings("GPU181")
+    assert "two copies of Task have room on one inf2.xlarge" in message
+
+
+MANAGED = a_pool("inf2.xlarge", name="managed", image=of_image("al2023-neuron"), kind=PoolKind.MANAGED_INSTANCES)
+GROUP = a_pool("inf2.xlarge", name="group", image=of_image("al2023-neuron"))
+
+
+def planned(*pools: Pool, task: Task | None = None, devices: Any = "ALL", **changes: Any) -> Any:
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("image", "cpu", "memory_mib", "shared_memory_mib", "command", "entry_point", "environment", "secrets")
+    )
+    nothing |= dict.fromkeys(("health_check", "stop_timeout", "user", "working_directory", "logging"))
+    settings = ContainerSettings(
+        **{**nothing, "essential": True, "efa": False, "readonly_root_filesystem": False, **changes}
+    )
+    return plan_neuron_container(
+        "infer", task=task or Task(name="task"), pools=list(pools), devices=devices, settings=settings
+    )
+
+
+def test_managed_instances_are_asked_for_a_resource() -> None:
+    plan = planned(MANAGED)
+    assert plan.requirement == {"Type": "NeuronDevice", "Value": "ALL"}
+    assert (plan.devices, plan.capabilities, plan.shared_memory_mib) == ((), (), None)
+    assert fit(plan.task, MANAGED).answer is True
+    assert fit(plan.task, GROUP).answer is False
+    assert planned(GROUP).requirement is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"devices": 1}, "a container gets every Neuron device of its host; allowed: 'ALL'"),
+        ({"shared_memory_mib": 64}, "managed is of ECS Managed Instances, where /dev/shm"),
+        ({"task": replace(planned(MANAGED).task)}, "infer asks for all Neuron devices of the host, of which infer"),
+    ],
+)
+def test_what_managed_instances_do_not_take_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(GpuConstructsError, match=message):
+        planned(MANAGED, **arguments)
+
+
+def test_both_kinds_of_hosts_hand_them_out_differently() -> None:
+    with pytest.raises(IncompatibleError, match=r"ECS Managed Instances \(managed\).*group \(group\) by their paths"):
+        planned(MANAGED, GROUP)
+
+
+def test_managed_instances_get_it_in_the_template(site: Site) -> None:
+    managed = site.cluster.add_managed_capacity("Managed", instance_types=["inf2.xlarge", "inf2.24xlarge"])
+    task = GpuTaskDefinition(site.stack, "Task", capacity=[managed])
+    task.add_neuron_container("infer", image=site.image)
+    container = site.container()
+    assert container["ResourceRequirements"] == [{"Type": "NeuronDevice", "Value": "ALL"}]
+    assert "LinuxParameters" not in container
+    assert (container["Cpu"], container["Memory"]) == (4096, int(16384 * 0.925) - 256)
