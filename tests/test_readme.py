@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aws_cdk import assertions
 
 from gpu_constructs.hardware import accelerated, instance_type
 from gpu_constructs.placement import fair_share
+from gpu_constructs.review import review
+from gpu_constructs.rules import Severity
 from tests.synthesis import ROOT
 
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+GUIDE = (ROOT / "docs" / "capacity.md").read_text()
+_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+BLOCKS = _BLOCK.findall(README)
 
 
 def test_there_are_blocks_to_run() -> None:
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
@@ -24,6 +30,15 @@ def test_a_block_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     # In names of its own, so that what it forgets to import is missing. Warnings are errors here as everywhere.
     exec(compile(block, "README.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - it is our own
+
+
+def test_the_guide_is_one_app_that_runs() -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile("\n".join(_BLOCK.findall(GUIDE)), "capacity.md", "exec"), names)  # noqa: S102 - it is our own
+    resources = assertions.Template.from_stack(names["stack"]).to_json()["Resources"].values()
+    assert {"AWS::AutoScaling::WarmPool", "AWS::EC2::PlacementGroup"} <= {each["Type"] for each in resources}
+    found = review([names["app"].synth().directory]).findings
+    assert [each for each in found if each.severity is not Severity.INFO] == []
 
 
 def test_the_first_example_takes_about_ten_lines() -> None:
