@@ -17,13 +17,14 @@ from collections.abc import Mapping
 from typing import cast
 from weakref import WeakKeyDictionary
 
+import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import METADATA_KEY, Fleet, Pool
+from gpu_constructs.fleet import CHECKS_GPUS, METADATA_KEY, Fleet, Pool
 from gpu_constructs.rules.boot_check import RULES
 
 __all__ = ["BootCheck", "boot_commands", "require_gpus_to_count"]
@@ -108,7 +109,7 @@ _DROP_IN = (
 )
 
 # IAM takes 10,240 characters of inline policies for a role, so all capacities of a cluster share one statement.
-_STATEMENTS: WeakKeyDictionary[iam.Role, iam.PolicyStatement] = WeakKeyDictionary()
+_POLICIES: WeakKeyDictionary[iam.Role, tuple[iam.Policy, iam.PolicyStatement]] = WeakKeyDictionary()
 
 
 def require_gpus_to_count(pool: Pool) -> None:
@@ -199,8 +200,8 @@ class BootCheck(Construct):
                 }
             ],
         )
-        resource.add_metadata(METADATA_KEY, {"ChecksGpus": True})
-        _may_answer(role, group)
+        resource.add_metadata(METADATA_KEY, {CHECKS_GPUS: True})
+        _may_answer(role, resource)
         self.alarm: cloudwatch.Alarm = cloudwatch.Alarm(
             self,
             "Alarm",
@@ -218,24 +219,34 @@ class BootCheck(Construct):
         )
 
 
-def _may_answer(role: iam.Role, group: autoscaling.AutoScalingGroup) -> None:
-    """Lets the hosts complete the lifecycle actions of this group.
+def _may_answer(role: iam.Role, group: autoscaling.CfnAutoScalingGroup) -> None:
+    """Lets the hosts complete the lifecycle actions of this group, before the first of them starts.
 
-    A policy of its own, since one within the role would need the group, which needs the role. It may come after the
-    first host, which asks again until it is there. The other two actions know no resources:
+    The policy names the group by the beginning of the name that CloudFormation makes, the stack's and the logical id,
+    so that the group can wait for it: by reference it would have to come after the group, which does not come before
+    its first hosts are in service. A policy of its own, since one within the role would come too early to be added to.
+    The other two actions know no resources:
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2autoscaling.html and
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html
     """
-    arn = group.auto_scaling_group_arn
-    statement = _STATEMENTS.get(role)
-    if statement is not None:
-        statement.add_resources(arn)
-        return
-    _STATEMENTS[role] = statement = iam.PolicyStatement(
-        sid="ProveGpus", actions=["autoscaling:CompleteLifecycleAction"], resources=[arn]
+    stack = cdk.Stack.of(group)
+    arn = stack.format_arn(
+        service="autoscaling",
+        resource="autoScalingGroup",
+        resource_name=f"*:autoScalingGroupName/{stack.stack_name}-{group.logical_id}-*",
+        arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
     )
-    # Not below the role: launch templates depend on everything there.
-    iam.Policy(
+    known = _POLICIES.get(role)
+    if known is None:
+        _POLICIES[role] = known = _policy(role)
+    policy, statement = known
+    statement.add_resources(arn)
+    group.add_dependency(cast("iam.CfnPolicy", policy.node.default_child))
+
+
+def _policy(role: iam.Role) -> tuple[iam.Policy, iam.PolicyStatement]:
+    statement = iam.PolicyStatement(sid="ProveGpus", actions=["autoscaling:CompleteLifecycleAction"])
+    policy = iam.Policy(
         cast("Construct", role.node.scope),
         "BootCheckPolicy",
         roles=[role],
@@ -250,6 +261,7 @@ def _may_answer(role: iam.Role, group: autoscaling.AutoScalingGroup) -> None:
             ),
         ],
     )
+    return policy, statement
 
 
 def _expected(pool: Pool) -> int:

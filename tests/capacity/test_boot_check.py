@@ -215,9 +215,10 @@ def test_hosts_may_answer_for_the_groups_of_their_cluster_and_for_no_other(site:
         site.capacity("g6.xlarge", name=f"C{number}", check_gpus_at_boot=number != 1)
     policy = site.only("AWS::IAM::Policy")
     complete, find, count = policy["PolicyDocument"]["Statement"]
-    groups = [part["Ref"] for arn in complete["Resource"] for part in arn["Fn::Join"][1] if isinstance(part, dict)]
     assert complete["Action"] == "autoscaling:CompleteLifecycleAction"
-    assert [each[:15] for each in groups if not each.startswith("AWS::")] == ["ClusterC0GroupA", "ClusterC2GroupA"]
+    named = [arn["Fn::Join"][1][-1] for arn in complete["Resource"]]
+    checked = sorted(key for key in groups(site) if key.startswith(("ClusterC0", "ClusterC2")))
+    assert named == [f":autoScalingGroup:*:autoScalingGroupName/Stack-{key}-*" for key in checked]
     assert (find["Action"], find["Resource"]) == ("autoscaling:DescribeAutoScalingInstances", "*")
     assert count["Action"] == "cloudwatch:PutMetricData"
     assert count["Condition"] == {"StringEquals": {"cloudwatch:namespace": "GpuConstructs"}}
@@ -228,13 +229,17 @@ def resources(template: Properties, kind: str) -> dict[str, Properties]:
     return {key: each for key, each in template["Resources"].items() if each["Type"] == kind}
 
 
-def test_nothing_waits_for_the_permission(site: Site) -> None:
-    """The permission names the group, which needs the launch template, which needs the role: so nothing needs it."""
-    site.capacity("g6.xlarge", check_gpus_at_boot=True)
-    template = site.template()
-    (policy,) = resources(template, "AWS::IAM::Policy")
-    for key, each in template["Resources"].items():
-        assert policy not in each.get("DependsOn", []), key
+def groups(site: Site) -> dict[str, Properties]:
+    return resources(site.template(), "AWS::AutoScaling::AutoScalingGroup")
+
+
+def test_no_host_starts_before_it_may_answer(site: Site) -> None:
+    """CloudFormation may wait for the first hosts of a group, which wait for the permission: so it comes first."""
+    site.capacity("g6.xlarge", name="Checked", check_gpus_at_boot=True, min_instances=1)
+    site.capacity("g6.xlarge", name="Plain")
+    (policy,) = resources(site.template(), "AWS::IAM::Policy")
+    waiting = {key for key, each in groups(site).items() if policy in each.get("DependsOn", [])}
+    assert [key.startswith("ClusterChecked") for key in waiting] == [True]
 
 
 def test_the_alarm_is_on_what_the_hosts_publish_and_takes_actions(site: Site) -> None:
