@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpu_constructs.capacity.fallback import CapacityChoice as CapacityChoice
+    from gpu_constructs.capacity.choice import CapacityChoice as CapacityChoice
     from gpu_constructs.capacity.fallback import FallbackCapacity as FallbackCapacity
     from gpu_constructs.capacity.gpu_capacity import GpuCapacity as GpuCapacity
     from gpu_constructs.capacity.images import GpuMachineImage as GpuMachineImage
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
     from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
     from gpu_constructs.managed.need import HostNeed as HostNeed
+    from gpu_constructs.managed.operation import ManagedOperation as ManagedOperation
     from gpu_constructs.managed.purchase import ManagedPurchase as ManagedPurchase
     from gpu_constructs.managed.storage import ManagedStorage as ManagedStorage
     from gpu_constructs.service import GpuService as GpuService
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 _HOME = {
-    "CapacityChoice": "capacity.fallback",
+    "CapacityChoice": "capacity.choice",
     "DoesNotFitError": "errors",
     "FallbackCapacity": "capacity.fallback",
     "FamilyCapacity": "cluster",
@@ -66,6 +67,7 @@ _HOME = {
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
+    "ManagedOperation": "managed.operation",
     "ManagedPurchase": "managed.purchase",
     "ManagedStorage": "managed.storage",
     "Purchase": "capacity.purchase",
@@ -94,6 +96,7 @@ __all__ = [
     "IncompatibleError",
     "InvalidValueError",
     "ManagedGpuCapacity",
+    "ManagedOperation",
     "ManagedPurchase",
     "ManagedStorage",
     "Purchase",

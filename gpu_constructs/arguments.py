@@ -5,16 +5,31 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import ceil
 from typing import TypeVar
 
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.tokens import is_token
+from gpu_constructs.tokens import is_text_token, is_token
 
-__all__ = ["LARGEST_INTEGER", "known_or", "name", "of_kind", "texts", "variables", "whole_number"]
+__all__ = [
+    "LARGEST_INTEGER",
+    "flag",
+    "gpu_memory_mib",
+    "known_or",
+    "name",
+    "of_kind",
+    "texts",
+    "variables",
+    "whole_number",
+]
 
 LARGEST_INTEGER = 2**31 - 1
 """The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
+
+MAX_GPU_MEMORY_GIB = 1024
+"""Above any GPU there is (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
 
@@ -26,7 +41,8 @@ def whole_number(
 ) -> int | Unknown:
     """A whole number within limits, or unknown where it is a token.
 
-    ``True`` and 1.0 are refused: both would reach the template as something else than the user wrote.
+    ``True``, 1.0 and a token that is text are refused: they would reach the template as something else than the user
+    wrote, or CDK would refuse them under another name.
 
     Args:
         argument: The argument, as the user spells it.
@@ -40,7 +56,9 @@ def whole_number(
         InvalidValueError: It is not a whole number, or out of the limits.
     """
     if is_token(value):
-        return UNKNOWN
+        if not isinstance(value, str):
+            return UNKNOWN
+        fix = "value_as_number of the parameter, or cdk.Token.as_number(…) of any other token"
     try:
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -56,6 +74,47 @@ def whole_number(
     return number
 
 
+def flag(argument: str, value: object, *, fix: str = "leave it out") -> None:
+    """Refuses what is neither ``True`` nor ``False``; 1 and a token would be taken for something else than was meant.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given.
+        fix: The likely fix.
+
+    Raises:
+        InvalidValueError: It is something else.
+    """
+    if type(value) is not bool:
+        raise InvalidValueError(f"expects True or False, got {shown(value)}", argument=argument, value=value, fix=fix)
+
+
+def gpu_memory_mib(gib: float) -> int:
+    """Memory in MiB that each GPU must have, from the argument ``gpu_memory_gib``.
+
+    Args:
+        gib: What was given.
+
+    Raises:
+        InvalidValueError: It is no size of a GPU's memory, or only known at deploy time.
+    """
+    if is_token(gib):
+        raise InvalidValueError(
+            "a need that is only known at deploy time cannot choose a host",
+            argument="gpu_memory_gib",
+            fix="gpu_memory_gib=16, known when the app is synthesized",
+        )
+    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib <= MAX_GPU_MEMORY_GIB:
+        raise InvalidValueError(
+            f"expects GiB for each GPU, got {shown(gib)}",
+            argument="gpu_memory_gib",
+            value=gib,
+            allowed=f"a number above 0, up to {MAX_GPU_MEMORY_GIB}",
+            fix="gpu_memory_gib=16; 22 for an L4, 44 for an L40S, 79 for an H100",
+        )
+    return ceil(Fraction(gib) * 1024)
+
+
 def known_or(given: _Given, checked: _Given | Unknown) -> _Given:
     """The checked value, or what was given where only CDK can resolve it."""
     return given if isinstance(checked, Unknown) else checked
@@ -67,7 +126,7 @@ def name(argument: str, value: str, *, fix: str) -> None:
     Raises:
         InvalidValueError: It is no such text; a token passes.
     """
-    if is_token(value):
+    if is_text_token(value):
         return
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise InvalidValueError(

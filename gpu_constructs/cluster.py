@@ -10,7 +10,8 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from gpu_constructs.capacity.fallback import CapacityChoice, FallbackCapacity, plan_order
+from gpu_constructs.capacity.choice import CapacityChoice
+from gpu_constructs.capacity.fallback import FallbackCapacity, plan_order
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.images import GpuMachineImage
 from gpu_constructs.capacity.network import HostNetwork
@@ -23,9 +24,9 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.managed.need import HostNeed
+from gpu_constructs.managed.operation import ManagedOperation
 from gpu_constructs.managed.plan import plan_managed
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.storage import ManagedStorage
@@ -175,7 +176,7 @@ class GpuCluster(Construct):
             IncompatibleError: The types have different shapes, no ECS image drives one, `image` cannot, or another
                 stack writes the cluster's list of providers.
         """
-        plan = plan_capacity(
+        choice = CapacityChoice(
             construct_id,
             instance_types=instance_types,
             max_instances=max_instances,
@@ -186,10 +187,10 @@ class GpuCluster(Construct):
             storage=storage,
             network=network,
             check_gpus_at_boot=check_gpus_at_boot,
+            vpc_subnets=vpc_subnets,
             capacity_provider_name=capacity_provider_name,
-            subnets=self.hosts.subnets if vpc_subnets is None else HostSubnets.of(self.hosts.vpc, vpc_subnets),
-            region=self.hosts.region,
         )
+        plan = plan_capacity(choice, self.hosts)
         self.hosts.require_free(capacity_provider_name)
         capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
         self._keep(capacity)
@@ -203,11 +204,7 @@ class GpuCluster(Construct):
         need: HostNeed | None = None,
         purchase: ManagedPurchase | None = None,
         storage: ManagedStorage | None = None,
-        automatic_repair: bool = True,
-        scale_in_after_seconds: int | None = None,
-        detailed_monitoring: bool = False,
-        fips: bool | None = None,
-        propagate_tags: bool = True,
+        operation: ManagedOperation | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
         capacity_provider_name: str | None = None,
     ) -> ManagedGpuCapacity:
@@ -223,12 +220,8 @@ class GpuCluster(Construct):
             need: What a host must have, instead of types: ``HostNeed(gpus=1, gpu_memory_gib=40)``.
             purchase: How the hosts are bought. By default on demand.
             storage: Where hosts keep images and scratch data. By default on a volume of 100 GiB.
-            automatic_repair: Whether ECS replaces hosts that are impaired, their GPUs included. By default it does.
-            scale_in_after_seconds: How long a host may be idle or half empty before ECS ends it, up to 3600; -1 for
-                ever. By default as ECS sees fit.
-            detailed_monitoring: Whether hosts send metrics every minute instead of every five. By default not.
-            fips: Whether hosts use validated cryptographic modules only. By default in GovCloud regions.
-            propagate_tags: Whether hosts get the tags of the provider. By default they do.
+            operation: How ECS repairs, ends, watches and marks the hosts. By default it repairs them, ends them as it
+                sees fit, and gives them the tags of the provider.
             vpc_subnets: Subnets of these hosts. By default those of the cluster.
             capacity_provider_name: Name of the provider. By default CloudFormation makes one.
 
@@ -244,13 +237,9 @@ class GpuCluster(Construct):
             need=need,
             purchase=purchase,
             storage=storage,
-            automatic_repair=automatic_repair,
-            scale_in_after_seconds=scale_in_after_seconds,
-            detailed_monitoring=detailed_monitoring,
-            fips=fips,
-            propagate_tags=propagate_tags,
+            operation=operation,
             capacity_provider_name=capacity_provider_name,
-            subnets=self.hosts.subnets if vpc_subnets is None else HostSubnets.of(self.hosts.vpc, vpc_subnets),
+            subnets=self.hosts.subnets_of(vpc_subnets),
             region=self.hosts.region,
         )
         self.hosts.require_free_name(capacity_provider_name)
@@ -310,8 +299,8 @@ class GpuCluster(Construct):
                 value=purchase.target,
                 fix="add_capacity with the type of the reservation",
             )
-        plans = {
-            _size_of(shape): plan_capacity(
+        choices = {
+            _size_of(shape): CapacityChoice(
                 f"{family}-{_size_of(shape):g}",
                 instance_types=names,
                 max_instances=max_instances,
@@ -320,11 +309,10 @@ class GpuCluster(Construct):
                 purchase=purchase,
                 scaling=scaling,
                 storage=storage,
-                subnets=self.hosts.subnets,
-                region=self.hosts.region,
             )
             for shape, names in by_shape.items()
         }
+        plans = {size: plan_capacity(choice, self.hosts) for size, choice in choices.items()}
         self.hosts.require_free(None)
         require_free_ids(self, *(plan.pool.name for plan in plans.values()))
         made = {size: GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for size, plan in plans.items()}

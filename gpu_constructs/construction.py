@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 from constructs import IConstruct
 
-from gpu_constructs.errors import InvalidValueError, RefusedByCdkError
+from gpu_constructs.errors import InvalidValueError, RefusedByCdkError, shown
 from gpu_constructs.tokens import is_token
 
-__all__ = ["creating", "or_removed", "require_free_ids", "translated"]
+__all__ = ["creating", "or_removed", "require_construct_id", "require_free_ids", "translated"]
 
 # The text of constructs/lib/construct.ts for a second child of one name; jsii passes on no error code for it.
 _DUPLICATE = "There is already a Construct with name"
@@ -48,13 +48,7 @@ def creating(scope: IConstruct, construct_id: str, *, called: str | None = None,
         InvalidValueError: The id is taken or cannot be one, or an argument has the wrong type.
         RefusedByCdkError: CDK refuses it for a reason of its own.
     """
-    if not isinstance(construct_id, str) or not construct_id.strip() or is_token(construct_id):
-        raise InvalidValueError(
-            f"a construct id is text that is known at synth and not empty, got {construct_id!r}",
-            argument="construct_id",
-            value=construct_id,
-            fix="a short name in PascalCase, such as 'Training'",
-        )
+    require_construct_id(construct_id)
     try:
         with translated():
             yield
@@ -108,6 +102,21 @@ def translated() -> Iterator[None]:
             where = f"{wrong['key']}: " if wrong else ""
             raise InvalidValueError(f"{where}a value has a type that CDK cannot take") from None
         raise RefusedByCdkError(f"CDK refuses it: {str(error).strip().rstrip('.')}") from None
+
+
+def require_construct_id(construct_id: str) -> None:
+    """Refuses what no construct id can be, or begin or end with.
+
+    Raises:
+        InvalidValueError: It is not text, empty, or only known at deploy time.
+    """
+    if not isinstance(construct_id, str) or not construct_id.strip() or is_token(construct_id):
+        raise InvalidValueError(
+            f"a construct id is text that is known at synth and not empty, got {shown(construct_id)}",
+            argument="construct_id",
+            value=construct_id,
+            fix="a short name in PascalCase, such as 'Training'",
+        )
 
 
 def require_free_ids(scope: IConstruct, *construct_ids: str) -> None:

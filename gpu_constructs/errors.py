@@ -111,6 +111,8 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # an integer of more than 4300 digits
         return "a very large number"
+    except Exception:  # noqa: BLE001 - what somebody else's class does when it is asked
+        return f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"
 
 

@@ -30,10 +30,10 @@ class GpuService(ecs.Ec2Service):
     """Defines an ECS service with a capacity provider strategy, so that managed scaling makes room for its tasks.
 
     Its capacities get tasks by the room they have at their maximum; of a `FallbackCapacity`, the first is filled
-    before. Tasks are packed, so that hosts become empty and leave; a failed deployment rolls back; tasks are not moved
-    only to even out zones, because a moved GPU task needs a second GPU; tags of the service are on its tasks, so that
-    costs can be told apart. It is an `ecs.Ec2Service`: load balancers, scaling and Service Connect are added to it as
-    to any other.
+    before. Tasks are packed, so that hosts become empty and leave (Managed Instances take no placement strategy, and
+    place tasks themselves); a failed deployment rolls back; tasks are not moved only to even out zones, because a moved
+    GPU task needs a second GPU; tags of the service are on its tasks, so that costs can be told apart. It is an
+    `ecs.Ec2Service`: load balancers, scaling and Service Connect are added to it as to any other.
 
     Args:
         scope: Where it is defined.
@@ -124,7 +124,9 @@ class GpuService(ecs.Ec2Service):
                 max_healthy_percent=200 if by_token else most,
                 circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
                 availability_zone_rebalancing=ecs.AvailabilityZoneRebalancing.DISABLED,
-                placement_strategies=[ecs.PlacementStrategy.packed_by_memory()],
+                # "Amazon ECS Managed Instances does not support task placement strategies"
+                # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html).
+                placement_strategies=None if is_managed else [ecs.PlacementStrategy.packed_by_memory()],
                 enable_ecs_managed_tags=True,
                 propagate_tags=ecs.PropagatedTagSource.SERVICE,
                 service_name=service_name,

@@ -13,7 +13,7 @@ import aws_cdk as cdk
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
 
-__all__ = ["is_list_token", "is_token", "known_text"]
+__all__ = ["is_list_token", "is_text_token", "is_token", "known_text"]
 
 # How aws-cdk-lib encodes tokens (core/lib/private/encoding.ts): text holds "${Token[...]}", an element of a list
 # "#{Token[...]}", and numbers lie far below any that a user writes. Looking here spares a call into Node for each
@@ -40,6 +40,14 @@ def is_token(value: object) -> bool:
 def is_list_token(element: object) -> bool:
     """Whether this text stands for a whole list that CDK only resolves at deploy time."""
     return isinstance(element, str) and element.startswith(_OF_LIST) and is_token(element)
+
+
+def is_text_token(value: object) -> bool:
+    """Whether this text, or a part of it, is only resolved at deploy time, and to text.
+
+    An element that was taken out of a list that is a token stands for the whole list, and CDK writes no text for it.
+    """
+    return isinstance(value, str) and _OF_LIST not in value and is_token(value)
 
 
 def known_text(value: str) -> str | Unknown:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-
 __all__ = ["version"]
 
+# Not asked of the installed metadata: importing what reads it takes as long as everything else of a first check.
+_VERSION = "0.1.0"
 
-@cache
+
 def version() -> str:
-    """The version of this package; ``unknown`` where it was not installed."""
-    metadata = import_module("importlib.metadata")  # as slow as the rest of the program, and rarely needed
-    try:
-        return str(metadata.version("gpu-constructs"))
-    except metadata.PackageNotFoundError:
-        return "unknown"
+    """The version of this package, as ``pyproject.toml`` says it too."""
+    return _VERSION

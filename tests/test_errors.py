@@ -45,3 +45,11 @@ def test_a_value_is_quoted_and_short(value: object, quoted: str) -> None:
 
 def test_a_number_of_any_size_can_be_quoted() -> None:
     assert shown(10**5000) == "a very large number"
+
+
+def test_a_value_that_cannot_say_what_it_is_is_quoted_by_its_class() -> None:
+    class Mute:
+        def __repr__(self) -> str:
+            raise RecursionError
+
+    assert shown(Mute()) == "a Mute"

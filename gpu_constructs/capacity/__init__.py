@@ -1,8 +1,8 @@
 """Hosts of an Auto Scaling group: what a capacity can be asked to be, and the resources that it becomes.
 
-`plan` checks the whole before anything is made, `gpu_capacity` puts the resources together; each of the others is one
-part of a capacity: `images`, `purchase`, `scaling`, `storage`, `network`, `boot_check`, and `fallback` for an order of
-several.
+`choice` is what a user asks for, `plan` checks the whole of it before anything is made, `gpu_capacity` puts the
+resources together; each of the others is one part of a capacity: `images`, `purchase`, `scaling`, `storage`, `network`,
+`boot_check`, and `fallback` for an order of several.
 """
 
 __all__ = []

@@ -38,10 +38,14 @@ def auto_scaling_group(
         min_capacity=plan.min_instances,
         max_capacity=plan.max_instances,
     )
+    # Hosts without a way out get no packages at their first boot, and those that are deleted before it stop no task, so
+    # that the deletion of their service never ends (CDK issues 21348 and 18179).
+    node = group.node
+    node.add_dependency(*plan.subnets.way_out)
     bought = plan.purchase
     properties = bought.group_properties()
     if properties or bought.instances is not None:
-        resource = cast("autoscaling.CfnAutoScalingGroup", group.node.default_child)
+        resource = cast("autoscaling.CfnAutoScalingGroup", node.default_child)
         for key, value in properties.items():
             resource.add_property_override(key, value)
         if bought.instances is not None:

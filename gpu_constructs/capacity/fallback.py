@@ -3,63 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import replace
 from typing import overload
 
-from aws_cdk import aws_ec2 as ec2
-
+from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.capacity.images import GpuMachineImage
-from gpu_constructs.capacity.network import HostNetwork
 from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
-from gpu_constructs.capacity.purchase import Purchase
-from gpu_constructs.capacity.scaling import HostScaling
-from gpu_constructs.capacity.storage import HostStorage
+from gpu_constructs.construction import require_construct_id
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.hosts.subnets import HostSubnets
 
-__all__ = ["CapacityChoice", "FallbackCapacity", "plan_order"]
-
-
-@dataclass(frozen=True, slots=True)
-class CapacityChoice:
-    """One capacity of an order; the arguments are those of `GpuCluster.add_capacity`.
-
-    Args:
-        construct_id: Its id after that of the order: ``H100-Reserved`` for ``Reserved`` in ``H100``. Ids, not places in
-            the order, name the resources, so that an order can change without replacing anything.
-    """
-
-    construct_id: str
-    _: KW_ONLY
-    instance_types: Sequence[str]
-    max_instances: int
-    min_instances: int = 0
-    image: GpuMachineImage | None = None
-    purchase: Purchase | None = None
-    scaling: HostScaling | None = None
-    storage: HostStorage | None = None
-    network: HostNetwork | None = None
-    check_gpus_at_boot: bool = False
-    vpc_subnets: ec2.SubnetSelection | None = None
-    capacity_provider_name: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuses what no construct id ends with.
-
-        Raises:
-            InvalidValueError: The id is not text, or empty.
-        """
-        if not isinstance(self.construct_id, str) or not self.construct_id.strip():
-            raise InvalidValueError(
-                f"expects text, got {shown(self.construct_id)}",
-                argument="construct_id",
-                value=self.construct_id,
-                fix="a short name in PascalCase, such as 'Reserved'",
-            )
+__all__ = ["FallbackCapacity", "plan_order"]
 
 
 class FallbackCapacity(Sequence[GpuCapacity]):
@@ -102,25 +58,9 @@ def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: Cluste
         InvalidValueError: It is no list of at least two different choices, or one of them is wrong by itself.
         IncompatibleError: The choices have different architectures, or one of them is impossible.
     """
+    require_construct_id(construct_id)
     _require_choices(order)
-    plans = [
-        plan_capacity(
-            f"{construct_id}-{each.construct_id}",
-            instance_types=each.instance_types,
-            max_instances=each.max_instances,
-            min_instances=each.min_instances,
-            image=each.image,
-            purchase=each.purchase,
-            scaling=each.scaling,
-            storage=each.storage,
-            network=each.network,
-            check_gpus_at_boot=each.check_gpus_at_boot,
-            capacity_provider_name=each.capacity_provider_name,
-            subnets=hosts.subnets if each.vpc_subnets is None else HostSubnets.of(hosts.vpc, each.vpc_subnets),
-            region=hosts.region,
-        )
-        for each in order
-    ]
+    plans = [plan_capacity(replace(each, construct_id=f"{construct_id}-{each.construct_id}"), hosts) for each in order]
     _require_one_architecture([plan.pool for plan in plans])
     for plan in plans:
         hosts.require_free(plan.capacity_provider_name)

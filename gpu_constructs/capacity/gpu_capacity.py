@@ -15,7 +15,7 @@ from gpu_constructs.capacity.boot_check import BootCheck, boot_commands
 from gpu_constructs.capacity.launch_template import launch_template
 from gpu_constructs.capacity.network import network_resources
 from gpu_constructs.capacity.plan import CapacityPlan
-from gpu_constructs.capacity.user_data import agent_settings, join_cluster, what_hosts_are_told
+from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lines, what_hosts_are_told
 from gpu_constructs.construction import creating, or_removed
 from gpu_constructs.fleet import Fleet, Pool
 from gpu_constructs.hardware import Architecture, OperatingSystem
@@ -33,8 +33,10 @@ class GpuCapacity(Construct):
     Hosts run in private subnets without public addresses, take metadata requests with IMDSv2 tokens only and not from
     containers in bridge mode (hop limit 1), keep container images on an encrypted gp3 volume, and are reached through
     Session Manager. ECS managed scaling moves the group with the tasks, and managed draining lets the tasks of a
-    leaving host end first. A changed AMI or type is for hosts that start later; running ones are not replaced. Serves
-    CPU pools as well.
+    leaving host end first. A changed AMI or type is for hosts that start later; running ones are not replaced, unless
+    hosts become spot or on demand, which Auto Scaling then changes one by one
+    (https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_UpdateAutoScalingGroup.html). Serves CPU pools as
+    well.
 
     Made by `GpuCluster.add_capacity`, where the arguments are explained.
 
@@ -57,18 +59,20 @@ class GpuCapacity(Construct):
             super().__init__(scope, construct_id)
         with or_removed(scope, construct_id):
             operating_system = plan.machine_image.host_image.image.operating_system
-            bottlerocket = operating_system is OperatingSystem.BOTTLEROCKET
-            join = () if hosts.writes_into_user_data else join_cluster(operating_system, hosts.cluster_name)
             told = {**plan.scaling.agent_settings(), **plan.storage.agent_settings()}
-            settings = agent_settings(operating_system, told)
-            prepare = (*plan.storage.boot_commands(operating_system), *boot_commands(plan.pool))
-            user_data = ec2.UserData.custom("\n".join(join if bottlerocket else (*settings, *join, *prepare)))
+            before_join, after_join = around_join(
+                operating_system,
+                join=() if hosts.writes_into_user_data else join_lines(operating_system, hosts.cluster_name),
+                agent=agent_lines(operating_system, told),
+                prepare=(*plan.storage.boot_commands(operating_system), *boot_commands(plan.pool)),
+            )
+            user_data = ec2.UserData.custom("\n".join(before_join))
             self.cluster: ecs.ICluster = hosts.cluster
             self.architecture: Architecture = plan.machine_image.host_image.image.architecture
             self.pool: Pool = replace(
                 plan.pool,
                 user_data=what_hosts_are_told(
-                    operating_system, hosts.cluster_name, told, local_disks=plan.storage.local_disks
+                    operating_system, hosts.known_name, told, local_disks=plan.storage.local_disks
                 ),
                 public_subnets=plan.subnets.has_public,
             )
@@ -101,18 +105,19 @@ class GpuCapacity(Construct):
                 maximum_scaling_step_size=plan.scaling.maximum_scaling_step_size,
                 target_capacity_percent=plan.scaling.target_capacity_percent,
                 machine_image_type=ecs.MachineImageType.BOTTLEROCKET
-                if bottlerocket
+                if operating_system is OperatingSystem.BOTTLEROCKET
                 else ecs.MachineImageType.AMAZON_LINUX_2,
             )
-            hosts.attach(self.provider, plan.capacity_provider_name)
-            if bottlerocket:
-                user_data.add_commands(*settings, *prepare)
             plan.scaling.add_to(self, self.auto_scaling_group)
             self.boot_check: BootCheck | None = (
                 BootCheck(self, "BootCheck", role=hosts.role, group=self.auto_scaling_group)
                 if plan.pool.checks_gpus
                 else None
             )
+            # Last, since a name in the list of the cluster cannot be taken back if something is refused after it.
+            hosts.attach(self.provider, plan.capacity_provider_name)
+            if after_join:
+                user_data.add_commands(*after_join)
         if self.pool.public_subnets is True:
             announce(self, way_out.findings(Fleet(pools=(self.pool,))))
 

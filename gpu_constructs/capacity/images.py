@@ -139,7 +139,8 @@ class GpuMachineImage:
                 fix='ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})',
             )
         system = _one_of("operating_system", operating_system, OperatingSystem)
-        device = image_device or ("/dev/xvdb" if system is OperatingSystem.BOTTLEROCKET else root_device)
+        by_default = "/dev/xvdb" if system is OperatingSystem.BOTTLEROCKET else root_device
+        device = by_default if image_device is None else image_device
         for argument, value in (("root_device", root_device), ("image_device", device)):
             if not isinstance(value, str) or not _DEVICE.fullmatch(value):
                 raise InvalidValueError(

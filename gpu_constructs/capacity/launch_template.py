@@ -33,13 +33,11 @@ def launch_template(
     """
     image = plan.machine_image.host_image.image
     storage = plan.storage
+    images = _volume(
+        image.image_device, storage.root_volume_gib, storage.root_volume_mib_per_second, storage.root_volume_iops
+    )
     # Bottlerocket keeps its system on a volume of its own, whose size is the snapshot's.
-    volumes = {
-        image.root_device: _volume(image.root_device),
-        image.image_device: _volume(
-            image.image_device, storage.root_volume_gib, storage.root_volume_mib_per_second, storage.root_volume_iops
-        ),
-    }
+    system = [] if image.root_device == image.image_device else [_volume(image.root_device)]
     made = ec2.LaunchTemplate(
         scope,
         "LaunchTemplate",
@@ -48,7 +46,7 @@ def launch_template(
         instance_profile=hosts.instance_profile,
         security_group=hosts.security_group,
         user_data=user_data,
-        block_devices=list(volumes.values()),
+        block_devices=[*system, images],
         associate_public_ip_address=False,
         require_imdsv2=True,
         http_put_response_hop_limit=1,

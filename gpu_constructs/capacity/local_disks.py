@@ -3,8 +3,10 @@
 Amazon Linux: a unit of systemd, since the disks are empty after every stop and a reboot mounts nothing by itself.
 Docker and containerd require the unit, so that a host whose disks cannot be prepared never takes a task. Their
 directories are bind mounts: ``/etc/docker/daemon.json`` and the NVIDIA runtime of the image stay as they are. The agent
-starts after cloud-init (``After=cloud-final.service`` in packaging/amazon-linux-ami-integrated/ecs.service of
-github.com/aws/amazon-ecs-agent), so user data comes first.
+starts after cloud-init, so user data comes first, and it is part of Docker (``After=cloud-final.service`` and
+``PartOf=docker.service`` in packaging/amazon-linux-ami-integrated/ecs.service of github.com/aws/amazon-ecs-agent): its
+start, which still waits at the first boot, is cancelled when Docker stops, and is asked for again without waiting,
+since user data would wait for itself.
 
 Bottlerocket: `apiclient ephemeral-storage` in a bootstrap command, which runs at every boot before the containers
 (https://bottlerocket.dev/en/os/latest/concepts/bootstrap-commands/). It binds the system's own directories only
@@ -126,4 +128,5 @@ def prepare_local_disks(operating_system: OperatingSystem, *, scratch: bool, ima
         "systemctl stop docker.socket docker.service containerd.service",
         "systemctl enable --now local-disks.service",
         "systemctl start docker.service",
+        "systemctl start --no-block ecs.service",
     )

@@ -8,17 +8,14 @@ from dataclasses import dataclass, replace
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from gpu_constructs.arguments import flag
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
 from gpu_constructs.fleet.efa import require_one_efa_layout
 
 __all__ = ["HostNetwork", "NetworkResources", "interfaces_data", "network_resources"]
 
 _ARGUMENT = "network"
-
-# EC2 places these hosts itself; a placement group that the reservation was not made in only keeps it from being used
-# (github.com/eksctl-io/eksctl/issues/7949, github.com/terraform-aws-modules/terraform-aws-eks/pull/3730).
-_PLACED_ELSEWHERE = frozenset({PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +42,7 @@ class HostNetwork:
         Raises:
             InvalidValueError: An argument has the wrong type, or a security group for EFA is given without EFA.
         """
-        if type(self.has_efa) is not bool:
-            raise InvalidValueError(
-                f"expects True or False, got {shown(self.has_efa)}",
-                argument="has_efa",
-                value=self.has_efa,
-                fix="HostNetwork.efa()",
-            )
+        flag("has_efa", self.has_efa, fix="HostNetwork.efa()")
         group = self.placement_group
         if group is not None and type(group) is not bool and not hasattr(group, "placement_group_name"):
             raise InvalidValueError(
@@ -159,7 +150,10 @@ class HostNetwork:
 
     def _wants_group(self, pool: Pool) -> bool:
         if self.placement_group is None:
-            return self.has_efa and pool.purchase not in _PLACED_ELSEWHERE
+            # EC2 places hosts that were bought in advance itself; a placement group that the reservation was not made
+            # in only keeps it from being used (github.com/eksctl-io/eksctl/issues/7949,
+            # github.com/terraform-aws-modules/terraform-aws-eks/pull/3730), without a word where hosts go on demand.
+            return self.has_efa and pool.purchase not in BOUGHT_IN_ADVANCE and pool.reservation is None
         return self.placement_group is not False
 
     def _is_cluster_group(self, pool: Pool) -> bool | Unknown:
@@ -255,6 +249,7 @@ def _efa_security_group(scope: Construct, vpc: ec2.IVpc) -> ec2.SecurityGroup:
         description="Hosts of a capacity with EFA: all traffic among themselves",
         allow_all_outbound=False,
     )
-    group.add_ingress_rule(group, ec2.Port.all_traffic(), "EFA from the other hosts")
-    group.add_egress_rule(group, ec2.Port.all_traffic(), "EFA to the other hosts")
+    all_traffic = ec2.Port.all_traffic()
+    group.add_ingress_rule(group, all_traffic, "EFA from the other hosts")
+    group.add_egress_rule(group, all_traffic, "EFA to the other hosts")
     return group

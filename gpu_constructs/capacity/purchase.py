@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from aws_cdk import aws_autoscaling as autoscaling
 
-from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.arguments import flag, known_or, whole_number
 from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES, BlockSchedule
-from gpu_constructs.capacity.reservations import require_group_arn, require_reservation_id
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation, Unknown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import (
+    BOUGHT_IN_ADVANCE,
+    RESERVATIONS_FIRST,
+    RESERVATIONS_ONLY,
+    UNKNOWN,
+    Block,
+    Distribution,
+    Pool,
+    PurchaseOption,
+    Reservation,
+    Unknown,
+)
 from gpu_constructs.hardware import RECORDED, PurchaseClass
+from gpu_constructs.hosts.reservations import require_group_arn, require_reservation_id
 from gpu_constructs.tokens import known_text
 
 __all__ = ["Purchase"]
 
 _ARGUMENT = "purchase"
-_ONLY = "capacity-reservations-only"
-_FIRST = "capacity-reservations-first"
 _PRICE_CAPACITY = "price-capacity-optimized"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purchase:
-    """How the hosts of a capacity are bought. Made by one of the class methods; on demand by default.
+    """How the hosts of a capacity are bought. Made by one of the class methods alone, on demand by default.
 
     Attributes:
         option: How the hosts are bought, in one word; unknown where a number is only known at deploy time.
@@ -38,13 +47,13 @@ class Purchase:
         target: The reservation or the resource group of reservations, as given; None for any that is open.
     """
 
-    option: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
-    distribution: Distribution | None = None
-    reservation: Reservation | None = None
-    schedule: BlockSchedule | None = None
-    instances: int | None = None
-    split: tuple[int, int] | None = None
-    target: str | None = None
+    option: PurchaseOption | Unknown = field(default=PurchaseOption.ON_DEMAND, init=False)
+    distribution: Distribution | None = field(default=None, init=False)
+    reservation: Reservation | None = field(default=None, init=False)
+    schedule: BlockSchedule | None = field(default=None, init=False)
+    instances: int | None = field(default=None, init=False)
+    split: tuple[int, int] | None = field(default=None, init=False)
+    target: str | None = field(default=None, init=False)
 
     @classmethod
     def on_demand(cls) -> Purchase:
@@ -80,8 +89,8 @@ class Purchase:
             option: PurchaseOption | Unknown = UNKNOWN
         else:
             option = PurchaseOption.MIXED if base or percentage else PurchaseOption.SPOT
-        return cls(
-            option=option,
+        return cls._bought(
+            option,
             distribution=Distribution(
                 on_demand_base=base, on_demand_percentage=percentage, spot_allocation=_PRICE_CAPACITY
             ),
@@ -123,15 +132,12 @@ class Purchase:
                 allowed="one of both",
                 fix="leave reservation_id out, and put that reservation into the group",
             )
-        if type(only) is not bool:
-            raise InvalidValueError(
-                f"expects True or False, got {shown(only)}", argument="only", value=only, fix="leave it out"
-            )
+        flag("only", only)
         count = None if instances is None else _instances(instances)
-        return cls(
-            option=PurchaseOption.RESERVED if only else PurchaseOption.ON_DEMAND,
+        return cls._bought(
+            PurchaseOption.RESERVED if only else PurchaseOption.ON_DEMAND,
             reservation=Reservation(
-                preference=_ONLY if only else _FIRST,
+                preference=RESERVATIONS_ONLY if only else RESERVATIONS_FIRST,
                 id=None if reservation_id is None else known_text(reservation_id),
                 group=None if resource_group_arn is None else known_text(resource_group_arn),
                 instances=count,
@@ -155,14 +161,16 @@ class Purchase:
         At the start the group grows to ``max_instances``, since those hosts cost the same idle; before the end it
         shrinks to none, so that managed draining lets their tasks end before EC2 terminates them
         (https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html). Launches before
-        the start fail, and tasks wait for it.
+        the start fail, and tasks wait for it. After the end the group stays at none, whatever its purchase becomes,
+        until a block with `starts` or another ``max_instances`` is deployed.
 
         Args:
             reservation_id: The reservation of the block, ``cr-…``.
             instances: Hosts of the block; ``max_instances`` may not be more.
             ends: When the block ends, with a time zone.
             starts: When the block starts, with a time zone. By default it already has: Auto Scaling refuses a schedule
-                in the past, and hosts then come with the tasks.
+                in the past, and hosts then come with the tasks. Leave it out once it is past, if `max_instances`
+                changes.
             drain_minutes: How long before the end hosts are asked to leave, more than the 30 minutes at which EC2
                 terminates them. By default 45.
 
@@ -171,13 +179,21 @@ class Purchase:
         """
         require_reservation_id(reservation_id)
         count = _instances(instances)
-        return cls(
-            option=PurchaseOption.CAPACITY_BLOCK,
+        return cls._bought(
+            PurchaseOption.CAPACITY_BLOCK,
             reservation=Reservation(id=known_text(reservation_id), instances=count),
             schedule=BlockSchedule.of(starts=starts, ends=ends, drain_minutes=drain_minutes),
             instances=known_or(instances, count),
             target=reservation_id,
         )
+
+    @classmethod
+    def _bought(cls, option: PurchaseOption | Unknown, **facts: object) -> Purchase:
+        # No field is an argument: one without the others would be bought in another way than it says.
+        made = cls()
+        for name, value in {"option": option, **facts}.items():
+            object.__setattr__(made, name, value)
+        return made
 
     @property
     def block(self) -> Block | None:
@@ -192,8 +208,8 @@ class Purchase:
     @property
     def is_of_one_type(self) -> bool:
         """Whether what was bought is of one instance type, so that no other starts."""
-        only = self.option in {PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED}
-        return only and self.reservation is not None and self.reservation.id is not None
+        is_alone = self.option in BOUGHT_IN_ADVANCE
+        return is_alone and self.reservation is not None and self.reservation.id is not None
 
     def distribution_of(self, types: int) -> Distribution | None:
         """What of a group with so many instance types is on demand and what is spot; None without such a policy.
@@ -265,7 +281,7 @@ class Purchase:
     def _require_enough(self, pool: Pool) -> None:
         reserved = None if self.reservation is None else self.reservation.instances
         most = pool.max_instances
-        if self.option not in {PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED} or reserved is None:
+        if self.option not in BOUGHT_IN_ADVANCE or reserved is None:
             return
         if not isinstance(reserved, Unknown) and not isinstance(most, Unknown) and most > reserved:
             raise IncompatibleError(
@@ -283,12 +299,12 @@ def _instances(value: int) -> int | Unknown:
 
 def _require_sold_in_blocks(pool: Pool) -> None:
     # A type without any class was not described when the catalogue was recorded.
-    classes = PurchaseClass.CAPACITY_BLOCK
-    missing = [each for each in pool.instance_types if each.purchase_classes and classes not in each.purchase_classes]
+    sold = PurchaseClass.CAPACITY_BLOCK
+    missing = [each for each in pool.instance_types if each.purchase_classes and sold not in each.purchase_classes]
     if missing:
         raise IncompatibleError(
             f"EC2 sells no Capacity Blocks of {missing[0]} (SupportedUsageClasses of {RECORDED})",
-            argument="purchase",
+            argument=_ARGUMENT,
             value=missing[0].name,
             allowed="a type with Capacity Blocks, such as p5.48xlarge",
             fix="Purchase.on_demand() or Purchase.spot()",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct
 
-from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.arguments import flag, known_or, whole_number
 from gpu_constructs.capacity.warm_hosts import WarmHosts
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Pool, Unknown, WarmPool
@@ -83,13 +83,7 @@ class HostScaling:
                 allowed=f"1 to {most}",
                 fix=f"maximum_scaling_step_size={least}, or a smaller minimum_scaling_step_size",
             )
-        if type(self.managed_termination_protection) is not bool:
-            raise InvalidValueError(
-                f"expects True or False, got {shown(self.managed_termination_protection)}",
-                argument="managed_termination_protection",
-                value=self.managed_termination_protection,
-                fix="leave it out",
-            )
+        flag("managed_termination_protection", self.managed_termination_protection)
         if self.warm_hosts is not None and not isinstance(self.warm_hosts, WarmHosts):
             raise InvalidValueError(
                 f"expects a WarmHosts, got {shown(self.warm_hosts)}",

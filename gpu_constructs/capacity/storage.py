@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.arguments import flag, known_or, whole_number
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import LocalDiskUse, Pool, Unknown
-from gpu_constructs.hardware import InstanceType, OperatingSystem
+from gpu_constructs.hardware import InstanceType, OperatingSystem, gp3
 from gpu_constructs.tokens import is_token
 
 __all__ = ["HostStorage"]
@@ -18,20 +18,11 @@ __all__ = ["HostStorage"]
 MIN_ROOT_VOLUME_GIB = 30
 """The snapshot behind the ECS-optimized AMIs is 30 GiB; EC2 refuses a smaller volume."""
 
-MAX_ROOT_VOLUME_GIB = 65536
-"""Largest gp3 volume (https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html)."""
-
 _DEFAULT_ROOT_VOLUME_GIB = 100
 
 # For each GiB of images: itself, half of it compressed while it is pulled, and the version before it, which stays until
 # the agent cleans up (ECS_IMAGE_MINIMUM_CLEANUP_AGE, one hour by default).
 _GIB_FOR_EACH_OF_IMAGES = 2.5
-
-# gp3 comes with 125 MiB/s and 3,000 IOPS, goes to 2,000 MiB/s, and wants 4 IOPS for each MiB/s (LaunchTemplateEbs-
-# BlockDeviceRequest of the EC2 API, botocore 1.44.5; the ratio is in the checks of CDK's ec2.Volume, 2.275.0).
-_THROUGHPUT = (125, 2000)
-_IOPS_FOR_EACH_MIB = 4
-_IOPS_INCLUDED = 3000
 
 _GB_PER_GIB = 1024**3 / 1000**3
 
@@ -74,15 +65,14 @@ class HostStorage:
     scratch_on_local_disks: bool = False
 
     def __post_init__(self) -> None:
-        for flag in ("prefer_cached_images", "images_on_local_disks", "scratch_on_local_disks"):
-            _require_flag(flag, getattr(self, flag))
+        for argument in ("prefer_cached_images", "images_on_local_disks", "scratch_on_local_disks"):
+            flag(argument, getattr(self, argument))
         if self.root_volume_mib_per_second is not None:
-            smallest, largest = _THROUGHPUT
             throughput = whole_number(
                 "root_volume_mib_per_second",
                 self.root_volume_mib_per_second,
-                smallest=smallest,
-                largest=largest,
+                smallest=gp3.MIN_MIB_PER_SECOND,
+                largest=gp3.MAX_MIB_PER_SECOND,
                 unit="MiB/s",
                 fix="root_volume_mib_per_second=500",
             )
@@ -106,7 +96,7 @@ class HostStorage:
             "root_volume_gib",
             self.root_volume_gib,
             smallest=MIN_ROOT_VOLUME_GIB,
-            largest=MAX_ROOT_VOLUME_GIB,
+            largest=gp3.MAX_GIB,
             unit="GiB",
             fix="root_volume_gib=100; CUDA images want no less",
         )
@@ -137,8 +127,8 @@ class HostStorage:
         """IOPS that the throughput of the root volume needs; None where those that are included do."""
         if self.root_volume_mib_per_second is None:
             return None
-        iops = _IOPS_FOR_EACH_MIB * self.root_volume_mib_per_second
-        return iops if iops > _IOPS_INCLUDED else None
+        iops = gp3.IOPS_FOR_EACH_MIB_PER_SECOND * self.root_volume_mib_per_second
+        return iops if iops > gp3.IOPS_INCLUDED else None
 
     def require_possible(self, pool: Pool) -> None:
         """Refuses what the hosts of a pool do not have.
@@ -165,10 +155,7 @@ class HostStorage:
                 allowed="types with an NVMe instance store, such as g6.xlarge or p5.48xlarge",
                 fix=f"instance_types={others!r}" if others else f"leave {argument} out",
             )
-        bottlerocket = (
-            not isinstance(pool.image, Unknown) and pool.image.image.operating_system is OperatingSystem.BOTTLEROCKET
-        )
-        if self.scratch_on_local_disks and bottlerocket:
+        if self.scratch_on_local_disks and pool.operating_system is OperatingSystem.BOTTLEROCKET:
             raise IncompatibleError(
                 "Bottlerocket gives its local disks to directories of its own only, and tasks mount none of them",
                 argument="scratch_on_local_disks",
@@ -212,16 +199,9 @@ def _root_for(images_gib: float) -> int:
     return ceil(MIN_ROOT_VOLUME_GIB + _GIB_FOR_EACH_OF_IMAGES * images_gib)
 
 
-def _require_flag(argument: str, value: object) -> None:
-    if type(value) is not bool:
-        raise InvalidValueError(
-            f"expects True or False, got {shown(value)}", argument=argument, value=value, fix="leave it out"
-        )
-
-
 def _require_size(images_gib: object) -> None:
     """Refuses anything that is no size; a token is none, since the size of the volume follows from it."""
-    largest = (MAX_ROOT_VOLUME_GIB - MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
+    largest = (gp3.MAX_GIB - MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
     if images_gib is None:
         return
     known = isinstance(images_gib, (int, float)) and not isinstance(images_gib, bool) and not is_token(images_gib)

@@ -6,14 +6,13 @@ Bottlerocket: https://bottlerocket.dev/en/os/latest/api/settings/ecs/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, UserData, UserDataFormat
+from gpu_constructs.fleet import LocalDiskUse, Unknown, UserData, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.placement import RESERVED_MEMORY_MIB
-from gpu_constructs.tokens import is_token
 
-__all__ = ["agent_settings", "join_cluster", "what_hosts_are_told"]
+__all__ = ["agent_lines", "around_join", "join_lines", "what_hosts_are_told"]
 
 # Memory is kept for the agent and the driver's daemons; tasks in network mode awsvpc cannot reach the instance role
 # (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be reclaimed
@@ -32,7 +31,7 @@ _IN_TOML = {
 """What Bottlerocket calls them in ``[settings.ecs]``; a setting that is not here it has no word for."""
 
 
-def join_cluster(operating_system: OperatingSystem, cluster_name: str) -> tuple[str, ...]:
+def join_lines(operating_system: OperatingSystem, cluster_name: str) -> tuple[str, ...]:
     """Lines that make a host register with a cluster.
 
     For a cluster that CDK made in the same stack, ``Cluster.add_asg_capacity_provider`` writes the same lines itself.
@@ -46,8 +45,8 @@ def join_cluster(operating_system: OperatingSystem, cluster_name: str) -> tuple[
     return (f"echo ECS_CLUSTER={cluster_name} >> /etc/ecs/ecs.config",)
 
 
-def agent_settings(operating_system: OperatingSystem, more: Mapping[str, str]) -> tuple[str, ...]:
-    """Lines for the agent: in a shell in any order with `join_cluster`, in TOML after it, in the table that it opens.
+def agent_lines(operating_system: OperatingSystem, more: Mapping[str, str]) -> tuple[str, ...]:
+    """Lines that tell the agent its settings.
 
     Args:
         operating_system: Decides the form: shell on Amazon Linux, TOML on Bottlerocket.
@@ -60,9 +59,30 @@ def agent_settings(operating_system: OperatingSystem, more: Mapping[str, str]) -
     return ("#!/bin/bash", "cat <<'EOF' >> /etc/ecs/ecs.config", *lines, "EOF")
 
 
+def around_join(
+    operating_system: OperatingSystem, *, join: Sequence[str], agent: Sequence[str], prepare: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All lines of user data, parted where CDK writes its own lines that make a host join its cluster.
+
+    In a shell the order is free; in TOML the settings stand in the table that joining opens.
+
+    Args:
+        operating_system: Decides the form.
+        join: What `join_lines` says; nothing where CDK writes it.
+        agent: What `agent_lines` says.
+        prepare: What is done before the agent starts.
+
+    Returns:
+        The lines before CDK's own, and those after.
+    """
+    if operating_system is OperatingSystem.BOTTLEROCKET:
+        return tuple(join), (*agent, *prepare)
+    return (*agent, *join, *prepare), ()
+
+
 def what_hosts_are_told(
     operating_system: OperatingSystem,
-    cluster_name: str,
+    cluster_name: str | Unknown,
     more: Mapping[str, str],
     *,
     local_disks: LocalDiskUse = LocalDiskUse.NONE,
@@ -71,13 +91,12 @@ def what_hosts_are_told(
 
     Args:
         operating_system: Decides the form.
-        cluster_name: Name of the cluster, which may be a token.
+        cluster_name: Name of the cluster; unknown where CloudFormation makes one.
         more: Settings beside those of every host, by the names of their variables.
         local_disks: What the disks of a host are prepared for.
     """
-    cluster = UNKNOWN if is_token(cluster_name) else cluster_name
     form = UserDataFormat.TOML if operating_system is OperatingSystem.BOTTLEROCKET else UserDataFormat.SHELL
-    agent = tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster}.items()))
+    agent = tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster_name}.items()))
     return UserData(format=form, agent=agent, local_disks=local_disks)
 
 

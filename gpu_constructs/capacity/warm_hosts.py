@@ -9,7 +9,7 @@ from constructs import Construct
 
 from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, Pool, PurchaseOption, Unknown, WarmPool
+from gpu_constructs.fleet import PARTLY_SPOT, UNKNOWN, Pool, Unknown, WarmPool
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.tokens import is_token
 
@@ -18,7 +18,6 @@ __all__ = ["WarmHosts"]
 _STATES = ("Stopped", "Running")
 # No type with accelerators has HibernationSupported in DescribeInstanceTypes (the dump of moto 5.2.5, 2026-09-29).
 _NO_HIBERNATION = "EC2 hibernates no type with accelerators, and only hosts whose launch template allows it"
-_SPOT = frozenset({PurchaseOption.SPOT, PurchaseOption.MIXED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +89,7 @@ class WarmHosts:
         Raises:
             IncompatibleError: Its hosts are spot or run Bottlerocket, or more are prepared than can be in service.
         """
-        if pool.purchase in _SPOT:
+        if pool.purchase in PARTLY_SPOT:
             raise IncompatibleError(
                 f"PutWarmPool refuses a group that requests Spot Instances, and these hosts are {pool.purchase}",
                 argument="warm_hosts",
@@ -98,10 +97,7 @@ class WarmHosts:
                 allowed="hosts on demand, of one type or several",
                 fix="leave warm_hosts out, or a capacity on demand of its own for them",
             )
-        bottlerocket = (
-            not isinstance(pool.image, Unknown) and pool.image.image.operating_system is OperatingSystem.BOTTLEROCKET
-        )
-        if bottlerocket:
+        if pool.operating_system is OperatingSystem.BOTTLEROCKET:
             raise IncompatibleError(
                 "Bottlerocket has no setting that makes the agent wait in a warm pool: hosts would register while they "
                 "are prepared, and leave again (github.com/bottlerocket-os/bottlerocket/issues/4888)",

@@ -10,10 +10,19 @@ many of it and where, `origin` where each was written, `unknown` what nobody can
 
 from gpu_constructs.fleet.host import NO_USER_DATA, LocalDiskUse, NetworkInterface, UserData, UserDataFormat
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
-from gpu_constructs.fleet.metadata import METADATA_KEY
+from gpu_constructs.fleet.metadata import CHECKS_GPUS, METADATA_KEY, RESERVED_INSTANCES
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import HostImage, Pool, PoolKind, Shape, require_one_shape
-from gpu_constructs.fleet.purchase import RESERVED_INSTANCES, Block, Distribution, PurchaseOption, Reservation
+from gpu_constructs.fleet.purchase import (
+    BOUGHT_IN_ADVANCE,
+    PARTLY_SPOT,
+    RESERVATIONS_FIRST,
+    RESERVATIONS_ONLY,
+    Block,
+    Distribution,
+    PurchaseOption,
+    Reservation,
+)
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.task import Container, PlacementConstraint, Scheduler, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
@@ -21,10 +30,15 @@ from gpu_constructs.fleet.warm_pool import WarmPool
 from gpu_constructs.fleet.workload import Fleet, Remark, RemarkKind, StrategyItem, Workload
 
 __all__ = [
+    "BOUGHT_IN_ADVANCE",
+    "CHECKS_GPUS",
     "GPU",
     "METADATA_KEY",
     "NEURON_DEVICE",
     "NO_USER_DATA",
+    "PARTLY_SPOT",
+    "RESERVATIONS_FIRST",
+    "RESERVATIONS_ONLY",
     "RESERVED_INSTANCES",
     "UNKNOWN",
     "Block",

@@ -13,7 +13,7 @@ from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.purchase import Block, Distribution, PurchaseOption, Reservation
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.fleet.warm_pool import WarmPool
-from gpu_constructs.hardware import Architecture, Image, InstanceType, Vendor
+from gpu_constructs.hardware import Architecture, Image, InstanceType, OperatingSystem, Vendor
 
 __all__ = ["HostImage", "Pool", "PoolKind", "Shape", "require_one_shape"]
 
@@ -196,6 +196,11 @@ class Pool:
     def types_are_known(self) -> bool:
         """Whether every type it may launch is in the catalogue, so that nothing else can come."""
         return bool(self.instance_types) and not self.has_unknown_types and not self.unknown_type_names
+
+    @property
+    def operating_system(self) -> OperatingSystem | Unknown:
+        """The operating system of its hosts, as far as their image says."""
+        return UNKNOWN if isinstance(self.image, Unknown) else self.image.image.operating_system
 
     @property
     def runs_launch_type_ec2(self) -> bool:

@@ -7,10 +7,22 @@ from enum import Enum
 
 from gpu_constructs.fleet.unknown import Unknown
 
-__all__ = ["RESERVED_INSTANCES", "Block", "Distribution", "PurchaseOption", "Reservation"]
+__all__ = [
+    "BOUGHT_IN_ADVANCE",
+    "PARTLY_SPOT",
+    "RESERVATIONS_FIRST",
+    "RESERVATIONS_ONLY",
+    "Block",
+    "Distribution",
+    "PurchaseOption",
+    "Reservation",
+]
 
-RESERVED_INSTANCES = "ReservedInstances"
-"""Key in this library's metadata of an Auto Scaling group: how many hosts are reserved, which no property says."""
+RESERVATIONS_ONLY = "capacity-reservations-only"
+"""The preference with which hosts start in a capacity reservation or not at all."""
+
+RESERVATIONS_FIRST = "capacity-reservations-first"
+"""The preference with which hosts start on demand where no capacity reservation has room."""
 
 
 class PurchaseOption(Enum):
@@ -24,6 +36,13 @@ class PurchaseOption(Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+PARTLY_SPOT = frozenset({PurchaseOption.SPOT, PurchaseOption.MIXED})
+"""With these a host may be spot."""
+
+BOUGHT_IN_ADVANCE = frozenset({PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED})
+"""With these hosts start in what was bought before they did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +89,11 @@ class Reservation:
     def is_targeted(self) -> bool:
         """Whether it names the reservations that it means, instead of any open one."""
         return self.id is not None or self.group is not None
+
+    @property
+    def comes_first(self) -> bool:
+        """Whether hosts start in a reservation while there is room, instead of in one that happens to match."""
+        return self.is_targeted or self.preference in {RESERVATIONS_FIRST, RESERVATIONS_ONLY}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,12 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
+from gpu_constructs.arguments import name as require_name
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
-from gpu_constructs.tokens import is_token
+from gpu_constructs.tokens import is_token, known_text
 
 __all__ = ["ClusterHosts"]
 
@@ -107,10 +109,15 @@ class ClusterHosts:
         vpc_subnets: ec2.SubnetSelection | None = None,
         stack: cdk.Stack | None = None,
     ) -> None:
+        if not is_new:
+            # User data writes it into a shell script, or into TOML.
+            require_name("cluster", cluster.cluster_name, fix="the name that aws ecs list-clusters prints")
         self._scope = scope
         self._stack = stack
+        self._is_new = is_new
         self.vpc: ec2.IVpc = vpc
         self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
+        self._chosen_subnets: list[HostSubnets] = []
         # A cluster that CDK made in this stack keeps its own list of providers. Into any other the list is written by
         # one resource of this stack, because a provider of this stack in a list of that stack would make a cycle.
         local = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
@@ -146,10 +153,32 @@ class ClusterHosts:
         return self.cluster.cluster_name
 
     @cached_property
+    def known_name(self) -> str | Unknown:
+        """The same, unknown where CloudFormation makes it, as it does for a cluster that was made for these hosts."""
+        return UNKNOWN if self._is_new else known_text(self.cluster_name)
+
+    @cached_property
     def region(self) -> str | None:
         """Where the hosts run; None if that is only known at deploy time."""
         region = self.stack.region
         return None if "${" in region else region
+
+    def subnets_of(self, chosen: ec2.SubnetSelection | None) -> HostSubnets:
+        """The subnets of one capacity; by default those of the cluster. The same choice is not looked up again.
+
+        Args:
+            chosen: The user's choice; None for the default.
+
+        Raises:
+            InvalidValueError: It is no selection of subnets, or no subnet is as chosen.
+        """
+        if chosen is None:
+            return self.subnets
+        known = next((each for each in self._chosen_subnets if each.selection == chosen), None)
+        if known is None:
+            known = HostSubnets.of(self.vpc, chosen)
+            self._chosen_subnets.append(known)
+        return known
 
     @property
     def services_depend_on(self) -> IConstruct:

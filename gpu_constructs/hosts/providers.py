@@ -8,7 +8,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.arguments import known_or, whole_number
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.tokens import is_token
+from gpu_constructs.tokens import is_text_token
 
 __all__ = ["MAX_BASE", "MAX_WEIGHT", "require_provider_name", "strategy_item"]
 
@@ -32,7 +32,7 @@ def require_provider_name(value: str | None) -> None:
         InvalidValueError: It is no such name.
     """
     # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html
-    if value is None or (isinstance(value, str) and is_token(value) and not _RESERVED_NAME.match(value)):
+    if value is None or (is_text_token(value) and not _RESERVED_NAME.match(value)):
         return
     if not isinstance(value, str) or not _PROVIDER_NAME.fullmatch(value) or _RESERVED_NAME.match(value):
         raise InvalidValueError(

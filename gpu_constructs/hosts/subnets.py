@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from aws_cdk import aws_ec2 as ec2
+from constructs import IDependable
 
 from gpu_constructs.construction import translated
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
@@ -15,32 +18,43 @@ __all__ = ["HostSubnets"]
 _FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… with endpoints for ecs, ecr, s3 and logs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class HostSubnets:
-    """Subnets of one VPC that hosts run in.
+    """Subnets of one VPC that hosts run in. What CDK says about them is asked once, for all capacities in them.
 
     Attributes:
         selection: The subnets, as CDK takes them.
+        subnets: The subnets one by one.
         has_public: Whether a public subnet is among them.
         vpc: The VPC.
     """
 
     selection: ec2.SubnetSelection
+    subnets: Sequence[ec2.ISubnet]
     has_public: bool
     vpc: ec2.IVpc
 
-    @property
-    def selected(self) -> ec2.SelectedSubnets:
-        """The subnets one by one, and what has to be there for hosts in them to reach anything."""
-        return _selected(self.vpc, self.selection)
+    @cached_property
+    def way_out(self) -> tuple[IDependable, ...]:
+        """What has to be there for hosts in them to reach anything."""
+        return tuple(each.internet_connectivity_established for each in self.subnets)
 
-    @property
+    @cached_property
     def zones(self) -> int | None:
         """In how many Availability Zones they are; None for a VPC that CDK has yet to look up."""
-        selected = _selected(self.vpc, self.selection)
-        found = selected.availability_zones
-        unknown = selected.is_pending_lookup or any(is_list_token(each) for each in found)
-        return None if unknown else len(set(found))
+        if self.in_one_zone:
+            return 1
+        is_pending = _selected(self.vpc, self.selection).is_pending_lookup
+        return None if is_pending or _are_unknown(self._zone_names) else len(self._zone_names)
+
+    @property
+    def in_one_zone(self) -> bool:
+        """Whether they certainly are in one Availability Zone."""
+        return len(self._zone_names) == 1 and not _are_unknown(self._zone_names)
+
+    @cached_property
+    def _zone_names(self) -> frozenset[str]:
+        return frozenset(each.availability_zone for each in self.subnets)
 
     @classmethod
     def of(cls, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> HostSubnets:
@@ -61,7 +75,7 @@ class HostSubnets:
                     argument="vpc",
                     fix=_FIX,
                 )
-            return cls(selection=ec2.SubnetSelection(subnets=private), has_public=False, vpc=vpc)
+            return cls(selection=ec2.SubnetSelection(subnets=private), subnets=private, has_public=False, vpc=vpc)
         if not isinstance(chosen, ec2.SubnetSelection):
             raise InvalidValueError(
                 f"expects an ec2.SubnetSelection, got {shown(chosen)}", argument="vpc_subnets", value=chosen, fix=_FIX
@@ -70,10 +84,14 @@ class HostSubnets:
             selected = _selected(vpc, chosen)
         if selected.is_pending_lookup:
             # CDK's stand-in for a VPC that it has yet to look up.
-            return cls(selection=chosen, has_public=False, vpc=vpc)
+            return cls(selection=chosen, subnets=selected.subnets, has_public=False, vpc=vpc)
         if not selected.subnet_ids:
             raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=_FIX)
-        return cls(selection=chosen, has_public=selected.has_public, vpc=vpc)
+        return cls(selection=chosen, subnets=selected.subnets, has_public=selected.has_public, vpc=vpc)
+
+
+def _are_unknown(zones: frozenset[str]) -> bool:
+    return any(map(is_list_token, zones))
 
 
 def _selected(vpc: ec2.IVpc, chosen: ec2.SubnetSelection) -> ec2.SelectedSubnets:

@@ -17,7 +17,8 @@ from gpu_constructs.managed.plan import ManagedPlan
 
 __all__ = ["ManagedGpuCapacity"]
 
-_LAUNCH_TEMPLATE = "ManagedInstancesProvider.InstanceLaunchTemplate"
+_PROVIDER = "ManagedInstancesProvider"
+_LAUNCH_TEMPLATE = "InstanceLaunchTemplate"
 
 
 class ManagedGpuCapacity(Construct):
@@ -51,28 +52,27 @@ class ManagedGpuCapacity(Construct):
             self.architecture: Architecture = plan.architecture
             self.pool: Pool = plan.pool
             self.instance_type_names: tuple[str, ...] = tuple(each.name for each in plan.pool.instance_types)
-            roles, selected = hosts.managed_roles, plan.subnets.selected
+            roles = hosts.managed_roles
             self.provider: ecs.ManagedInstancesCapacityProvider = ecs.ManagedInstancesCapacityProvider(
                 self,
                 "Provider",
                 capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
                 ec2_instance_profile=roles.instance_profile,
                 infrastructure_role=roles.infrastructure_role,
-                subnets=selected.subnets,
+                subnets=plan.subnets.subnets,
                 security_groups=[hosts.security_group],
-                monitoring=ecs.InstanceMonitoring.DETAILED if plan.detailed_monitoring else None,
-                propagate_tags=ecs.PropagateManagedInstancesTags.CAPACITY_PROVIDER
-                if plan.propagates_tags
-                else ecs.PropagateManagedInstancesTags.NONE,
+                monitoring=plan.operation.monitoring,
+                propagate_tags=plan.operation.tags,
             )
-            resource = cast("ecs.CfnCapacityProvider", self.provider.node.default_child)
+            node = self.provider.node
+            resource = cast("ecs.CfnCapacityProvider", node.default_child)
             # What aws-cdk-lib 2.275 has no words for: RESERVED, reservations, local storage, repair, scale-in.
-            for path, data in ((_LAUNCH_TEMPLATE, plan.launch_template), ("ManagedInstancesProvider", plan.provider)):
-                for key, value in data.items():
-                    resource.add_property_override(f"{path}.{key}", value)
+            resource.add_property_override(
+                _PROVIDER, {_LAUNCH_TEMPLATE: plan.launch_template, **plan.operation.provider_data()}
+            )
             # Hosts that drain talk to ECS until they have gone, and the provider is only gone after them: their routes
             # and their NAT gateway have to be there as long (CDK issue 36071).
-            self.provider.node.add_dependency(selected.internet_connectivity_established)
+            node.add_dependency(*plan.subnets.way_out)
             hosts.attach_managed(self.provider, plan.capacity_provider_name)
 
     @cached_property

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
-from gpu_constructs.arguments import LARGEST_INTEGER, texts, whole_number
+from gpu_constructs.arguments import LARGEST_INTEGER, gpu_memory_mib, texts, whole_number
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated
-from gpu_constructs.tokens import is_token
 
 __all__ = ["HostNeed", "generation_of", "model_of"]
 
 MAX_GPUS = 16
-MAX_GPU_MEMORY_GIB = 1024
-"""Above any GPU there is; a larger number is MiB that were taken for GiB."""
+"""As many as any type has: 8 on most, 16 on p2.16xlarge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +50,9 @@ class HostNeed:
     max_memory_mib: int | None = None
 
     def __post_init__(self) -> None:
-        _known_number("gpus", self.gpus, unit="GPUs", largest=MAX_GPUS)
+        object.__setattr__(self, "gpus", _known_number("gpus", self.gpus, unit="GPUs", largest=MAX_GPUS))
         if self.gpu_memory_gib is not None:
-            _require_gib(self.gpu_memory_gib)
+            gpu_memory_mib(self.gpu_memory_gib)
         names: tuple[tuple[str, Sequence[str], Callable[[InstanceType], str | None]], ...] = (
             ("models", self.models, model_of),
             ("generations", self.generations, generation_of),
@@ -69,7 +65,10 @@ class HostNeed:
             ("memory_mib", "MiB", self.min_memory_mib, self.max_memory_mib),
         ):
             least = _known_number(f"min_{what}", low, unit=unit)
-            if high is not None and _known_number(f"max_{what}", high, unit=unit) < least:
+            most = None if high is None else _known_number(f"max_{what}", high, unit=unit)
+            object.__setattr__(self, f"min_{what}", least)
+            object.__setattr__(self, f"max_{what}", most)
+            if most is not None and most < least:
                 raise InvalidValueError(
                     f"{low} {unit} at least and {high} at most contradict each other",
                     argument=f"max_{what}",
@@ -81,7 +80,7 @@ class HostNeed:
     @property
     def gpu_memory_mib(self) -> int:
         """Memory that each GPU must have in MiB; 0 asks for nothing."""
-        return 0 if self.gpu_memory_gib is None else math.ceil(Fraction(str(self.gpu_memory_gib)) * 1024)
+        return 0 if self.gpu_memory_gib is None else gpu_memory_mib(self.gpu_memory_gib)
 
 
 def _names(argument: str, given: Sequence[str], of_type: Callable[[InstanceType], str | None]) -> tuple[str, ...]:
@@ -142,15 +141,3 @@ def _known_number(argument: str, value: int, *, unit: str, largest: int = LARGES
             fix="take the number from context instead of a parameter",
         )
     return number
-
-
-def _require_gib(value: float) -> None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and not is_token(value)
-    if not is_number or not 0 < value <= MAX_GPU_MEMORY_GIB:
-        raise InvalidValueError(
-            f"expects GiB of one GPU, got {shown(value)}",
-            argument="gpu_memory_gib",
-            value=value,
-            allowed=f"more than 0, {MAX_GPU_MEMORY_GIB} at most",
-            fix="gpu_memory_gib=22 for an L4, 44 for an L40S, 79 for an H100",
-        )

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.arguments import known_or, of_kind, whole_number
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.arguments import of_kind
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.providers import require_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.managed.need import HostNeed
+from gpu_constructs.managed.operation import ManagedOperation
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
 from gpu_constructs.managed.storage import ManagedStorage
 from gpu_constructs.tokens import is_token
 
 __all__ = ["ManagedPlan", "plan_managed"]
-
-MAX_IDLE_SECONDS = 3600
-"""``InfrastructureOptimization.scaleInAfter`` of the ECS API, in which -1 is never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,20 +29,16 @@ class ManagedPlan:
         pool: What it can launch.
         architecture: Processor architecture of its hosts.
         capacity_provider_name: As given; None lets CloudFormation make one.
-        propagates_tags: Whether hosts get the tags of the provider.
-        detailed_monitoring: Whether hosts send their metrics every minute.
+        operation: How ECS looks after its hosts.
         launch_template: What ``InstanceLaunchTemplate`` holds beside the network and the instance profile.
-        provider: What ``ManagedInstancesProvider`` holds beside that.
         subnets: Where its hosts run.
     """
 
     pool: Pool
     architecture: Architecture
     capacity_provider_name: str | None
-    propagates_tags: bool
-    detailed_monitoring: bool
+    operation: ManagedOperation
     launch_template: dict[str, object]
-    provider: dict[str, object]
     subnets: HostSubnets
 
 
@@ -55,11 +49,7 @@ def plan_managed(
     need: HostNeed | None,
     purchase: ManagedPurchase | None,
     storage: ManagedStorage | None,
-    automatic_repair: bool,
-    scale_in_after_seconds: int | None,
-    detailed_monitoring: bool,
-    fips: bool | None,
-    propagate_tags: bool,
+    operation: ManagedOperation | None,
     capacity_provider_name: str | None,
     subnets: HostSubnets,
     region: str | None = None,
@@ -77,24 +67,7 @@ def plan_managed(
     choice = _choice(instance_types, need)
     bought = of_kind("purchase", purchase, ManagedPurchase, example="ManagedPurchase.spot()")
     stored = of_kind("storage", storage, ManagedStorage, example="ManagedStorage(volume_gib=200)")
-    for argument, value in (
-        ("automatic_repair", automatic_repair),
-        ("detailed_monitoring", detailed_monitoring),
-        ("propagate_tags", propagate_tags),
-        *((("fips", fips),) if fips is not None else ()),
-    ):
-        _require_flag(argument, value)
-    idle: dict[str, object] = {}
-    if scale_in_after_seconds is not None:
-        seconds = whole_number(
-            "scale_in_after_seconds",
-            scale_in_after_seconds,
-            smallest=-1,
-            largest=MAX_IDLE_SECONDS,
-            unit="seconds, -1 for never",
-            fix="leave it out for ECS's own default",
-        )
-        idle = {"InfrastructureOptimization": {"ScaleInAfter": known_or(scale_in_after_seconds, seconds)}}
+    run = of_kind("operation", operation, ManagedOperation, example="ManagedOperation(scale_in_after_seconds=600)")
     if stored.local_disks:
         choice = choice.with_local_storage()
     require_provider_name(capacity_provider_name)
@@ -109,14 +82,13 @@ def plan_managed(
             region=region,
             purchase=bought.option,
             reservation=bought.reservation,
-            zones=1 if subnets.zones == 1 else None,
+            zones=1 if subnets.in_one_zone else None,
             requirements=choice.requirements,
             provider=UNKNOWN if is_token(capacity_provider_name) else capacity_provider_name,
         ),
         architecture=choice.architecture,
         capacity_provider_name=capacity_provider_name,
-        propagates_tags=propagate_tags,
-        detailed_monitoring=detailed_monitoring,
+        operation=run,
         launch_template={
             "InstanceRequirements": choice.template_data(bought.option),
             **bought.template_data(),
@@ -124,11 +96,7 @@ def plan_managed(
             # Keys with a slash are no keys of the metadata service, and hosts with such tags would not start
             # (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceLaunchTemplate.html).
             "InstanceMetadataTagsPropagation": False,
-            **({} if fips is None else {"FipsEnabled": fips}),
-        },
-        provider={
-            "AutoRepairConfiguration": {"ActionsStatus": "ENABLED" if automatic_repair else "DISABLED"},
-            **idle,
+            **run.template_data(),
         },
         subnets=subnets,
     )
@@ -146,10 +114,3 @@ def _choice(instance_types: Sequence[str] | None, need: HostNeed | None) -> Mana
         value=instance_types,
         fix="instance_types=['g6.xlarge', 'g6.2xlarge'], or need=HostNeed(gpus=1, gpu_memory_gib=20)",
     )
-
-
-def _require_flag(argument: str, value: object) -> None:
-    if type(value) is not bool:
-        raise InvalidValueError(
-            f"expects True or False, got {shown(value)}", argument=argument, value=value, fix="leave it out"
-        )

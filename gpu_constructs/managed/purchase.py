@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.arguments import flag
 from gpu_constructs.fleet import PurchaseOption, Reservation
-from gpu_constructs.tokens import is_token, known_text
+from gpu_constructs.hosts.reservations import require_group_arn
+from gpu_constructs.tokens import known_text
 
 __all__ = ["ManagedPurchase"]
-
-# https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsresourcegroups.html
-_GROUP_ARN = re.compile(r"arn:[a-z-]+:resource-groups:[a-z0-9-]+:[0-9]{12}:group/\S+")
 
 _OPTIONS = {
     PurchaseOption.ON_DEMAND: "ON_DEMAND",
@@ -24,7 +21,7 @@ _OPTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedPurchase:
-    """How the hosts of ECS Managed Instances are bought. Made by one of the class methods; on demand by default.
+    """How the hosts of ECS Managed Instances are bought. Made by one of the class methods alone, on demand by default.
 
     The API has these three: no base on demand below spot, no Capacity Blocks, no single reservation
     (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceLaunchTemplate.html).
@@ -32,12 +29,12 @@ class ManagedPurchase:
     Attributes:
         option: How the hosts are bought, in one word.
         reservation: The capacity reservations that they run in; None without.
-        group: The ARN of their resource group as given; None without.
+        target: The resource group of reservations, as given; None without.
     """
 
-    option: PurchaseOption = PurchaseOption.ON_DEMAND
-    reservation: Reservation | None = None
-    group: str | None = None
+    option: PurchaseOption = field(default=PurchaseOption.ON_DEMAND, init=False)
+    reservation: Reservation | None = field(default=None, init=False)
+    target: str | None = field(default=None, init=False)
 
     @classmethod
     def on_demand(cls) -> ManagedPurchase:
@@ -47,40 +44,37 @@ class ManagedPurchase:
     @classmethod
     def spot(cls) -> ManagedPurchase:
         """Spot: cheaper, and ended two minutes after a notice."""
-        return cls(option=PurchaseOption.SPOT)
+        return cls._bought(PurchaseOption.SPOT)
 
     @classmethod
-    def reserved(cls, group: str, *, then_on_demand: bool = False) -> ManagedPurchase:
-        """In the capacity reservations of a resource group.
+    def reservations(cls, *, resource_group_arn: str, only: bool = False) -> ManagedPurchase:
+        """On-Demand Capacity Reservations first, and on demand where they have no room left.
 
         Args:
-            group: ARN of the resource group (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.html).
-            then_on_demand: Whether hosts start on demand where no reservation is free. By default they do not start.
+            resource_group_arn: The resource group of the reservations; Managed Instances take no single one
+                (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.html).
+            only: Whether hosts start in the reservations or not at all. By default they start on demand then.
 
         Raises:
             InvalidValueError: It is no ARN of a resource group.
         """
-        if not is_token(group) and (not isinstance(group, str) or not _GROUP_ARN.fullmatch(group)):
-            raise InvalidValueError(
-                f"expects the ARN of a resource group, got {shown(group)}",
-                argument="group",
-                value=group,
-                allowed="arn:aws:resource-groups:…:group/…",
-                fix="the group that the capacity reservations were added to; Managed Instances take no single one",
-            )
-        if type(then_on_demand) is not bool:
-            raise InvalidValueError(
-                f"expects True or False, got {shown(then_on_demand)}",
-                argument="then_on_demand",
-                value=then_on_demand,
-                fix="leave it out",
-            )
-        preference = "RESERVATIONS_FIRST" if then_on_demand else "RESERVATIONS_ONLY"
-        return cls(
-            option=PurchaseOption.RESERVED,
-            reservation=Reservation(preference=preference, group=known_text(group)),
-            group=group,
+        require_group_arn(resource_group_arn)
+        flag("only", only)
+        return cls._bought(
+            PurchaseOption.RESERVED,
+            reservation=Reservation(
+                preference="RESERVATIONS_ONLY" if only else "RESERVATIONS_FIRST", group=known_text(resource_group_arn)
+            ),
+            target=resource_group_arn,
         )
+
+    @classmethod
+    def _bought(cls, option: PurchaseOption, **facts: object) -> ManagedPurchase:
+        # No field is an argument: one without the others would be bought in another way than it says.
+        made = cls()
+        for name, value in {"option": option, **facts}.items():
+            object.__setattr__(made, name, value)
+        return made
 
     def template_data(self) -> Mapping[str, object]:
         """What it adds to the ``InstanceLaunchTemplate``."""
@@ -89,7 +83,7 @@ class ManagedPurchase:
             if self.reservation is None
             else {
                 "CapacityReservations": {
-                    "ReservationGroupArn": self.group,
+                    "ReservationGroupArn": self.target,
                     "ReservationPreference": self.reservation.preference,
                 }
             }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from gpu_constructs.arguments import texts
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import InstanceRequirements, PurchaseOption, Unknown
+from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
 from gpu_constructs.fleet.type_selection import BURSTABLE_FAMILIES, selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, accelerated, instance_type
 from gpu_constructs.hardware.managed_families import is_managed_size, may_be_managed
@@ -52,7 +52,7 @@ class ManagedChoice:
     architecture: Architecture
     allows: tuple[str, ...] = field(default=())
 
-    def template_data(self, purchase: PurchaseOption | Unknown) -> dict[str, object]:
+    def template_data(self, purchase: PurchaseOption) -> dict[str, object]:
         """The ``InstanceRequirements`` of the launch template.
 
         Args:
@@ -73,7 +73,7 @@ class ManagedChoice:
             "ExcludedInstanceTypes": wanted.excluded_instance_types,
             "CpuManufacturers": tuple(name for each in wanted.cpu_architectures for name in _CPU_MANUFACTURERS[each]),
         }
-        threshold = _PRICE_THRESHOLD.get(purchase, _ON_DEMAND_THRESHOLD) if isinstance(purchase, PurchaseOption) else ""
+        words = {**dict.fromkeys(self.allows, "included"), "LocalStorage": "".join(wanted.local_storage)}
         return {
             **{
                 key: {bound: value for bound, value in zip(("Min", "Max"), pair, strict=True) if value is not None}
@@ -81,9 +81,8 @@ class ManagedChoice:
                 if pair != (None, None)
             },
             **{key: list(values) for key, values in lists.items() if values},
-            **dict.fromkeys(self.allows, "included"),
-            **dict(zip(("LocalStorage",), wanted.local_storage, strict=False)),
-            **({threshold: _ANY_PRICE} if threshold else {}),
+            **{key: word for key, word in words.items() if word},
+            _PRICE_THRESHOLD.get(purchase, _ON_DEMAND_THRESHOLD): _ANY_PRICE,
         }
 
     def with_local_storage(self) -> ManagedChoice:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpu_constructs.arguments import known_or, whole_number
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.arguments import flag, known_or, whole_number
+from gpu_constructs.hardware import gp3
 
 __all__ = ["ManagedStorage"]
-
-MAX_VOLUME_GIB = 65536
-"""Largest gp3 volume (https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,16 +30,10 @@ class ManagedStorage:
 
     def __post_init__(self) -> None:
         volume = whole_number(
-            "volume_gib", self.volume_gib, smallest=1, largest=MAX_VOLUME_GIB, unit="GiB", fix="volume_gib=100"
+            "volume_gib", self.volume_gib, smallest=1, largest=gp3.MAX_GIB, unit="GiB", fix="volume_gib=100"
         )
         object.__setattr__(self, "volume_gib", known_or(self.volume_gib, volume))
-        if type(self.local_disks) is not bool:
-            raise InvalidValueError(
-                f"expects True or False, got {shown(self.local_disks)}",
-                argument="local_disks",
-                value=self.local_disks,
-                fix="leave it out",
-            )
+        flag("local_disks", self.local_disks)
 
     def template_data(self) -> Mapping[str, object]:
         """What it adds to the ``InstanceLaunchTemplate``."""

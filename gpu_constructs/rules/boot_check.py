@@ -11,6 +11,12 @@ from gpu_constructs.rules.rule import Problem, Rule, rule
 
 __all__ = ["RULES"]
 
+# Why nothing can count GPUs at boot there.
+_NO_SCRIPT = {
+    OperatingSystem.AMAZON_LINUX_2: "Amazon Linux 2 is past its end of life and not supported by the check",
+    OperatingSystem.BOTTLEROCKET: "Bottlerocket has no shell for user data",
+}
+
 
 @rule(
     "GPU193",
@@ -29,7 +35,7 @@ def can_count(fleet: Fleet) -> Iterator[Problem]:
         if pool.shape is not None and vendor is not Vendor.NVIDIA:
             what = "no GPUs" if vendor is None else f"{vendor} devices, which nvidia-smi does not count"
             yield Problem(about=pool, message=f"its hosts have {what}", fix="leave the check of GPUs at boot out")
-        elif not isinstance(pool.image, Unknown) and (why := _no_script(pool.image.image.operating_system)):
+        elif not isinstance(pool.image, Unknown) and (why := _NO_SCRIPT.get(pool.image.image.operating_system)):
             yield Problem(
                 about=pool,
                 message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
@@ -56,15 +62,6 @@ def boots_again(fleet: Fleet) -> Iterator[Problem]:
                 f"{pool.warm_pool.state} without a boot",
                 fix="a warm pool of state Stopped, or leave the check of GPUs at boot out",
             )
-
-
-def _no_script(system: OperatingSystem) -> str:
-    """Why nothing can count GPUs at boot there; empty where it can be done."""
-    return {
-        OperatingSystem.AMAZON_LINUX_2023: "",
-        OperatingSystem.AMAZON_LINUX_2: "Amazon Linux 2 is past its end of life and not supported by the check",
-        OperatingSystem.BOTTLEROCKET: "Bottlerocket has no shell for user data",
-    }[system]
 
 
 RULES: tuple[Rule, ...] = (can_count, boots_again)

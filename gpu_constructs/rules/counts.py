@@ -22,6 +22,14 @@ __all__ = ["RULES"]
 def counts(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
         yield from _negative(pool, pool.name, MinSize=pool.min_instances, MaxSize=pool.max_instances)
+        if pool.warm_pool is not None:
+            warm = pool.warm_pool
+            yield from _negative(
+                pool,
+                f"the warm pool of {pool.name}",
+                MinSize=warm.min_size,
+                MaxGroupPreparedCapacity=warm.max_prepared,
+            )
     for workload in fleet.workloads:
         yield from _negative(
             workload,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Fleet, NetworkInterface, Pool, PurchaseOption
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Fleet, NetworkInterface, Pool
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
@@ -19,10 +19,6 @@ _CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types
 _SUPPORTED = "a larger size of the family, or interfaces of type interface"
 _MOST_NAMED = 4
 _TYPES = ("interface", "efa", "efa-only")
-
-# The hosts of a Capacity Block are near each other anyway, and a reservation says itself where its hosts are
-# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
-_PLACED_ELSEWHERE = frozenset({PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED})
 
 
 @rule(
@@ -159,12 +155,18 @@ def together(fleet: Fleet) -> Iterator[Problem]:
                 "does not cross",
                 fix="subnets of one zone",
             )
-        elif pool.placement_group is False and pool.purchase not in _PLACED_ELSEWHERE:
+        # The hosts of a Capacity Block are near each other anyway, and a reservation says itself where its hosts are
+        # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
+        elif pool.placement_group is False and not _is_reserved(pool):
             yield Problem(
                 about=pool,
                 message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
                 fix="a placement group with strategy cluster",
             )
+
+
+def _is_reserved(pool: Pool) -> bool:
+    return pool.purchase in BOUGHT_IN_ADVANCE or (pool.reservation is not None and pool.reservation.comes_first)
 
 
 def _efa(pool: Pool) -> list[NetworkInterface]:

@@ -99,7 +99,7 @@ def known_task(fleet: Fleet) -> Iterator[Problem]:
 def fits(fleet: Fleet) -> Iterator[Problem]:
     for assignment in assignments(fleet):
         never = assignment.stuck
-        if not never or not can_run(assignment.task):
+        if not never or not can_run(assignment.task) or _asks_in_two_ways(assignment.task):
             continue
         told = [(each, told) for each in never if (told := _told(assignment.task, each))]
         if assignment.every:
@@ -144,6 +144,12 @@ def _told(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, .
         ),
         *(each for each in destination.fit.obstacles if each.kind in obstacles),
     )
+
+
+def _asks_in_two_ways(task: Task) -> bool:
+    """Whether it asks for GPUs of its own and for a share of one, which GPU022 or GPU023 tells."""
+    shares = any(each.mps for each in task.containers)
+    return shares and any(entry.value is not None for each in task.containers for entry in each.gpu_requirements)
 
 
 def _of_another_vendor(short: Shortfall, destination: Destination) -> bool:

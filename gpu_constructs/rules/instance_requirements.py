@@ -166,23 +166,6 @@ def patterns_match(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-@rule(
-    "GPU189",
-    Severity.ERROR,
-    question="are instance types either allowed or excluded?",
-    because="of AllowedInstanceTypes and ExcludedInstanceTypes the API takes one",
-    source=_EC2,
-)
-def allowed_or_excluded(fleet: Fleet) -> Iterator[Problem]:
-    for pool, wanted in _required(fleet):
-        if wanted.allowed_instance_types and wanted.excluded_instance_types:
-            yield Problem(
-                about=pool,
-                message="the requirements have both AllowedInstanceTypes and ExcludedInstanceTypes",
-                fix="leave one out; what is not allowed is excluded",
-            )
-
-
 def _required(fleet: Fleet) -> Iterator[tuple[Pool, InstanceRequirements]]:
     return ((pool, pool.requirements) for pool in fleet.pools if pool.requirements is not None)
 
@@ -295,5 +278,4 @@ RULES: tuple[Rule, ...] = (
     in_api,
     in_ecs,
     patterns_match,
-    allowed_or_excluded,
 )

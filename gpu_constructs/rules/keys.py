@@ -26,15 +26,14 @@ __all__ = ["RULES"]
 
 _CFN = "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html"
 
-# Names of the page below, by what a key ends in as `plain` writes it. The page was read in a copy of unknown age, so it
-# is no more than a warning.
+# Names of the page below, by what a key ends in as `plain` writes it. The list gets shorter over time (dockerLabels was
+# on an older copy of it), so it is no more than a warning.
 _NOT_MANAGED = {
     plain(each): each
     for each in (
         "disableNetworking",
         "dnsSearchDomains",
         "dnsServers",
-        "dockerLabels",
         "dockerSecurityOptions",
         "dockerVolumeConfiguration",
         "ephemeralStorage",

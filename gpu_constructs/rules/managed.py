@@ -18,6 +18,7 @@ _TYPES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-in
 _TASKS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html"
 _RESERVATIONS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityReservationRequest.html"
 
+_EXCLUDED = "RESERVATIONS_EXCLUDED"
 _ATTRIBUTES = frozenset({"ecs.availability-zone", "ecs.cpu-architecture", "ecs.instance-type", "ecs.subnet-id"})
 
 
@@ -53,7 +54,10 @@ def launched(fleet: Fleet) -> Iterator[Problem]:
 )
 def names_reservations(fleet: Fleet) -> Iterator[Problem]:
     for pool in _managed(fleet):
-        if pool.purchase is PurchaseOption.RESERVED and (pool.reservation is None or pool.reservation.group is None):
+        reservation = pool.reservation
+        if reservation is not None and (reservation.group is not None or reservation.preference == _EXCLUDED):
+            continue  # GPU187 speaks of reservations that are avoided.
+        if pool.purchase is PurchaseOption.RESERVED:
             yield Problem(
                 about=pool,
                 message="CapacityOptionType is RESERVED, and no CapacityReservations name a resource group",
@@ -80,7 +84,7 @@ def uses_reservations(fleet: Fleet) -> Iterator[Problem]:
                 message=f"CapacityReservations are named, and the hosts are bought {pool.purchase}",
                 fix="CapacityOptionType RESERVED",
             )
-        elif reservation.preference == "RESERVATIONS_EXCLUDED":
+        elif reservation.preference == _EXCLUDED:
             yield Problem(
                 about=pool,
                 message="CapacityOptionType is RESERVED, and ReservationPreference RESERVATIONS_EXCLUDED avoids every "

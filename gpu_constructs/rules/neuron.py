@@ -30,9 +30,10 @@ _ON_EC2 = (
 )
 def neuron(fleet: Fleet) -> Iterator[Problem]:
     asking = {each.name: each for each in tasks(fleet) if each.scheduler is Scheduler.ECS and _asks(each)}
-    for task in asking.values():
+    elsewhere = {name for name, each in asking.items() if each.compatibilities and not _is_for_managed(each)}
+    for name, task in asking.items():
         yield from _requests(task)
-        if task.compatibilities and MANAGED_INSTANCES not in task.compatibilities:
+        if name in elsewhere:
             yield Problem(
                 about=task,
                 message=f"{task.name} asks for NeuronDevice, which ECS Managed Instances alone have, and is for "
@@ -41,7 +42,7 @@ def neuron(fleet: Fleet) -> Iterator[Problem]:
             )
     pools = {each.workload.name: each.destinations for each in assignments(fleet)}
     for workload in fleet.workloads:
-        if workload.task is not None and workload.task.name in asking:
+        if workload.task is not None and workload.task.name in asking.keys() - elsewhere:
             yield from _elsewhere(workload, pools.get(workload.name, ()))
 
 
@@ -73,6 +74,10 @@ def apart(fleet: Fleet) -> Iterator[Problem]:
                 fix=f"more than half of the host's memory for the task ({expected_memory_mib(roomy[0]) // 2 + 1} MiB), "
                 "or the placement constraint distinctInstance",
             )
+
+
+def _is_for_managed(task: Task) -> bool:
+    return MANAGED_INSTANCES in task.compatibilities
 
 
 def _several(workload: Workload) -> bool:

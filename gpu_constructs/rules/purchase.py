@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PurchaseOption
+from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, PurchaseOption
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
@@ -26,9 +26,7 @@ _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template
 )
 def sold_as_spot(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
-        missing = (
-            _not_sold(pool, PurchaseClass.SPOT) if pool.purchase in {PurchaseOption.SPOT, PurchaseOption.MIXED} else []
-        )
+        missing = _not_sold(pool, PurchaseClass.SPOT) if pool.purchase in PARTLY_SPOT else []
         if missing:
             yield Problem(
                 about=pool,

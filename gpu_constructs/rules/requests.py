@@ -104,8 +104,8 @@ def one_amount(fleet: Fleet) -> Iterator[Problem]:
             yield Problem(
                 about=task,
                 container=container,
-                message=f"container {container.name} asks for {each.value} GPUs of its own (Value) and for a share of "
-                "one (SharingStrategy) in one entry",
+                message=f"container {container.name} asks for GPUs of its own (Value {shown(each.value)}) and for a "
+                "share of one (SharingStrategy) in one entry",
                 fix="leave out Value to share a GPU, or SharingStrategy to have it alone",
             )
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.fleet import (
+    BOUGHT_IN_ADVANCE,
+    RESERVATIONS_ONLY,
+    Fleet,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    Unknown,
+)
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 
 __all__ = ["RULES"]
 
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
-_ONLY = "capacity-reservations-only"
-_IN_ADVANCE = frozenset({PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED})
+_GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html"
 _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
 
 
@@ -21,8 +28,8 @@ _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
     Severity.ERROR,
     question="does a mixed instances policy alone say what is spot?",
     because="Auto Scaling refuses a mixed instances policy over a launch template that asks for spot itself "
-    "(Incompatible launch template)",
-    source="https://github.com/kubernetes/kops/pull/7066",
+    "(Incompatible launch template: github.com/kubernetes/kops/pull/7066)",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/start-instance-refresh.html",
 )
 def spot_in_one_place(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
@@ -45,24 +52,23 @@ def spot_in_one_place(fleet: Fleet) -> Iterator[Problem]:
 )
 def block_in_segments(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
-        policy = pool.distribution
-        if policy is None or policy.segments or policy.template_option is not PurchaseOption.CAPACITY_BLOCK:
-            continue
-        yield Problem(
-            about=pool,
-            message="the launch template is for a capacity block, and a mixed instances policy without distribution "
-            "segments stands before it",
-            fix="the launch template without the policy, with the one type of the block",
-        )
+        if _has_policy_over_block(pool):
+            yield Problem(
+                about=pool,
+                message="the launch template is for a capacity block, and a mixed instances policy without "
+                "distribution segments stands before it",
+                fix="the launch template without the policy, with the one type of the block",
+            )
 
 
 @rule(
     "GPU162",
     Severity.WARNING,
     question="do the hosts of a Capacity Block start outside of any placement group?",
-    because="EC2 places the hosts of a block near each other itself, and a placement group of one's own can leave no "
-    "room for them where the block is",
-    source="https://github.com/aws/aws-parallelcluster/pull/6311",
+    because="Capacity Blocks do not support placement groups; EC2 places the hosts of a block near each other itself, "
+    "and a group of one's own can leave no room for them where the block is "
+    "(github.com/aws/aws-parallelcluster/pull/6311)",
+    source=_GROUPS,
 )
 def block_without_group(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
@@ -79,14 +85,21 @@ def block_without_group(fleet: Fleet) -> Iterator[Problem]:
     "GPU163",
     Severity.ERROR,
     question="does a launch into a Capacity Block name the block?",
-    because="EC2 launches into a Capacity Block by the id of its reservation and by nothing else",
+    because="EC2 launches into a Capacity Block by the id of its reservation or by a resource group that it is in, and "
+    "by nothing else",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-launch.html",
 )
 def block_is_named(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
-        if pool.purchase is not PurchaseOption.CAPACITY_BLOCK or pool.kind not in _WITH_TEMPLATE:
+        if pool.kind not in _WITH_TEMPLATE or (pool.reservation is not None and pool.reservation.is_targeted):
             continue
-        if pool.reservation is None or not pool.reservation.is_targeted:
+        if pool.distribution is not None and "capacity-block" in pool.distribution.segments:
+            yield Problem(
+                about=pool,
+                message="a distribution segment is for a capacity-block, and no CapacityReservationTarget says which",
+                fix="a resource group with the block in CapacityReservationTarget.CapacityReservationResourceGroupArns",
+            )
+        elif pool.purchase is PurchaseOption.CAPACITY_BLOCK:
             yield Problem(
                 about=pool,
                 message="MarketType is capacity-block, and no CapacityReservationTarget says which",
@@ -105,7 +118,7 @@ def enough_reserved(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
         reserved = None if pool.reservation is None else pool.reservation.instances
         most = pool.max_instances
-        if pool.purchase not in _IN_ADVANCE or reserved is None or isinstance(reserved, Unknown):
+        if pool.purchase not in BOUGHT_IN_ADVANCE or reserved is None or isinstance(reserved, Unknown):
             continue
         if not isinstance(most, Unknown) and most > reserved:
             yield Problem(
@@ -143,9 +156,11 @@ def block_is_drained(fleet: Fleet) -> Iterator[Problem]:
 )
 def reserved_for_on_demand(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
-        if pool.purchase is not PurchaseOption.SPOT or pool.reservation is None:
+        # GPU161 speaks of a block with a policy, GPU187 of Managed Instances.
+        told = pool.kind is PoolKind.MANAGED_INSTANCES or _has_policy_over_block(pool)
+        if pool.purchase is not PurchaseOption.SPOT or pool.reservation is None or told:
             continue
-        if pool.reservation.is_targeted or pool.reservation.preference == _ONLY:
+        if pool.reservation.is_targeted or pool.reservation.preference == RESERVATIONS_ONLY:
             yield Problem(
                 about=pool,
                 message="its hosts are spot, and spot hosts do not run in the capacity reservation that is named",
@@ -209,6 +224,12 @@ def zone_is_known(fleet: Fleet) -> Iterator[Problem]:
                 "block",
                 fix="one subnet, of that zone",
             )
+
+
+def _has_policy_over_block(pool: Pool) -> bool:
+    policy = pool.distribution
+    is_over_block = policy is not None and policy.template_option is PurchaseOption.CAPACITY_BLOCK
+    return policy is not None and is_over_block and not policy.segments
 
 
 def _is_in_one_block(pool: Pool) -> bool:

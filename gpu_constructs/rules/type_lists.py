@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from gpu_constructs.fleet import Fleet, PoolKind
+from gpu_constructs.fleet import Fleet, Pool, PoolKind
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both
@@ -20,12 +20,25 @@ __all__ = ["RULES"]
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html",
 )
 def one_list(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
+    return _both_lists(each for each in fleet.pools if each.kind is not PoolKind.MANAGED_INSTANCES)
+
+
+@rule(
+    "GPU189",
+    Severity.WARNING,
+    question="are the instance types of ECS Managed Instances either allowed or excluded?",
+    because="types are included by one list or excluded by the other; EC2 refuses both together, and the API page of "
+    "ECS does not say what becomes of them",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html",
+)
+def one_list_managed(fleet: Fleet) -> Iterator[Problem]:
+    return _both_lists(each for each in fleet.pools if each.kind is PoolKind.MANAGED_INSTANCES)
+
+
+def _both_lists(pools: Iterable[Pool]) -> Iterator[Problem]:
+    for pool in pools:
         wanted = pool.requirements
-        # The page of the ECS API, for Managed Instances, has no such sentence.
-        if wanted is None or pool.kind is PoolKind.MANAGED_INSTANCES:
-            continue
-        if wanted.allowed_instance_types and wanted.excluded_instance_types:
+        if wanted is not None and wanted.allowed_instance_types and wanted.excluded_instance_types:
             yield Problem(
                 about=pool,
                 message=f"the requirements allow {both(wanted.allowed_instance_types)} and exclude "
@@ -34,4 +47,4 @@ def one_list(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-RULES: tuple[Rule, ...] = (one_list,)
+RULES: tuple[Rule, ...] = (one_list, one_list_managed)

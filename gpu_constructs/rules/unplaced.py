@@ -72,7 +72,7 @@ def exists(fleet: Fleet) -> Iterator[Problem]:
         each.task.name for each in assignments(fleet) if any(destination.types for destination in each.destinations)
     }
     for task in tasks(fleet):
-        if task.name not in placed and not can_run(task) and not _wants_more_than_all(task):
+        if task.name not in placed and not can_run(task) and not _contradicts_itself(task):
             yield Problem(
                 about=task,
                 message=f"no instance type can run {task.name}: it asks one host for {_asked(task)}; {_largest(task)}",
@@ -80,10 +80,11 @@ def exists(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _wants_more_than_all(task: Task) -> bool:
-    """Whether it asks for ALL GPUs of a host and for others, which GPU023 or GPU024 tells."""
+def _contradicts_itself(task: Task) -> bool:
+    """Whether it asks for ALL GPUs of a host and for others, or for several parts: GPU023 or GPU024 tells."""
     demand = demand_of(task)
-    return demand.all_gpus and demand.gpus > 1
+    parts = [each for each in task.containers if each.gpu_part]
+    return (demand.all_gpus and demand.gpus > 1) or (bool(demand.part) and len(parts) > 1)
 
 
 def _asked(task: Task) -> str:

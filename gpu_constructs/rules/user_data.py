@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, PurchaseOption, Unknown, UserDataFormat
+from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.rules.assignments import gpu_workloads
 from gpu_constructs.rules.finding import Severity
@@ -97,7 +97,7 @@ def joins(fleet: Fleet) -> Iterator[Problem]:
 )
 def drains(fleet: Fleet) -> Iterator[Problem]:
     for pool in fleet.pools:
-        if pool.purchase not in {PurchaseOption.SPOT, PurchaseOption.MIXED}:
+        if pool.purchase not in PARTLY_SPOT:
             continue
         variable = "ECS_ENABLE_SPOT_INSTANCE_DRAINING"
         off = _is_off(pool.user_data.get(variable))

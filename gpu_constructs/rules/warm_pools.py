@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, LocalDiskUse, Pool, PurchaseOption, Unknown, WarmPool
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import PARTLY_SPOT, Fleet, LocalDiskUse, Pool, PurchaseOption, Unknown, WarmPool
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
@@ -16,8 +17,8 @@ _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-p
 _PUT = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html"
 _CHECK = "ECS_WARM_POOLS_CHECK"
 _ON = frozenset({"true", "1", "t"})
+_ALL_ON_DEMAND = 100
 _STATES = frozenset({"Stopped", "Running", "Hibernated"})
-_SPOT = frozenset({PurchaseOption.SPOT, PurchaseOption.MIXED})
 
 
 @rule(
@@ -30,7 +31,10 @@ _SPOT = frozenset({PurchaseOption.SPOT, PurchaseOption.MIXED})
 )
 def no_spot(fleet: Fleet) -> Iterator[Problem]:
     for pool, _ in _warm(fleet):
-        if pool.purchase in _SPOT:
+        # Where the policy has no spot of its own, GPU160 speaks of what the launch template asks for.
+        policy = pool.distribution
+        of_template = policy is not None and policy.on_demand_percentage == _ALL_ON_DEMAND
+        if pool.purchase in PARTLY_SPOT and not of_template:
             yield Problem(
                 about=pool,
                 message=f"its hosts are {pool.purchase}, and a group that requests Spot Instances gets no warm pool",
@@ -48,9 +52,9 @@ def no_spot(fleet: Fleet) -> Iterator[Problem]:
 )
 def waits(fleet: Fleet) -> Iterator[Problem]:
     for pool, _ in _warm(fleet):
-        if isinstance(pool.image, Unknown):
+        if isinstance(pool.operating_system, Unknown):
             continue
-        if pool.image.image.operating_system is OperatingSystem.BOTTLEROCKET:
+        if pool.operating_system is OperatingSystem.BOTTLEROCKET:
             yield Problem(
                 about=pool,
                 message="its hosts join the cluster while they are prepared: Bottlerocket has no setting that makes "
@@ -58,9 +62,11 @@ def waits(fleet: Fleet) -> Iterator[Problem]:
                 fix="no warm pool, or an Amazon Linux image",
             )
         elif _does_not_wait(pool):
+            written = pool.user_data.get(_CHECK)
             yield Problem(
                 about=pool,
-                message=f"its hosts join the cluster while they are prepared, for {_CHECK} is not set",
+                message=f"its hosts join the cluster while they are prepared, for {_CHECK} is "
+                f"{'not set' if written is None else shown(written)}",
                 fix=f"{_CHECK}=true in /etc/ecs/ecs.config",
             )
 

@@ -1,7 +1,8 @@
 """Tasks: where one lands, what its containers ask of a host, and the task definition that it becomes.
 
-`landing` says what the capacities of a task allow, `gpu_ask`, `gpu_share` and `gpu_needs` what a container asks for,
-`container_plan` and `neuron_container` check it against every host, and `task_definition` makes it.
+`landing` says what the capacities of a task allow, `gpu_ask`, `gpu_share`, `gpu_needs` and `efa_container` what a
+container asks for, `host_share` and `fit` what a host has for it. `gpu_container`, `neuron_container` and `sidecar` are
+the three kinds of container, checked against every host by `container_plan`; `task_definition` makes them.
 """
 
 __all__ = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -13,7 +12,7 @@ from gpu_constructs.arguments import texts
 from gpu_constructs.construction import creating, or_removed
 from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings
 
-__all__ = ["define_container"]
+__all__ = ["define_container", "write_requirement"]
 
 _ULIMITS = {
     "memlock": ecs.Ulimit(name=ecs.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
@@ -59,7 +58,7 @@ def define_container(
         parameters = _linux_parameters(task_definition, parameters_id, plan)
     with or_removed(task_definition, parameters_id), creating(task_definition, construct_id, stays=True):
         # Of the class above, because GpuTaskDefinition takes no GPUs here.
-        container = ecs.TaskDefinition.add_container(
+        return ecs.TaskDefinition.add_container(
             task_definition,
             construct_id,
             image=settings.image,
@@ -82,9 +81,6 @@ def define_container(
             readonly_root_filesystem=settings.readonly_root_filesystem or None,
             logging=settings.logging or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=log_group),
         )
-    if plan.requirement is not None:
-        _write_requirement(task_definition, plan.requirement)
-    return container
 
 
 def _linux_parameters(
@@ -102,10 +98,14 @@ def _linux_parameters(
     return parameters
 
 
-def _write_requirement(task_definition: ecs.TaskDefinition, requirement: Mapping[str, object]) -> None:
-    """Writes what CDK has no argument for: ``gpu_count`` is a number, and would print the number of a token."""
-    containers = [each for each in task_definition.node.children if isinstance(each, ecs.ContainerDefinition)]
-    resource = cast("ecs.CfnTaskDefinition", task_definition.node.default_child)
-    resource.add_property_override(f"ContainerDefinitions.{len(containers) - 1}.ResourceRequirements", [requirement])
+def write_requirement(resource: ecs.CfnTaskDefinition, container: int, requirement: Mapping[str, object]) -> None:
+    """Writes what CDK has no argument for: ``gpu_count`` is a number, and would print the number of a token.
+
+    Args:
+        resource: The task definition.
+        container: Which of its containers, from 0.
+        requirement: The container's one entry of ``ResourceRequirements``.
+    """
+    resource.add_property_override(f"ContainerDefinitions.{container}.ResourceRequirements", [requirement])
     if "SharingStrategy" in requirement:
         cdk.Validations.of(resource).acknowledge(*_NOT_KNOWN_TO_CDK)

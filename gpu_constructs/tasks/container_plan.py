@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.arguments import LARGEST_INTEGER, known_or, texts, variables, whole_number
+from gpu_constructs.arguments import LARGEST_INTEGER, flag, known_or, texts, variables, whole_number
 from gpu_constructs.arguments import name as require_name
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
-from gpu_constructs.placement import (
-    ObstacleKind,
-    Resource,
-    Shortfall,
-    alternatives,
-    demand_of,
-    expected_memory_mib,
-    shortfalls,
-)
-from gpu_constructs.placement.gpu import of_accelerators
-from gpu_constructs.placement.host import expected_shareable_mib
-from gpu_constructs.placement.reasons import Obstacle
-from gpu_constructs.tasks.efa_container import plan_efa
-from gpu_constructs.tasks.host_share import share_of_host, types_for
+from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
+from gpu_constructs.tasks.fit import require_fit
+from gpu_constructs.tasks.host_share import share_of_host
 from gpu_constructs.tokens import is_token, known_text
 
 __all__ = [
+    "MIN_MEMORY_MIB",
     "ContainerPlan",
     "ContainerSettings",
     "finish_plan",
-    "plan_sidecar",
+    "known_variables",
     "require_container_name",
     "with_container",
 ]
@@ -44,15 +33,6 @@ MIN_MEMORY_MIB = 6
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 
 _FIX_SHARE = "leave it out for the share of the host that goes with its accelerators"
-
-_ARGUMENT = {
-    Resource.GPU: "gpus",
-    Resource.GPU_MEMORY: "gpu_memory_gib",
-    Resource.SHARED_GPU_MEMORY: "gpus",
-    Resource.NEURON_DEVICES: "devices",
-    Resource.CPU: "cpu",
-    Resource.MEMORY: "memory_mib",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +116,8 @@ def finish_plan(
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
     cpu, memory_mib = settings.cpu, settings.memory_mib
-    devices, defaults = _efa(settings, pools)
+    flag("efa", settings.efa, fix="efa=True")
+    devices, defaults = (efa_devices(pools), efa_variables(pools)) if settings.efa else ((), {})
     asked = replace(
         asked,
         cpu=0 if cpu is None else whole_number("cpu", cpu, smallest=0, unit="CPU units", fix=_FIX_SHARE),
@@ -146,7 +127,7 @@ def finish_plan(
         devices=(*asked.devices, *devices),
     )
     # Accelerators first: a share of the host only exists for those that it has.
-    _require_fit(with_container(task, asked), pools)
+    require_fit(with_container(task, asked), pools)
     if cpu is None or memory_mib is None:
         share = share_of_host(with_container(task, _unsized(asked)), pools, least_memory_mib=MIN_MEMORY_MIB)
         asked = replace(
@@ -154,13 +135,13 @@ def finish_plan(
             cpu=share.cpu if cpu is None else asked.cpu,
             memory_limit_mib=share.memory_mib if memory_mib is None else asked.memory_mib,
         )
-        _require_fit(with_container(task, asked), pools)
+        require_fit(with_container(task, asked), pools)
     shared = _shared_memory(settings.shared_memory_mib, asked, pools)
     every = _variables({**variables_by_default, **defaults}, settings.environment, settings.secrets)
     asked = replace(
         asked,
         shared_memory_mib=UNKNOWN if is_token(shared) else shared,
-        environment=_known_variables(every),
+        environment=known_variables(every),
         essential=settings.essential,
     )
     command = settings.command
@@ -187,65 +168,13 @@ def require_container_name(name: str) -> None:
         require_name("construct_id", name, fix="a name such as 'train'")
 
 
-def plan_sidecar(
-    name: str,
-    *,
-    task: Task,
-    pools: Sequence[Pool],
-    cpu: float | None,
-    memory_limit_mib: float | None,
-    memory_reservation_mib: float | None,
-    essential: bool | None,
-    environment: Mapping[str, str] | None,
-) -> Task:
-    """Counts a container without GPUs.
+def known_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str | Unknown], ...]:
+    """Environment variables as the value that every check reads, in order of name.
 
     Args:
-        name: Its name.
-        task: The containers before it.
-        pools: Where the task may run.
-        cpu: CPU units; None asks for none.
-        memory_limit_mib: Memory in MiB above which it is stopped; None sets no limit.
-        memory_reservation_mib: Memory in MiB that is kept for it; None keeps the limit.
-        essential: Whether the task stops with it; None is CDK's default, that it does.
-        environment: Its environment variables.
-
-    Returns:
-        The task with it.
-
-    Raises:
-        InvalidValueError: A number is wrong by itself.
-        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
+        environment: As CDK takes them, tokens among them.
     """
-    container = Container(
-        name=name,
-        cpu=0 if cpu is None else whole_number("cpu", _whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
-        memory_limit_mib=_memory("memory_limit_mib", memory_limit_mib),
-        memory_reservation_mib=_memory("memory_reservation_mib", memory_reservation_mib),
-        essential=essential is not False,
-        environment=_known_variables(environment or {}),
-    )
-    _require_fit(with_container(task, container), pools)
-    return with_container(task, container)
-
-
-def _memory(argument: str, value: float | None) -> int | Unknown | None:
-    if value is None:
-        return None
-    return whole_number(argument, _whole(value), smallest=MIN_MEMORY_MIB, unit="MiB", fix=f"{argument}=256")
-
-
-def _known_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str | Unknown], ...]:
     return tuple(sorted((name, known_text(value)) for name, value in environment.items()))
-
-
-def _whole(number: float) -> int:
-    # CDK's own signature says float; 256.0 reaches the template as 256.
-    return (
-        int(number)
-        if isinstance(number, float) and number.is_integer() and not is_token(number)
-        else cast("int", number)
-    )
 
 
 def with_container(task: Task, container: Container) -> Task:
@@ -278,17 +207,6 @@ def _unsized(container: Container) -> Container:
     return replace(container, cpu=0, memory_limit_mib=0)
 
 
-def _efa(settings: ContainerSettings, pools: Sequence[Pool]) -> tuple[tuple[str, ...], dict[str, str]]:
-    if type(settings.efa) is not bool:
-        raise InvalidValueError(
-            f"expects True or False, got {shown(settings.efa)}", argument="efa", value=settings.efa, fix="efa=True"
-        )
-    if not settings.efa:
-        return (), {}
-    plan = plan_efa(pools)
-    return plan.devices, dict(plan.environment)
-
-
 def _shared_memory(given: int | None, container: Container, pools: Sequence[Pool]) -> int | None:
     managed = next((pool.name for pool in pools if pool.kind is PoolKind.MANAGED_INSTANCES), None)
     if managed is not None:
@@ -308,73 +226,3 @@ def _shared_memory(given: int | None, container: Container, pools: Sequence[Pool
     largest = LARGEST_INTEGER if isinstance(memory_mib, Unknown) else memory_mib
     fix = "leave it out for half of the container's memory, which it is part of"
     return known_or(given, whole_number("shared_memory_mib", given, smallest=1, largest=largest, unit="MiB", fix=fix))
-
-
-def _require_fit(task: Task, pools: Sequence[Pool]) -> None:
-    """Refuses a task that a host of a pool is certain not to run.
-
-    Args:
-        task: What is to run.
-        pools: Where it may run.
-
-    Raises:
-        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
-        IncompatibleError: Its accelerators are of another kind.
-    """
-    demand = demand_of(task)
-    for pool in pools:
-        types = types_for(task, pool)
-        found = [
-            reason
-            for each in types
-            for reason in of_accelerators(demand, each, pool.kind)
-            if isinstance(reason, (Obstacle, Shortfall))
-        ]
-        least = sorted((each for each in found if isinstance(each, Shortfall)), key=lambda each: each.available or 0)
-        beside = (each for each in shortfalls(task, types) if each.resource is not Resource.GPU)
-        short = [*least[:1], *beside]
-        if short:
-            which = "largest" if pool.kind is PoolKind.MANAGED_INSTANCES else "smallest"
-            raise DoesNotFitError(
-                f"the {which} host of {pool.name} is too small for {task.name}: {'; '.join(map(str, short))}",
-                argument=_ARGUMENT[short[0].resource],
-                value=short[0].asked,
-                allowed=f"up to {short[0].resource.amount(short[0].available)}",
-                fix=_fix(task, short[0], pool),
-            )
-        for obstacle in found:
-            if isinstance(obstacle, Obstacle):
-                raise IncompatibleError(
-                    f"{task.name} cannot run on {pool.name}: {obstacle}",
-                    argument="devices" if obstacle.kind in _OF_NEURON else "gpus",
-                    value=obstacle.instance_types[0].name,
-                    fix=_instead(task, pool),
-                )
-
-
-_OF_NEURON = {ObstacleKind.NEURON, ObstacleKind.LAUNCHER}
-
-
-def _instead(task: Task, pool: Pool) -> str:
-    types = alternatives(task, like=pool)
-    other = f"capacity of a type such as {types[0]}" if types else "capacity of another type"
-    part = pool.shape.partition if pool.shape else 1
-    return f"gpus={part:g}, the part that its hosts have, or {other}" if part < 1 else f"whole GPUs, or {other}"
-
-
-def _fix(task: Task, short: Shortfall, pool: Pool) -> str:
-    types = alternatives(task, like=pool)
-    larger = f"capacity of a larger type, such as {types[0]}" if types else "no instance type has as much: ask for less"
-    available = short.available or 0
-    match short.resource:
-        case Resource.GPU_MEMORY:
-            return f"{larger}, or gpu_memory_gib no higher than {available * 100 // 1024 / 100:g}"
-        case Resource.SHARED_GPU_MEMORY:
-            # What ECS counts on a running host is less than the nominal memory.
-            return f"{larger}, or shares of {expected_shareable_mib(available)} MiB at most, all containers together"
-        case Resource.MEMORY:
-            # What the host may have at most is not what it will register.
-            available = expected_memory_mib(short.instance_type)
-        case _:
-            pass
-    return f"{larger}, or {_ARGUMENT[short.resource]} no higher than {available}"

@@ -17,7 +17,7 @@ from gpu_constructs.fleet import GPU, UNKNOWN, Container, NvidiaMps, Pool, Resou
 from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.rules.sharing import LEAST_CAPABILITY, NEW_ENOUGH, why_too_old
 from gpu_constructs.tasks.gpu_share import GpuShare
-from gpu_constructs.tokens import is_token
+from gpu_constructs.tokens import is_list_token, is_token
 
 __all__ = ["GpuAsk", "Gpus", "ask_for", "require_gpu_pools", "require_one_way", "require_shareable"]
 
@@ -52,7 +52,7 @@ def ask_for(gpus: Gpus) -> GpuAsk:
         return _shared(gpus)
     if isinstance(gpus, str) and gpus == _ALL:
         return GpuAsk(requirement=ResourceRequirement(value=_ALL), written={"Type": GPU, "Value": _ALL})
-    if is_token(gpus):
+    if is_token(gpus) and not is_list_token(gpus):
         value = gpus if isinstance(gpus, str) else cdk.Tokenization.stringify_number(gpus)
         return GpuAsk(requirement=ResourceRequirement.gpus(UNKNOWN), written={"Type": GPU, "Value": value})
     if isinstance(gpus, float):

@@ -6,19 +6,15 @@ ECS places by the number of GPUs alone, so a need is only met if every host that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
+from gpu_constructs.arguments import flag, gpu_memory_mib
 from gpu_constructs.errors import DoesNotFitError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Container, GpuNeeds, Pool, Task
 from gpu_constructs.hardware import Vendor, find
 from gpu_constructs.hardware.precision import precision as number_format
 from gpu_constructs.placement.needs import NeedKind, unmet_needs
-from gpu_constructs.tokens import is_token
 
 __all__ = ["metadata_of", "plan_needs", "require_met"]
-
-MAX_GPU_MEMORY_GIB = 1024
-"""Above any GPU there is (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
 
 _ARGUMENT = {
     NeedKind.GPU_MEMORY: "gpu_memory_gib",
@@ -43,14 +39,11 @@ def plan_needs(
         InvalidValueError: One is wrong by itself, or only known at deploy time.
         UnknownNameError: There is no such number format.
     """
-    if type(nvlink) is not bool:
-        raise InvalidValueError(
-            f"expects True or False, got {shown(nvlink)}", argument="nvlink", value=nvlink, fix="nvlink=True"
-        )
+    flag("nvlink", nvlink, fix="nvlink=True")
     with argument_named("precision"):
         known = None if precision is None else number_format(precision).name
     needs = GpuNeeds(
-        memory_mib=None if gpu_memory_gib is None else _memory_mib(gpu_memory_gib),
+        memory_mib=None if gpu_memory_gib is None else gpu_memory_mib(gpu_memory_gib),
         compute_capability=None if min_compute_capability is None else _capability(min_compute_capability),
         precision=known,
         nvlink=nvlink,
@@ -117,24 +110,6 @@ def _instead(task: Task, architecture: str) -> str | None:
         ),
         None,
     )
-
-
-def _memory_mib(gib: float) -> int:
-    if is_token(gib):
-        raise InvalidValueError(
-            "a need that is only known at deploy time cannot choose a host",
-            argument="gpu_memory_gib",
-            fix="gpu_memory_gib=16, known when the app is synthesized",
-        )
-    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib <= MAX_GPU_MEMORY_GIB:
-        raise InvalidValueError(
-            f"expects GiB for each GPU, got {shown(gib)}",
-            argument="gpu_memory_gib",
-            value=gib,
-            allowed=f"a number above 0, up to {MAX_GPU_MEMORY_GIB}",
-            fix="gpu_memory_gib=16",
-        )
-    return -int(-Fraction(gib) * 1024 // 1)
 
 
 def _capability(value: object) -> tuple[int, int]:

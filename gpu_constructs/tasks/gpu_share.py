@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_constructs.arguments import whole_number
+from gpu_constructs.arguments import known_or, whole_number
 
 __all__ = ["GpuShare"]
 
@@ -33,9 +33,10 @@ class GpuShare:
     max_compute_percent: int | None = None
 
     def __post_init__(self) -> None:
-        whole_number("memory_mib", self.memory_mib, smallest=1, unit="MiB of one GPU", fix="memory_mib=4096")
+        memory = whole_number("memory_mib", self.memory_mib, smallest=1, unit="MiB of one GPU", fix="memory_mib=4096")
+        object.__setattr__(self, "memory_mib", known_or(self.memory_mib, memory))
         if self.max_compute_percent is not None:
-            whole_number(
+            percent = whole_number(
                 "max_compute_percent",
                 self.max_compute_percent,
                 smallest=1,
@@ -43,3 +44,4 @@ class GpuShare:
                 unit="percent",
                 fix="leave it out for no limit",
             )
+            object.__setattr__(self, "max_compute_percent", known_or(self.max_compute_percent, percent))

@@ -88,7 +88,7 @@ class Landing:
             return given
         if given is not None and given not in _MANAGED_MODES:
             raise IncompatibleError(
-                f"tasks on ECS Managed Instances use network mode awsvpc or host, got {mode_written(given)}",
+                f"tasks on ECS Managed Instances use network mode awsvpc or host, got {_mode_written(given)}",
                 argument="network_mode",
                 value=given,
                 allowed="awsvpc, host",
@@ -106,7 +106,7 @@ class Landing:
         """
         return Task(
             name=name,
-            network_mode=mode_written(network_mode),
+            network_mode=_mode_written(network_mode),
             family=family,
             compatibilities=self.compatibilities,
             architecture=self.architecture,
@@ -183,7 +183,7 @@ def require_settings(options: Mapping[str, object], pools: Sequence[Pool]) -> No
         )
 
 
-def mode_written(network_mode: ecs.NetworkMode | None) -> str:
+def _mode_written(network_mode: ecs.NetworkMode | None) -> str:
     """The mode as ECS writes it; CDK's enum has names of its own (``AWS_VPC``).
 
     Args:

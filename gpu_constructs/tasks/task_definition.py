@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, cast
 
 import aws_cdk as cdk
@@ -15,13 +16,14 @@ from gpu_constructs.arguments import name as require_name
 from gpu_constructs.construction import creating, or_removed
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import METADATA_KEY, Pool, Task
-from gpu_constructs.tasks.accelerated_container import define_container
-from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings, plan_sidecar
+from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
+from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings
 from gpu_constructs.tasks.gpu_ask import Gpus
 from gpu_constructs.tasks.gpu_container import plan_gpu_container
 from gpu_constructs.tasks.gpu_needs import metadata_of, plan_needs
 from gpu_constructs.tasks.landing import Capacity, Landing, landing_on, require_settings
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
+from gpu_constructs.tasks.sidecar import plan_sidecar
 from gpu_constructs.tokens import is_token
 
 __all__ = ["GpuTaskDefinition"]
@@ -93,8 +95,10 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             self.log_group: logs.ILogGroup = log_group or logs.LogGroup(
                 self, "Logs", retention=log_retention, removal_policy=cdk.RemovalPolicy.DESTROY
             )
-        for name, value in landing.template_data().items():
-            cast("ecs.CfnTaskDefinition", self.node.default_child).add_property_override(name, value)
+        written = landing.template_data()
+        if written:
+            # Nothing is overridden yet, and each override would be a question to Node.
+            self._resource.add_override("Properties", written)
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
         self.landing: Landing = landing
         self.task: Task = landing.task(construct_id, family=family, network_mode=mode)
@@ -271,8 +275,15 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         self.task = plan.task
         needs = metadata_of(plan.task)
         if plan.container.needs is not None and needs is not None:
-            cast("ecs.CfnTaskDefinition", self.node.default_child).add_metadata(METADATA_KEY, needs)
+            self._resource.add_metadata(METADATA_KEY, needs)
+        if plan.requirement is not None:
+            # CDK numbers the containers of a template in this order.
+            write_requirement(self._resource, len(self._containers) - 1, plan.requirement)
         return container
+
+    @cached_property
+    def _resource(self) -> ecs.CfnTaskDefinition:
+        return cast("ecs.CfnTaskDefinition", self.node.default_child)
 
     def add_container(
         self,

@@ -150,9 +150,9 @@ def test_what_is_no_order_is_refused(site: Site, wrong: Any, words: str) -> None
     assert error.value.argument == "order"
 
 
-@pytest.mark.parametrize("wrong", ["", " ", None, 1])
+@pytest.mark.parametrize("wrong", ["", " ", None, 1, "${Token[TOKEN.0]}"])
 def test_a_choice_has_an_id(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match="construct_id: expects text"):
+    with pytest.raises(InvalidValueError, match="a construct id is text"):
         choice(wrong)
 
 

@@ -65,6 +65,17 @@ def test_hosts_have_no_public_address_and_live_in_private_subnets(site: Site) ->
     assert all("PrivateSubnet" in subnet["Ref"] for subnet in subnets)
 
 
+def test_hosts_have_a_way_out_from_their_first_to_their_last_moment(site: Site) -> None:
+    """Nothing in a VPC of CDK says that its routes come before hosts and go after them."""
+    site.capacity("g6.xlarge", min_instances=1)
+    template = site.template()["Resources"]
+    (group,) = [each for each in template.values() if each["Type"] == "AWS::AutoScaling::AutoScalingGroup"]
+    waited_for = [template[each]["Type"] for each in group["DependsOn"]]
+    zones = len(group["Properties"]["VPCZoneIdentifier"])
+    assert waited_for.count("AWS::EC2::Route") == waited_for.count("AWS::EC2::SubnetRouteTableAssociation") == zones
+    assert zones > 1
+
+
 def test_nothing_gets_in_and_nobody_has_a_key(site: Site) -> None:
     site.capacity("g6.xlarge")
     assert "SecurityGroupIngress" not in site.only("AWS::EC2::SecurityGroup")

@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from cfnlint.api import ManualArgs, lint
 
-from gpu_constructs import IncompatibleError, InvalidValueError
+from gpu_constructs import IncompatibleError, InvalidValueError, Purchase
 from gpu_constructs.capacity.network import HostNetwork, NetworkResources, interfaces_data, network_resources
 from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.efa import efa_layout
@@ -65,6 +65,19 @@ def test_efa_is_every_adapter_of_the_type_in_a_placement_group() -> None:
 @pytest.mark.parametrize("purchase", [PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED])
 def test_what_is_reserved_is_placed_by_its_reservation(purchase: PurchaseOption) -> None:
     assert applied(EFA, "p5.48xlarge", purchase=purchase).placement_group is False
+
+
+@pytest.mark.parametrize(
+    "purchase", [Purchase.reservations(reservation_id="cr-0123456789abcdef0"), Purchase.reservations()]
+)
+def test_a_reservation_is_used_before_hosts_go_on_demand(site: Site, purchase: Purchase) -> None:
+    """A placement group of our own is one that the reservation was not made in, and no host would run in it."""
+    subnets = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
+    capacity = site.capacity("p5.48xlarge", network=EFA, purchase=purchase, vpc_subnets=subnets)
+    assert capacity.placement_group is None
+    assert "Placement" not in site.launch_template()
+    assert resources_of(site, "AWS::EC2::PlacementGroup") == {}
+    assert not [each for each in site.warnings() if "placement group" in each]
 
 
 @pytest.mark.parametrize("purchase", [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT, PurchaseOption.MIXED, UNKNOWN])

@@ -1,4 +1,4 @@
-"""Every kind of capacity in one stack: the app of the guide, deployed, changed and destroyed by the real CDK command line.
+"""Every kind of capacity in one stack: the guide's app, deployed, changed and destroyed by the real CDK command line.
 
 What is in it stands in ``docs/capacity.md``; here its reservations exist, its hosts start and its tasks run.
 """

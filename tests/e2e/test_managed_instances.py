@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from .emulator.instance_requirements import types_for
+from .emulator.managed_instances import ManagedInstances
 from .local import Local, NotDeployedError
 from .templates import Template, cluster_template, resource
 
@@ -260,3 +261,34 @@ def test_a_task_can_go_to_a_group_or_to_managed_instances(cloud: Local) -> None:
     assert sorted(hosts(cloud, outputs["Cluster"])) == ["g6.12xlarge", "g6.xlarge"]
     cloud.account.stop_all(outputs["Cluster"])
     cloud.destroy(stack)
+
+
+def interfaces(cloud: Local) -> list[Any]:
+    found = cloud.account.client("ec2").describe_network_interfaces()["NetworkInterfaces"]
+    return [each for each in found if each["Description"] == "moto ECS"]
+
+
+def test_a_task_in_awsvpc_mode_has_an_interface_of_its_own(cloud: Local) -> None:
+    template = managed(count=2, task={"NetworkMode": "awsvpc"})
+    network = {"Subnets": [{"Ref": "Subnet"}], "SecurityGroups": [{"Fn::GetAtt": ["Mine", "GroupId"]}]}
+    template["Resources"]["Service"]["Properties"]["NetworkConfiguration"] = {"AwsvpcConfiguration": network}
+
+    stack = cloud.deploy(template)
+
+    assert len(interfaces(cloud)) == 2
+    cloud.destroy(stack)
+    assert interfaces(cloud) == []
+
+
+def test_a_service_in_awsvpc_mode_without_a_network_is_refused_and_taken_back(cloud: Local) -> None:
+    with pytest.raises(NotDeployedError, match="ROLLBACK_COMPLETE: .*Network Configuration must be provided"):
+        cloud.deploy(managed(count=2, task={"NetworkMode": "awsvpc"}))
+
+
+def test_a_service_that_fails_on_its_way_is_taken_back(cloud: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise RuntimeError("no such volume")
+
+    monkeypatch.setattr(ManagedInstances, "scale_in", failing)
+    with pytest.raises(NotDeployedError, match="ROLLBACK_COMPLETE: .*no such volume"):
+        cloud.deploy(managed(count=2))

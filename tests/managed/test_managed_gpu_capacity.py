@@ -18,6 +18,7 @@ from gpu_constructs import (
     IncompatibleError,
     InvalidValueError,
     ManagedGpuCapacity,
+    ManagedOperation,
     ManagedPurchase,
     ManagedStorage,
     Purchase,
@@ -89,7 +90,7 @@ def test_the_defaults_are_those_of_production(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "key", "value"),
+    ("operation", "key", "value"),
     [
         ({"automatic_repair": False}, "AutoRepairConfiguration", {"ActionsStatus": "DISABLED"}),
         ({"scale_in_after_seconds": 0}, "InfrastructureOptimization", {"ScaleInAfter": 0}),
@@ -98,28 +99,41 @@ def test_the_defaults_are_those_of_production(site: Site) -> None:
         ({"propagate_tags": False}, "PropagateTags", "NONE"),
     ],
 )
-def test_options_of_the_provider(site: Site, arguments: dict[str, Any], key: str, value: Any) -> None:
-    managed(site, **arguments)
+def test_operation_of_the_provider(site: Site, operation: dict[str, Any], key: str, value: Any) -> None:
+    managed(site, operation=ManagedOperation(**operation))
     assert provider(site)[key] == value
+
+
+@pytest.mark.parametrize(
+    ("operation", "key", "value"),
+    [
+        ({"detailed_monitoring": True}, "Monitoring", "DETAILED"),
+        ({"fips": True}, "FipsEnabled", True),
+        ({"fips": False}, "FipsEnabled", False),
+    ],
+)
+def test_operation_of_the_hosts(site: Site, operation: dict[str, Any], key: str, value: Any) -> None:
+    managed(site, operation=ManagedOperation(**operation))
+    assert launch(site)[key] == value
+
+
+RESERVED = ManagedPurchase.reservations(resource_group_arn=GROUP, only=True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "key", "value"),
     [
-        ({"detailed_monitoring": True}, "Monitoring", "DETAILED"),
-        ({"fips": True}, "FipsEnabled", True),
-        ({"fips": False}, "FipsEnabled", False),
         ({"storage": ManagedStorage(volume_gib=500)}, "StorageConfiguration", {"StorageSizeGiB": 500}),
         ({"purchase": ManagedPurchase.spot()}, "CapacityOptionType", "SPOT"),
         ({"purchase": ManagedPurchase.on_demand()}, "CapacityOptionType", "ON_DEMAND"),
-        ({"purchase": ManagedPurchase.reserved(GROUP)}, "CapacityOptionType", "RESERVED"),
+        ({"purchase": RESERVED}, "CapacityOptionType", "RESERVED"),
         (
-            {"purchase": ManagedPurchase.reserved(GROUP)},
+            {"purchase": RESERVED},
             "CapacityReservations",
             {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_ONLY"},
         ),
         (
-            {"purchase": ManagedPurchase.reserved(GROUP, then_on_demand=True)},
+            {"purchase": ManagedPurchase.reservations(resource_group_arn=GROUP)},
             "CapacityReservations",
             {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_FIRST"},
         ),
@@ -140,14 +154,14 @@ def test_local_disks_take_the_place_of_the_volume(site: Site) -> None:
 
 def test_numbers_of_the_deploy(site: Site) -> None:
     number = site.number("Number")
-    managed(site, scale_in_after_seconds=number, storage=ManagedStorage(volume_gib=number))
+    managed(site, operation=ManagedOperation(scale_in_after_seconds=number), storage=ManagedStorage(volume_gib=number))
     assert provider(site)["InfrastructureOptimization"] == {"ScaleInAfter": {"Ref": "Number"}}
     assert launch(site)["StorageConfiguration"] == {"StorageSizeGiB": {"Ref": "Number"}}
 
 
 def test_a_group_of_the_deploy(site: Site) -> None:
     arn = cdk.CfnParameter(site.stack, "Group").value_as_string
-    capacity = managed(site, purchase=ManagedPurchase.reserved(arn))
+    capacity = managed(site, purchase=ManagedPurchase.reservations(resource_group_arn=arn, only=True))
     assert launch(site)["CapacityReservations"]["ReservationGroupArn"] == {"Ref": "Group"}
     assert capacity.pool.reservation == Reservation(preference="RESERVATIONS_ONLY", group=UNKNOWN)
 
@@ -227,7 +241,7 @@ def test_faces_that_tasks_and_services_need(site: Site) -> None:
 
 
 def test_the_pool_says_what_comes(site: Site) -> None:
-    pool = managed(site, purchase=ManagedPurchase.reserved(GROUP)).pool
+    pool = managed(site, purchase=RESERVED).pool
     assert pool.kind is PoolKind.MANAGED_INSTANCES
     assert [each.name for each in pool.instance_types] == ["g6.xlarge"]
     assert (pool.min_instances, pool.max_instances, pool.image) == (0, UNKNOWN, UNKNOWN)
@@ -250,13 +264,7 @@ def test_the_pool_says_what_comes(site: Site) -> None:
         ({"purchase": "spot"}, InvalidValueError, "purchase"),
         ({"storage": 100}, InvalidValueError, "storage"),
         ({"instance_types": ["g5g.xlarge"], "storage": ManagedStorage(local_disks=True)}, IncompatibleError, "storage"),
-        ({"automatic_repair": None}, InvalidValueError, "automatic_repair"),
-        ({"detailed_monitoring": 1}, InvalidValueError, "detailed_monitoring"),
-        ({"propagate_tags": "yes"}, InvalidValueError, "propagate_tags"),
-        ({"fips": "on"}, InvalidValueError, "fips"),
-        ({"scale_in_after_seconds": 3601}, InvalidValueError, "scale_in_after_seconds"),
-        ({"scale_in_after_seconds": -2}, InvalidValueError, "scale_in_after_seconds"),
-        ({"scale_in_after_seconds": True}, InvalidValueError, "scale_in_after_seconds"),
+        ({"operation": {"fips": True}}, InvalidValueError, "operation"),
         ({"capacity_provider_name": "ecs-gpus"}, InvalidValueError, "capacity_provider_name"),
         ({"vpc_subnets": "private"}, InvalidValueError, "vpc_subnets"),
     ],
@@ -283,9 +291,27 @@ def test_a_taken_id_leaves_the_first_as_it_was(site: Site) -> None:
 
 @pytest.mark.parametrize("group", ["gpus", "arn:aws:ec2:us-east-1:123456789012:capacity-reservation/cr-0", None, 5])
 def test_what_is_no_resource_group(group: Any) -> None:
-    with pytest.raises(InvalidValueError, match="expects the ARN of a resource group") as caught:
-        ManagedPurchase.reserved(group)
-    assert caught.value.argument == "group"
+    with pytest.raises(InvalidValueError, match="no ARN of a resource group") as caught:
+        ManagedPurchase.reservations(resource_group_arn=group)
+    assert caught.value.argument == "resource_group_arn"
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("automatic_repair", None),
+        ("detailed_monitoring", 1),
+        ("propagate_tags", "yes"),
+        ("fips", "on"),
+        ("scale_in_after_seconds", 3601),
+        ("scale_in_after_seconds", -2),
+        ("scale_in_after_seconds", True),
+    ],
+)
+def test_what_is_no_operation(argument: str, value: Any) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        ManagedOperation(**{argument: value})
+    assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize(
@@ -324,6 +350,7 @@ def test_a_service_on_a_cluster_without_any_group(site: Site) -> None:
     service = site.only("AWS::ECS::Service")
     assert service["Cluster"] == site.only(PROVIDER)["ClusterName"]
     assert "LaunchType" not in service
+    assert not service.get("PlacementStrategies")
     (item,) = service["CapacityProviderStrategy"]
     assert "ManagedProvider" in item["CapacityProvider"]["Ref"]
     assert service["DeploymentConfiguration"]["MinimumHealthyPercent"] == 100
@@ -354,5 +381,5 @@ def test_an_imported_cluster_whose_list_another_stack_writes(site: Site) -> None
 
 def test_cdk_and_our_own_checks_find_nothing(recommended_flags: Site) -> None:
     served(recommended_flags.cluster, recommended_flags.stack)
-    managed(recommended_flags, "Reserved", purchase=ManagedPurchase.reserved(GROUP))
+    managed(recommended_flags, "Reserved", purchase=RESERVED)
     assert recommended_flags.warnings() == []

@@ -26,6 +26,7 @@ from gpu_constructs import (
     HostScaling,
     HostStorage,
     ManagedGpuCapacity,
+    ManagedOperation,
     ManagedPurchase,
     ManagedStorage,
     Purchase,
@@ -312,11 +313,12 @@ managed_capacities = st.builds(
     st.fixed_dictionaries(
         {
             "purchase": st.sampled_from(
-                [None, ManagedPurchase.spot(), ManagedPurchase.reserved(GROUP, then_on_demand=True)]
+                [None, ManagedPurchase.spot(), ManagedPurchase.reservations(resource_group_arn=GROUP)]
             ),
             "storage": st.sampled_from([None, ManagedStorage(volume_gib=7), ManagedStorage(local_disks=True)]),
-            "automatic_repair": st.booleans(),
-            "scale_in_after_seconds": st.sampled_from([None, -1, 60]),
+            "operation": st.builds(
+                ManagedOperation, automatic_repair=st.booleans(), scale_in_after_seconds=st.sampled_from([None, -1, 60])
+            ),
             "capacity_provider_name": st.sampled_from([None, "chosen"]),
         }
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import Fleet
+from gpu_constructs.fleet import Fleet, Pool, UserData, WarmPool
 from gpu_constructs.rules import Severity, check
 from tests.rules.given import a_pool, container, gpu, running_on, task_of
 
@@ -19,6 +19,10 @@ def main(**changes: Any) -> Fleet:
     return running_on(a_pool(), task=task_of(replace(MAIN, **changes)))
 
 
+def warm(pool: WarmPool) -> Pool:
+    return a_pool(warm_pool=pool, user_data=UserData(agent=(("ECS_WARM_POOLS_CHECK", "true"),)))
+
+
 @pytest.mark.parametrize(
     ("fleet", "words"),
     [
@@ -27,6 +31,11 @@ def main(**changes: Any) -> Fleet:
         (running_on(a_pool(), task=TASK, min_healthy_percent=-50), "MinimumHealthyPercent of chat-service is -50"),
         (running_on(a_pool(min_instances=-5), task=TASK), "MinSize of Hosts is -5"),
         (running_on(a_pool(max_instances=-5), task=TASK), "MaxSize of Hosts is -5"),
+        (running_on(warm(WarmPool(min_size=-3)), task=TASK), "MinSize of the warm pool of Hosts is -3"),
+        (
+            running_on(warm(WarmPool(max_prepared=-7)), task=TASK),
+            "MaxGroupPreparedCapacity of the warm pool of Hosts is -7",
+        ),
         (running_on(a_pool(), task=replace(TASK, memory_limit_mib=-1)), "Memory of train is -1"),
         (main(cpu=-5), "Cpu of container main is -5"),
         (main(memory_limit_mib=-5), "Memory of container main is -5"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, NetworkInterface, PurchaseOption
+from gpu_constructs.fleet import RESERVATIONS_FIRST, UNKNOWN, NetworkInterface, PurchaseOption, Reservation
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import accelerated, general, instance_type
 from gpu_constructs.rules import Severity
@@ -111,6 +111,7 @@ def test_a_public_address_cannot_go_with_several_interfaces() -> None:
         ({"zones": 3, "placement_group": True}, "spread over 3 Availability Zones"),
         ({"zones": 1, "placement_group": False}, "in no cluster placement group"),
         ({"placement_group": False}, "in no cluster placement group"),
+        ({"placement_group": False, "reservation": Reservation(preference="none")}, "in no cluster placement group"),
     ],
 )
 def test_hosts_with_efa_that_may_be_far_apart_are_a_warning(changes: dict[str, Any], words: str) -> None:
@@ -126,6 +127,8 @@ def test_hosts_with_efa_that_may_be_far_apart_are_a_warning(changes: dict[str, A
         {"max_instances": 1},
         {"purchase": PurchaseOption.CAPACITY_BLOCK, "zones": 1},
         {"purchase": PurchaseOption.RESERVED, "zones": 1},
+        {"placement_group": False, "reservation": Reservation(preference=RESERVATIONS_FIRST), "zones": 1},
+        {"placement_group": False, "reservation": Reservation(id="cr-0123456789abcdef0"), "zones": 1},
         {"interfaces": (_nic("interface"),), "zones": 3},
     ],
     ids=str,

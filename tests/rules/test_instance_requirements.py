@@ -171,13 +171,3 @@ def test_it_is_said_exactly_if_nothing_with_accelerators_satisfies_them(
     out_of_order = count[0] is not None and count[1] is not None and count[0] > count[1]
     assert bool(found & {"GPU100", "GPU109"}) is (out_of_order or not pool.instance_types)
     assert not out_of_order or "GPU109" not in found
-
-
-def test_types_are_allowed_or_excluded_and_not_both() -> None:
-    both = InstanceRequirements(allowed_instance_types=("g6.*",), excluded_instance_types=("g6f.*",))
-    assert asked(RULES, a_pool(requirements=both))["GPU189"].severity is Severity.ERROR
-    for one in (
-        InstanceRequirements(allowed_instance_types=("g6.*",)),
-        InstanceRequirements(excluded_instance_types=("g6f.*",)),
-    ):
-        assert "GPU189" not in asked(RULES, a_pool(requirements=one))

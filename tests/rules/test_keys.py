@@ -53,6 +53,7 @@ def test_a_service_on_managed_instances_counts_as_well() -> None:
         fleet_of(MANAGED),
         fleet_of(replace(MANAGED, network_mode="host", used_keys=("PidMode",))),
         fleet_of(replace(MANAGED, network_mode="bridge")),
+        fleet_of(replace(MANAGED, containers=(replace(container(gpu()), used_keys=("DockerLabels",)),))),
         fleet_of(replace(TASK, ipc_mode="host")),
         fleet_of(replace(TASK, ipc_mode="host"), workloads=(service(replace(TASK, ipc_mode="host"), a_pool()),)),
         fleet_of(replace(MANAGED, ipc_mode="host", scheduler=Scheduler.BATCH)),

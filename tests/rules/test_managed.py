@@ -59,8 +59,9 @@ def test_reservations_that_nothing_uses(purchase: PurchaseOption) -> None:
     assert str(purchase) in finding.message
 
 
-def test_reservations_that_are_avoided() -> None:
-    avoided = Reservation(group=GROUP, preference="RESERVATIONS_EXCLUDED")
+@pytest.mark.parametrize("group", [GROUP, None])
+def test_reservations_that_are_avoided(group: str | None) -> None:
+    avoided = Reservation(group=group, preference="RESERVATIONS_EXCLUDED")
     assert set(asked(RULES, pool(purchase=RESERVED, reservation=avoided))) == {"GPU187"}
 
 

@@ -12,6 +12,7 @@ from gpu_constructs.fleet import (
     Container,
     Fleet,
     GpuNeeds,
+    NvidiaMps,
     PlacementConstraint,
     Pool,
     ResourceRequirement,
@@ -49,6 +50,7 @@ def on(pool: Pool, what: Task, **changes: Any) -> Fleet:
 
 
 FOUR = task(gpu("4"))
+BOTH_WAYS = ResourceRequirement(value="1", nvidia_mps=NvidiaMps(memory_mib=1000))
 NOBODY_HAS = task(gpu("99"))
 ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
 
@@ -70,8 +72,25 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param(
             "GPU023", on(hosts("g6.12xlarge"), task_of(main(gpu("ALL")), main(gpu(), name="b"))), id="ALL and one"
         ),
+        pytest.param("GPU022", on(hosts(), task(BOTH_WAYS), desired_count=1), id="a number and a share"),
+        pytest.param(
+            "GPU023",
+            on(hosts(), task_of(main(gpu()), main(mps(1000), name="b")), desired_count=1),
+            id="one and a share",
+        ),
+        pytest.param(
+            "GPU023", on(hosts("g6f.4xlarge"), task_of(main(gpu("0.5")), main(gpu("0.5"), name="b"))), id="two parts"
+        ),
         pytest.param("GPU024", on(hosts(), task(gpu(), gpu())), id="two entries"),
         pytest.param("GPU026", on(hosts(), task(ResourceRequirement(type="InferenceAccelerator"))), id="of the past"),
+        pytest.param(
+            "GPU027",
+            on(
+                hosts("inf2.xlarge", image=of_image("al2023-neuron")),
+                replace(task(ResourceRequirement(type="NeuronDevice", value="ALL")), compatibilities=("EC2",)),
+            ),
+            id="Neuron devices for EC2",
+        ),
         pytest.param(
             "GPU028",
             Fleet(

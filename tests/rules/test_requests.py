@@ -161,7 +161,7 @@ def test_neither_a_number_nor_a_share_is_an_error() -> None:
 def test_a_number_and_a_share_in_one_entry_is_an_error() -> None:
     both = ResourceRequirement(value="2", nvidia_mps=NvidiaMps(memory_mib=1))
     finding = only(one_amount, fleet_of(task_of(container(both))))
-    assert "2 GPUs of its own (Value) and for a share" in finding.message
+    assert "asks for GPUs of its own (Value '2') and for a share" in finding.message
     assert finding.fix.startswith("leave out Value")
 
 

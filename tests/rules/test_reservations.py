@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,6 +52,12 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             "asks for spot with InstanceMarketOptions, and the group has a mixed instances policy",
         ),
         ("GPU161", Severity.WARNING, block(distribution=BLOCK_POLICY), "a mixed instances policy without distribution"),
+        (
+            "GPU161",
+            Severity.WARNING,
+            block(purchase=PurchaseOption.SPOT, distribution=replace(BLOCK_POLICY, on_demand_percentage=0)),
+            "a mixed instances policy without distribution",
+        ),
         ("GPU162", Severity.WARNING, block(placement_group=True), "in a capacity block and in a cluster placement"),
         ("GPU163", Severity.ERROR, block(reservation=None), "no CapacityReservationTarget says which"),
         (
@@ -60,6 +67,14 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             "no CapacityReservationTarget says which",
         ),
         ("GPU163", Severity.ERROR, block(reservation=None, block=None, kind=PoolKind.INSTANCE), "says which"),
+        (
+            "GPU163",
+            Severity.ERROR,
+            a_pool(
+                "p5.48xlarge", purchase=UNKNOWN, distribution=Distribution(segments=("capacity-block", "on-demand"))
+            ),
+            "a distribution segment is for a capacity-block",
+        ),
         ("GPU164", Severity.WARNING, block(max_instances=3), "there may be 3 hosts and 2 are reserved"),
         ("GPU164", Severity.WARNING, reserved(max_instances=9), "there may be 9 hosts and 2 are reserved"),
         ("GPU165", Severity.WARNING, block(block=Block(starts="2026-12-01T11:30:00Z")), "no scheduled action takes"),
@@ -108,6 +123,16 @@ def test_what_keeps_reserved_hosts_from_coming_or_going_is_found(
         pytest.param(block(managed_termination_protection=UNKNOWN), id="a protection of the deploy"),
         pytest.param(block(reservation=GROUP, distribution=SEGMENTS, zones=2), id="blocks of a group, in segments"),
         pytest.param(block(reservation=None, kind=PoolKind.BATCH, block=None, zones=None), id="AWS Batch"),
+        pytest.param(
+            a_pool(
+                purchase=UNKNOWN, reservation=GROUP, distribution=Distribution(segments=("capacity-block", UNKNOWN))
+            ),
+            id="blocks of a group, and on demand",
+        ),
+        pytest.param(
+            a_pool(purchase=PurchaseOption.SPOT, reservation=GROUP, kind=PoolKind.MANAGED_INSTANCES),
+            id="Managed Instances, which have a rule of their own",
+        ),
         pytest.param(reserved(), id="as many as reserved"),
         pytest.param(reserved(reservation=GROUP, max_instances=99), id="nobody said how many"),
         pytest.param(reserved(managed_termination_protection=True, placement_group=True), id="no block"),

@@ -51,6 +51,13 @@ def test_a_good_warm_pool_and_a_pool_without_are_silent(pool: Pool) -> None:
     assert asked(RULES, pool) == {}
 
 
+def test_spot_that_the_policy_does_not_want_is_told_once() -> None:
+    spot = PurchaseOption.SPOT
+    assert asked(RULES, _warm(purchase=spot, distribution=Distribution(template_option=spot))) == {}
+    wanted = Distribution(on_demand_percentage=0)
+    assert list(asked(RULES, _warm(purchase=spot, distribution=wanted))) == ["GPU170"]
+
+
 @pytest.mark.parametrize("option", [PurchaseOption.SPOT, PurchaseOption.MIXED])
 def test_spot_hosts_are_refused(option: PurchaseOption) -> None:
     found = asked(RULES, _warm(purchase=option))
@@ -63,8 +70,8 @@ def test_spot_hosts_are_refused(option: PurchaseOption) -> None:
     ("user_data", "image", "words"),
     [
         (_agent(), None, "ECS_WARM_POOLS_CHECK is not set"),
-        (_agent(("ECS_WARM_POOLS_CHECK", "false")), None, "ECS_WARM_POOLS_CHECK is not set"),
-        (_agent(("ECS_WARM_POOLS_CHECK", "no"), complete=False), None, "ECS_WARM_POOLS_CHECK is not set"),
+        (_agent(("ECS_WARM_POOLS_CHECK", "false")), None, "ECS_WARM_POOLS_CHECK is 'false'"),
+        (_agent(("ECS_WARM_POOLS_CHECK", "no"), complete=False), None, "ECS_WARM_POOLS_CHECK is 'no'"),
         (UserData(format=UserDataFormat.TOML), BOTTLEROCKET, "Bottlerocket has no setting"),
     ],
 )

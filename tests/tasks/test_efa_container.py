@@ -9,7 +9,7 @@ from gpu_constructs.fleet import NetworkInterface, Pool, PoolKind
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules.efa_devices import RULES
-from gpu_constructs.tasks.efa_container import DEVICE_PERMISSIONS, NETWORK_MODE, plan_efa
+from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from tests.rules.given import a_pool, container, gpu, running_on, said, task_of
 
 
@@ -23,11 +23,7 @@ def efa_pool(*types: str, name: str = "Hosts") -> Pool:
 )
 def test_each_adapter_is_one_device(name: str, number: int) -> None:
     expected = tuple(f"/dev/infiniband/uverbs{index}" for index in range(number))
-    assert plan_efa([efa_pool(name)]).devices == expected
-
-
-def test_a_container_may_do_everything_with_its_devices() -> None:
-    assert DEVICE_PERMISSIONS == ("read", "write", "mknod")
+    assert efa_devices([efa_pool(name)]) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,23 +37,17 @@ def test_a_container_may_do_everything_with_its_devices() -> None:
     ],
 )
 def test_rdma_is_asked_for_where_the_types_have_it(types: tuple[str, ...], environment: dict[str, str]) -> None:
-    assert dict(plan_efa([efa_pool(*types)]).environment) == environment
+    assert efa_variables([efa_pool(*types)]) == environment
 
 
 def test_rdma_is_not_asked_for_where_one_of_several_capacities_has_none() -> None:
     pools = [efa_pool("p4d.24xlarge"), efa_pool("g6e.48xlarge", name="Others")]
-    plan = plan_efa(pools)
-    assert (len(plan.devices), dict(plan.environment)) == (4, {"FI_PROVIDER": "efa"})
-
-
-def test_variables_are_in_order_of_name() -> None:
-    names = [name for name, _ in plan_efa([efa_pool("p5.48xlarge")]).environment]
-    assert names == sorted(names)
+    assert (len(efa_devices(pools)), efa_variables(pools)) == (4, {"FI_PROVIDER": "efa"})
 
 
 def test_the_launch_template_says_how_many_there_are_not_the_type() -> None:
     two = (NetworkInterface(), *efa_layout(instance_type("p4d.24xlarge"))[1:3])
-    assert len(plan_efa([a_pool("p4d.24xlarge", interfaces=two)]).devices) == 2
+    assert len(efa_devices([a_pool("p4d.24xlarge", interfaces=two)])) == 2
 
 
 @pytest.mark.parametrize(
@@ -72,7 +62,7 @@ def test_the_launch_template_says_how_many_there_are_not_the_type() -> None:
 )
 def test_hosts_without_efa_have_nothing_to_give(pool: Pool, words: str) -> None:
     with pytest.raises(IncompatibleError) as raised:
-        plan_efa([efa_pool("p5.48xlarge", name="Good"), pool])
+        efa_devices([efa_pool("p5.48xlarge", name="Good"), pool])
     assert raised.value.argument == "efa"
     assert raised.value.value == pool.name
     assert words in str(raised.value)
@@ -81,17 +71,17 @@ def test_hosts_without_efa_have_nothing_to_give(pool: Pool, words: str) -> None:
 def test_capacities_with_different_numbers_are_refused() -> None:
     pools = [efa_pool("p4d.24xlarge", name="A"), efa_pool("p5.48xlarge", name="B"), efa_pool("p5e.48xlarge", name="C")]
     with pytest.raises(IncompatibleError, match=r"different numbers of Elastic Fabric Adapters \(A: 4, B, C: 32\)"):
-        plan_efa(pools)
+        efa_devices(pools)
 
 
 def test_numbers_matter_and_cards_do_not() -> None:
-    assert len(plan_efa([efa_pool("p5en.48xlarge"), efa_pool("p6-b300.48xlarge", name="Others")]).devices) == 16
+    assert len(efa_devices([efa_pool("p5en.48xlarge"), efa_pool("p6-b300.48xlarge", name="Others")])) == 16
 
 
 @pytest.mark.parametrize("name", ["g6.8xlarge", "p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge"])
 def test_the_rules_find_nothing_in_what_a_container_gets(name: str) -> None:
     pool = efa_pool(name)
     main = container(gpu("1"))
-    task = task_of(type(main)(name="main", requirements=main.requirements, devices=plan_efa([pool]).devices))
-    fleet = running_on(pool, task=type(task)(name=task.name, containers=task.containers, network_mode=NETWORK_MODE))
+    task = task_of(type(main)(name="main", requirements=main.requirements, devices=efa_devices([pool])))
+    fleet = running_on(pool, task=type(task)(name=task.name, containers=task.containers, network_mode="host"))
     assert said(RULES, fleet) == []

@@ -151,6 +151,8 @@ def test_a_service_uses_one_kind(site: Site) -> None:
     strategies = [each["CapacityProviderStrategy"] for each in site.properties("AWS::ECS::Service")]
     assert [len(each) for each in strategies] == [1, 1]
     assert strategies[0] != strategies[1]
+    # Managed Instances place tasks themselves.
+    assert [bool(each.get("PlacementStrategies")) for each in site.properties("AWS::ECS::Service")] == [True, False]
     assert site.findings("GPU140") == []
     assert site.findings("GPU125") == []
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from gpu_constructs.fleet import METADATA_KEY
+from gpu_constructs.fleet import CHECKS_GPUS
 from gpu_constructs.template.model import Resource
+from gpu_constructs.template.resources.own_metadata import own_metadata
 
 __all__ = ["checks_gpus"]
 
@@ -16,6 +15,4 @@ def checks_gpus(group: Resource) -> bool:
     Args:
         group: The Auto Scaling group.
     """
-    metadata: object = group.metadata
-    written = metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
-    return isinstance(written, Mapping) and written.get("ChecksGpus") is True
+    return own_metadata(group).get(CHECKS_GPUS) is True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gpu_constructs.fleet import UNKNOWN, HostImage, NetworkInterface, PurchaseOption, Reservation, Unknown
 from gpu_constructs.hardware import Architecture
-from gpu_constructs.template.model import Reference, Resource, Value
+from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.images import host_image, image_written
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.init_metadata import with_init_metadata
@@ -79,6 +79,8 @@ class Launches:
         self._notes = notes
         self._cluster_named = cluster_named
         self._known: dict[Reference, Launch] = {}
+        # The hosts of one cluster are often told the same, and a script takes longer to read than all else about them.
+        self._told_by: dict[str | Text, Told] = {}
 
     def specified(self, specification: Section) -> Launch:
         """What a ``LaunchTemplateSpecification`` points at.
@@ -159,7 +161,12 @@ class Launches:
         if is_too_long(value):
             # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
             section.note("expects 16 KB at most, which is what EC2 takes, and is not read", None, "UserData")
-        return told(value, self._cluster_named)
+        if not isinstance(value, (str, Text)):
+            return told(value, self._cluster_named)
+        found = self._told_by.get(value)
+        if found is None:
+            found = self._told_by[value] = told(value, self._cluster_named)
+        return found
 
     def _configuration(self, properties: Section) -> Launch:
         spot = properties.text("SpotPrice")

@@ -40,8 +40,18 @@ def passes_host_role(provider: Section, index: Index) -> bool | Unknown:
     if infrastructure is None or role is None or not _has_no_other_policy(infrastructure, index):
         return UNKNOWN
     # Without a name CloudFormation begins one with the stack's.
-    name = role.properties.get("RoleName") or role.stack
-    return name.startswith(_PASSED_NAMES) if isinstance(name, str) else UNKNOWN
+    return _is_passed(role.properties.get("RoleName") or role.stack)
+
+
+def _is_passed(name: Value) -> bool | Unknown:
+    """Whether a role's name begins as it has to, as far as its beginning is known."""
+    if isinstance(name, str):
+        return name.startswith(_PASSED_NAMES)
+    start = name.pieces[0] if isinstance(name, Text) and name.pieces else UNKNOWN
+    if not isinstance(start, str):
+        return UNKNOWN
+    is_passed = start.startswith(_PASSED_NAMES)
+    return UNKNOWN if not is_passed and _PASSED_NAMES.startswith(start) else is_passed
 
 
 def _has_no_other_policy(role: Resource, index: Index) -> bool:

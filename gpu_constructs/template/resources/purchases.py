@@ -5,11 +5,12 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/target-capacity-reservatio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
 from gpu_constructs.fleet import (
-    METADATA_KEY,
+    RESERVATIONS_FIRST,
+    RESERVATIONS_ONLY,
     RESERVED_INSTANCES,
     UNKNOWN,
     Distribution,
@@ -18,6 +19,7 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.template.model import Resource
+from gpu_constructs.template.resources.own_metadata import own_metadata
 from gpu_constructs.template.resources.section import Section
 
 __all__ = [
@@ -30,7 +32,6 @@ __all__ = [
 ]
 
 _SPECIFICATION = "CapacityReservationSpecification"
-_ONLY = "capacity-reservations-only"
 
 _MARKETS = {
     "capacity-block": PurchaseOption.CAPACITY_BLOCK,
@@ -38,6 +39,13 @@ _MARKETS = {
     "on-demand": PurchaseOption.ON_DEMAND,
     "spot": PurchaseOption.SPOT,
 }
+
+# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservationSpecification.html, and its like of
+# Auto Scaling
+_OF_TEMPLATE = (RESERVATIONS_ONLY, "none", "open")
+_OF_GROUP = (RESERVATIONS_FIRST, RESERVATIONS_ONLY, "default", "none")
+_TARGETS = ("capacity-block", "interruptible-capacity-reservation", "on-demand", "on-demand-capacity-reservation")
+_MOST_PERCENT = 100
 
 _SEGMENTS = {
     frozenset({"capacity-block"}): PurchaseOption.CAPACITY_BLOCK,
@@ -51,20 +59,24 @@ def bought_by_template(data: Section) -> PurchaseOption | Unknown:
     """How a launch template buys.
 
     A capacity reservation that is named is used alone: there is no host where it has no room left
-    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html).
+    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html). Of a resource group of them
+    hosts start on demand above what it has, unless the preference forbids it
+    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html).
 
     Args:
         data: Its ``LaunchTemplateData``, or the properties of an instance.
     """
     market = data.section("InstanceMarketOptions").text("MarketType")
     if market is not None:
+        _note_unless(market, _MARKETS, data.section("InstanceMarketOptions"), "MarketType")
         return UNKNOWN if isinstance(market, Unknown) else _MARKETS.get(market, UNKNOWN)
     reservation = data.section(_SPECIFICATION)
+    target = reservation.section("CapacityReservationTarget")
     preference = reservation.text("CapacityReservationPreference")
-    if isinstance(preference, Unknown):
-        return UNKNOWN
-    only = preference == _ONLY or reservation.get("CapacityReservationTarget") is not None
-    return PurchaseOption.RESERVED if only else PurchaseOption.ON_DEMAND
+    _note_unless(preference, _OF_TEMPLATE, reservation, "CapacityReservationPreference")
+    if preference == RESERVATIONS_ONLY or target.has("CapacityReservationId"):
+        return PurchaseOption.RESERVED
+    return UNKNOWN if isinstance(preference, Unknown) or target.is_unknown else PurchaseOption.ON_DEMAND
 
 
 def reserved_by_template(data: Section) -> Reservation | None:
@@ -94,12 +106,18 @@ def distribution_of(policy: Section, template_option: PurchaseOption | Unknown) 
         )
     base = written.integer("OnDemandBaseCapacity")
     percentage = written.integer("OnDemandPercentageAboveBaseCapacity")
-    segments = written.sections("DistributionSegments")
+    if isinstance(percentage, int) and not 0 <= percentage <= _MOST_PERCENT:
+        written.note("expects 0 to 100", percentage, "OnDemandPercentageAboveBaseCapacity")
+    segments: list[str | Unknown] = []
+    for segment in written.sections("DistributionSegments"):
+        for each in segment.texts("TargetCapacityTypes"):
+            _note_unless(each, _TARGETS, segment, "TargetCapacityTypes")
+            segments.append(each)
     return Distribution(
         on_demand_base=0 if base is None else base,
         on_demand_percentage=100 if percentage is None else percentage,
         spot_allocation=written.text("SpotAllocationStrategy"),
-        segments=tuple(each for segment in segments for each in segment.texts("TargetCapacityTypes")),
+        segments=tuple(segments),
         template_option=template_option,
     )
 
@@ -117,7 +135,7 @@ def option_of(distribution: Distribution) -> PurchaseOption | Unknown:
     base, percentage = distribution.on_demand_base, distribution.on_demand_percentage
     if isinstance(base, Unknown) or isinstance(percentage, Unknown):
         return UNKNOWN
-    if percentage == 100:  # noqa: PLR2004 - percent
+    if percentage == _MOST_PERCENT:
         return distribution.template_option
     return PurchaseOption.SPOT if percentage == 0 and not base else PurchaseOption.MIXED
 
@@ -133,9 +151,10 @@ def bought_as(properties: Section, option: PurchaseOption | Unknown) -> Purchase
         return option
     specification = properties.section(_SPECIFICATION)
     preference = specification.text("CapacityReservationPreference")
+    _note_unless(preference, _OF_GROUP, specification, "CapacityReservationPreference")
     if specification.is_unknown or isinstance(preference, Unknown):
         return UNKNOWN
-    return PurchaseOption.RESERVED if preference == _ONLY else option
+    return PurchaseOption.RESERVED if preference == RESERVATIONS_ONLY else option
 
 
 def reservation_of(group: Resource, properties: Section, of_template: Reservation | None) -> Reservation | None:
@@ -181,10 +200,13 @@ def _one(target: Section, key: str) -> str | Unknown | None:
     return target.text(key)
 
 
+def _note_unless(value: str | Unknown | None, allowed: Collection[str], section: Section, key: str) -> None:
+    if isinstance(value, str) and value not in allowed:
+        section.note(f"expects {', '.join(allowed)}", value, key)
+
+
 def _instances(group: Resource) -> int | Unknown | None:
-    metadata: object = group.metadata
-    ours = metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
-    written = ours.get(RESERVED_INSTANCES) if isinstance(ours, Mapping) else None
+    written = own_metadata(group).get(RESERVED_INSTANCES)
     if written is None or (isinstance(written, int) and not isinstance(written, bool)):
         return written
     return UNKNOWN

@@ -39,6 +39,7 @@ _RUNS_OTHERS = re.compile(
 )
 # What udev and Bottlerocket call the disks of the instance store, and where container images are.
 _LOCAL_DISKS = re.compile(r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-storage\"\s*,\s*\"bind\"")
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _IMAGES = re.compile(r"/var/lib/(?:docker|containerd)\b|\bdata-root\b")
 _SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
 
@@ -130,6 +131,7 @@ def _told(
 
 
 def _local_disks(text: str) -> LocalDiskUse:
+    text = _COMMENT.sub("", text)
     if not _LOCAL_DISKS.search(text):
         return LocalDiskUse.NONE
     return LocalDiskUse.IMAGES if _IMAGES.search(text) else LocalDiskUse.SCRATCH

@@ -166,7 +166,7 @@ class Service(Resource):
         made = cls(service)
         try:
             made._await_steady(region)
-        except TimeoutError:
+        except BaseException:
             made.remove(region)  # what fails to be created is rolled back too
             raise
         return made

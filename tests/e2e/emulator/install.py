@@ -19,6 +19,7 @@ from . import (
     scheduled_actions,
     security_groups,
     stacks,
+    tasks,
     warm_pools,
 )
 
@@ -49,6 +50,7 @@ PARTS = (
     lifecycle_hooks,
     placement_groups,
     stacks,
+    tasks,
     warm_pools,
 )
 """The modules that put something in the place of moto's own."""

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "LaunchError", "choose", "go_together", "launch_one"]
 
+IMAGE_GIB = 30
+"""Root volume of an image, where a launch template says nothing of its size (that of the ECS image of AL2023)."""
+
 
 class LaunchError(Exception):
     """EC2 has no instance for the group; the text says why, as the activity of the group would."""
@@ -163,6 +166,8 @@ def _run(group: EmulatedGroup, settings: LaunchSettings, choice: Choice) -> Inst
             }
             for number, item in enumerate(sorted(settings.interfaces, key=_place))
         ]
+    if mappings := data.get("BlockDeviceMappings"):
+        how["block_device_mappings"] = [_sized(each) for each in mappings]
     reservation = ec2.run_instances(
         group.image_id,
         1,
@@ -183,6 +188,12 @@ def _run(group: EmulatedGroup, settings: LaunchSettings, choice: Choice) -> Inst
         interface.interface_type = str(item.get("InterfaceType") or "interface")
         interface.device_index = _place(item)[1]
     return instance
+
+
+def _sized(mapping: dict[str, Any]) -> dict[str, Any]:
+    """A volume that says no size has that of the image's snapshot; moto asks for one."""
+    ebs = mapping.get("Ebs")
+    return mapping if ebs is None or "SnapshotId" in ebs else {**mapping, "Ebs": {"VolumeSize": IMAGE_GIB, **ebs}}
 
 
 def go_together(instance: Instance) -> None:

@@ -55,7 +55,6 @@ TASK_LIMITS = {
         "disableNetworking",
         "dnsSearchDomains",
         "dnsServers",
-        "dockerLabels",
         "dockerSecurityOptions",
         "extraHosts",
         "hostname",

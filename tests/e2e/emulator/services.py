@@ -61,7 +61,11 @@ class EmulatedService(Service):
         self.placement_constraints: list[dict[str, str]] = settings.get("placementConstraints") or []
         self.placement_strategy: list[dict[str, str]] = settings.get("placementStrategy") or []
         self.deployment_configuration: dict[str, Any] = settings.get("deploymentConfiguration") or {}
-        self.catch_up()
+        try:
+            self.catch_up()
+        except BaseException:
+            self.stop()  # a service that is refused keeps no task
+            raise
 
     # moto leaves these two abstract; stacks hold a resource of their own for a service.
     @classmethod

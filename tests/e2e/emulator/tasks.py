@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from moto.core.utils import utcnow
 from moto.ec2.models import ec2_backends
+from moto.ec2.models.elastic_network_interfaces import NetworkInterface
+from moto.ec2.utils import generate_dns_from_ip
 from moto.ecs.models import Task
 
 from .demands import demand_of, devices_of
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from .hosts import EcsHost
     from .running import RunningEcs
 
-__all__ = ["EmulatedTask", "task_demand"]
+__all__ = ["EmulatedTask", "install", "task_demand"]
 
 DEVICE_FILES = ("/dev/neuron", "/dev/infiniband/uverbs")
 """Device files that follow from what a host has; any other is taken to be there."""
@@ -63,17 +65,25 @@ class EmulatedTask(Task):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self._last_status = "PROVISIONING"
-        super().__init__(
-            cluster,
-            definition,
-            container_instance_arn=None,
-            resource_requirements=None,
-            backend=backend,
-            group=group,
-            launch_type="EC2",
-            capacity_provider_name=provider,
-            **(options or {}),
-        )
+        interfaces = ec2_backends[backend.account_id][backend.region_name].enis
+        before = set(interfaces)
+        try:
+            super().__init__(
+                cluster,
+                definition,
+                container_instance_arn=None,
+                resource_requirements=None,
+                backend=backend,
+                group=group,
+                launch_type="EC2",
+                capacity_provider_name=provider,
+                **(options or {}),
+            )
+        except BaseException:
+            # moto makes the interface of awsvpc mode first; a task that never was leaves none behind.
+            for name in interfaces.keys() - before:
+                del interfaces[name]
+            raise
         self.demand = demand
         self.host: EcsHost | None = None
         self.gpus: Mapping[str, tuple[str, ...]] = {}
@@ -146,3 +156,16 @@ class EmulatedTask(Task):
             }
             for definition in getattr(self, "_definitions", [])
         ]
+
+
+class _PrivateDnsName:
+    """The name of an interface that was given none: moto names those of a VPC with DNS hostnames alone, and its VPCs
+    that come from a template have none, whatever ``EnableDnsHostnames`` says."""
+
+    def __get__(self, interface: NetworkInterface, _: type[NetworkInterface]) -> str:
+        return generate_dns_from_ip(interface.private_ip_address)
+
+
+def install() -> None:
+    """Give every interface a name, which moto's own task asks for."""
+    NetworkInterface.private_dns_name = _PrivateDnsName()  # type: ignore[assignment]

@@ -9,7 +9,16 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, Pool, Task, Workload
 from gpu_constructs.template.model import Reference, Resource, Stack, Text
 from gpu_constructs.template.resources.fleet import fleet_of
 
-__all__ = ["declared", "fleet", "joined", "only_pool", "only_task", "only_workload", "pool_of_data"]
+__all__ = [
+    "declared",
+    "fleet",
+    "fleet_of_data",
+    "joined",
+    "only_pool",
+    "only_task",
+    "only_workload",
+    "pool_of_data",
+]
 
 
 def declared(resources: Mapping[str, Any], *, name: str = "Stack", region: str | None = None) -> Stack:
@@ -57,7 +66,13 @@ def only_workload(resources: Mapping[str, Any]) -> Workload:
 
 def pool_of_data(data: Mapping[str, Any], group: Mapping[str, Any] | None = None) -> Pool:
     """The pool of an Auto Scaling group with a launch template of this data, behind a capacity provider."""
-    return only_pool(
+    (pool,) = fleet_of_data(data, group).pools
+    return pool
+
+
+def fleet_of_data(data: Mapping[str, Any], group: Mapping[str, Any] | None = None) -> Fleet:
+    """The same with what could not be read."""
+    return fleet(
         {
             "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}},
             "Group": {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation
-from tests.template.resources.declared import only_pool, pool_of_data
+from tests.template.resources.declared import fleet_of_data, joined, only_pool, pool_of_data
 
 
 def of(logical_id: str) -> dict[str, Any]:
@@ -22,6 +22,10 @@ def mixed(*overrides: Any, **distribution: Any) -> dict[str, Any]:
     }
 
 
+# Above what the reservations of a group have, hosts start on demand unless the preference forbids it.
+GROUP = "CapacityReservationResourceGroupArn"
+
+
 @pytest.mark.parametrize(
     ("data", "properties", "purchase"),
     [
@@ -36,6 +40,22 @@ def mixed(*overrides: Any, **distribution: Any) -> dict[str, Any]:
             PurchaseOption.RESERVED,
         ),
         ({"CapacityReservationSpecification": {"CapacityReservationPreference": "open"}}, {}, PurchaseOption.ON_DEMAND),
+        (
+            {"CapacityReservationSpecification": {"CapacityReservationTarget": {GROUP: "arn"}}},
+            {},
+            PurchaseOption.ON_DEMAND,
+        ),
+        (
+            {
+                "CapacityReservationSpecification": {
+                    "CapacityReservationPreference": "capacity-reservations-only",
+                    "CapacityReservationTarget": {GROUP: "arn"},
+                }
+            },
+            {},
+            PurchaseOption.RESERVED,
+        ),
+        ({"CapacityReservationSpecification": {"CapacityReservationTarget": {"Unknown": 0}}}, {}, UNKNOWN),
         (
             {},
             {"CapacityReservationSpecification": {"CapacityReservationPreference": "capacity-reservations-only"}},
@@ -244,6 +264,53 @@ AT = Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
 )
 def test_when_the_hosts_of_a_block_are_there_is_read_from_its_schedule(actions: Any, block: Block) -> None:
     assert group_in_block(*actions).block == block
+
+
+CALL = '{"AutoScalingGroupName": "blocks", "MinSize": 0, "MaxSize": 0}'
+
+
+def by_event_bridge(**target: Any) -> dict[str, Any]:
+    arn = "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"
+    schedule = {"ScheduleExpression": "at(2026-12-03T10:45:00)", "Target": {"Arn": arn, **target}}
+    return {"Type": "AWS::Scheduler::Schedule", "Properties": schedule}
+
+
+@pytest.mark.parametrize(
+    ("others", "ends"),
+    [
+        ([by_event_bridge(Input=CALL)], UNKNOWN),
+        ([by_event_bridge(Input=joined('{"AutoScalingGroupName": "', {"Ref": "Group"}, '", "MaxSize": 0}'))], UNKNOWN),
+        ([{**by_event_bridge(Targets=[{"Input": CALL}]), "Type": "AWS::Events::Rule"}], UNKNOWN),
+        (
+            [
+                by_event_bridge(Arn={"Fn::GetAtt": ["Action1", "Arn"]}),
+                {"Type": "AWS::Lambda::Function", "Properties": {"Environment": {"GROUP": {"Ref": "Group"}}}},
+            ],
+            UNKNOWN,
+        ),
+        ([by_event_bridge(Input=CALL), DRAINS], "2026-12-03T10:45:00Z"),
+        ([by_event_bridge(Input='{"AutoScalingGroupName": "blocks", "MaxSize": 2}')], None),
+        ([by_event_bridge(Input='{"AutoScalingGroupName": "others", "MaxSize": 0}')], None),
+        ([by_event_bridge(Arn={"Fn::GetAtt": ["Nowhere", "Arn"]})], None),
+        ([{"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"group": ["blocks"]}}}], None),
+    ],
+)
+def test_a_schedule_of_event_bridge_may_empty_the_group(others: Any, ends: Any) -> None:
+    assert group_in_block(*others).block == Block(ends=ends)
+
+
+@pytest.mark.parametrize(
+    ("data", "properties", "words"),
+    [
+        ({"InstanceMarketOptions": {"MarketType": "Spot"}}, {}, "MarketType: expects capacity-block"),
+        (targeted("capacity-reservation-only"), {}, "expects capacity-reservations-only, none, open"),
+        ({}, targeted("open"), "expects capacity-reservations-first, capacity-reservations-only, default, none"),
+        ({}, mixed(OnDemandPercentageAboveBaseCapacity=300), "expects 0 to 100, got 300"),
+        ({}, mixed(DistributionSegments=[{"TargetCapacityTypes": ["block"]}]), "expects capacity-block, interruptible"),
+    ],
+)
+def test_a_value_that_there_is_not_is_noted(data: Any, properties: Any, words: str) -> None:
+    assert [words in each.text for each in fleet_of_data(data, properties).remarks] == [True]
 
 
 def test_a_schedule_of_other_hosts_is_no_block() -> None:

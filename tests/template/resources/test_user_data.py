@@ -278,6 +278,8 @@ def test_no_text_makes_it_fail(pieces: list[Any]) -> None:
         ('d=nvme-Amazon_EC2_NVMe_Instance_Storage; echo \'{"data-root": "/mnt"}\' > a.json', LocalDiskUse.IMAGES),
         ("ls /dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol1; mount $d /var/lib/docker", LocalDiskUse.NONE),
         ("du -sh /var/lib/docker", LocalDiskUse.NONE),
+        ("# not nvme-Amazon_EC2_NVMe_Instance_Storage", LocalDiskUse.NONE),
+        ("mkfs nvme-Amazon_EC2_NVMe_Instance_Storage\n  # not for /var/lib/docker", LocalDiskUse.SCRATCH),
     ],
 )
 def test_disks_that_a_script_prepares_are_seen(text: str, use: LocalDiskUse) -> None:

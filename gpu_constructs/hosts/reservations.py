@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.tokens import is_token
+from gpu_constructs.tokens import is_text_token
 
 __all__ = ["require_group_arn", "require_reservation_id"]
 
@@ -28,16 +28,16 @@ def require_reservation_id(value: str) -> None:
     Raises:
         InvalidValueError: It is no id of a capacity reservation.
     """
-    if isinstance(value, str) and (is_token(value) or _ID.fullmatch(value)):
+    if isinstance(value, str) and (is_text_token(value) or _ID.fullmatch(value)):
         return
     raise InvalidValueError(
         f"{shown(value)} is no id of a capacity reservation",
         argument="reservation_id",
         value=value,
         allowed="cr- and 17 hexadecimal digits",
-        fix="the id that aws ec2 describe-capacity-reservations prints"
-        if not str(value).startswith("arn:")
-        else "the id behind the last slash of the ARN, or resource_group_arn=… for a group of reservations",
+        fix="the id behind the last slash of the ARN, or resource_group_arn=… for a group of reservations"
+        if isinstance(value, str) and value.startswith("arn:")
+        else "the id that aws ec2 describe-capacity-reservations prints",
     )
 
 
@@ -50,12 +50,12 @@ def require_group_arn(value: str) -> None:
     Raises:
         InvalidValueError: It is no ARN of a resource group.
     """
-    if isinstance(value, str) and (is_token(value) or _GROUP.fullmatch(value)):
+    if isinstance(value, str) and (is_text_token(value) or _GROUP.fullmatch(value)):
         return
     raise InvalidValueError(
         f"{shown(value)} is no ARN of a resource group",
         argument="resource_group_arn",
         value=value,
         allowed="arn:<partition>:resource-groups:<region>:<account>:group/<name>",
-        fix="the ARN that aws resource-groups list-groups prints",
+        fix="the ARN that aws resource-groups list-groups prints, of the group that the reservations were added to",
     )

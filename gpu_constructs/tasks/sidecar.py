@@ -1,0 +1,71 @@
+"""A container without accelerators beside those that have some: what it takes of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from gpu_constructs.arguments import whole_number
+from gpu_constructs.fleet import Container, Pool, Task, Unknown
+from gpu_constructs.tasks.container_plan import MIN_MEMORY_MIB, known_variables, with_container
+from gpu_constructs.tasks.fit import require_fit
+from gpu_constructs.tokens import is_token
+
+__all__ = ["plan_sidecar"]
+
+
+def plan_sidecar(
+    name: str,
+    *,
+    task: Task,
+    pools: Sequence[Pool],
+    cpu: float | None,
+    memory_limit_mib: float | None,
+    memory_reservation_mib: float | None,
+    essential: bool | None,
+    environment: Mapping[str, str] | None,
+) -> Task:
+    """Counts a container without GPUs.
+
+    Args:
+        name: Its name.
+        task: The containers before it.
+        pools: Where the task may run.
+        cpu: CPU units; None asks for none.
+        memory_limit_mib: Memory in MiB above which it is stopped; None sets no limit.
+        memory_reservation_mib: Memory in MiB that is kept for it; None keeps the limit.
+        essential: Whether the task stops with it; None is CDK's default, that it does.
+        environment: Its environment variables.
+
+    Returns:
+        The task with it.
+
+    Raises:
+        InvalidValueError: A number is wrong by itself.
+        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
+    """
+    container = Container(
+        name=name,
+        cpu=0 if cpu is None else whole_number("cpu", _whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
+        memory_limit_mib=_memory("memory_limit_mib", memory_limit_mib),
+        memory_reservation_mib=_memory("memory_reservation_mib", memory_reservation_mib),
+        essential=essential is not False,
+        environment=known_variables(environment or {}),
+    )
+    require_fit(with_container(task, container), pools)
+    return with_container(task, container)
+
+
+def _memory(argument: str, value: float | None) -> int | Unknown | None:
+    if value is None:
+        return None
+    return whole_number(argument, _whole(value), smallest=MIN_MEMORY_MIB, unit="MiB", fix=f"{argument}=256")
+
+
+def _whole(number: float) -> int:
+    # CDK's own signature says float; 256.0 reaches the template as 256.
+    return (
+        int(number)
+        if isinstance(number, float) and number.is_integer() and not is_token(number)
+        else cast("int", number)
+    )
