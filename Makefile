@@ -7,7 +7,7 @@ READY := .venv/ready
 # The virtual environment comes first, so that `python`, `node` and `cdk` mean the locked ones in every recipe.
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup demo test unit lint bench fuzz lock clean
+.PHONY: help setup demo test unit matrix lint bench fuzz lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -21,6 +21,9 @@ test: lint ## lint, type-check and run the whole test suite
 
 unit: $(READY) ## the test suite without the end-to-end part
 	@pytest -m "not e2e"
+
+matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
+	@MATRIX=all pytest tests/matrix
 
 lint: $(READY)
 	@ruff check .

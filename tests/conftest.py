@@ -24,3 +24,17 @@ def site(tmp_path: Path) -> Site:
 def recommended_flags(tmp_path: Path) -> Site:
     """The same with every feature flag that `cdk init` sets today."""
     return Site(cdk.App(outdir=str(tmp_path), context=Site.recommended_context()))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints what the tests of the matrix counted."""
+    counted = [
+        (report.nodeid.partition("::")[0], name, value)
+        for report in terminalreporter.getreports("passed")
+        if report.when == "call" and "/matrix/" in report.nodeid
+        for name, value in report.user_properties
+    ]
+    if counted:
+        terminalreporter.section("matrix")
+    for where, name, value in sorted(counted):
+        terminalreporter.write_line(f"{where} {name} {value}")

@@ -80,27 +80,39 @@ def test_a_running_warm_host_joins_its_cluster_unless_its_agent_checks(cloud: Lo
     cloud.destroy(stack)
 
 
-@pytest.mark.parametrize("how", ["mixed", "spot"])
-def test_a_pool_is_refused_with_a_mixed_policy_or_spot(cloud: Local, how: str) -> None:
+def with_policy(template: Template, **distribution: object) -> Template:
+    group = template["Resources"]["Group"]["Properties"]
+    group["MixedInstancesPolicy"] = {
+        "LaunchTemplate": {"LaunchTemplateSpecification": group.pop("LaunchTemplate")},
+        "InstancesDistribution": distribution,
+    }
+    return template
+
+
+@pytest.mark.parametrize("how", ["a policy with spot", "spot"])
+def test_a_pool_is_refused_with_spot(cloud: Local, how: str) -> None:
     template = warm(cluster_template())
     if how == "spot":
         data(template)["InstanceMarketOptions"] = {"MarketType": "spot"}
     else:
-        group = template["Resources"]["Group"]["Properties"]
-        group["MixedInstancesPolicy"] = {"LaunchTemplate": {"LaunchTemplateSpecification": group.pop("LaunchTemplate")}}
+        with_policy(template, OnDemandPercentageAboveBaseCapacity=0)
 
     with pytest.raises(NotDeployedError, match="can't add a warm pool"):
         cloud.deploy(template)
 
 
-def test_a_mixed_policy_is_refused_with_a_pool(cloud: Local) -> None:
+def test_a_pool_of_several_types_on_demand_is_filled(cloud: Local) -> None:
+    stack = cloud.deploy(with_policy(warm(cluster_template(max_size=2)), OnDemandPercentageAboveBaseCapacity=100))
+    assert pool(cloud, stack.outputs["Group"])
+    cloud.destroy(stack)
+
+
+def test_spot_is_refused_with_a_pool(cloud: Local) -> None:
     template = warm(cluster_template())
     stack = cloud.deploy(template)
-    group = template["Resources"]["Group"]["Properties"]
-    group["MixedInstancesPolicy"] = {"LaunchTemplate": {"LaunchTemplateSpecification": group.pop("LaunchTemplate")}}
 
-    with pytest.raises(NotDeployedError, match="can't add a mixed instances policy"):
-        cloud.update(stack, template)
+    with pytest.raises(NotDeployedError, match="can't request Spot Instances"):
+        cloud.update(stack, with_policy(template, OnDemandPercentageAboveBaseCapacity=0))
 
     cloud.destroy(stack)
 

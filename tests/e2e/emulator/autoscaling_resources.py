@@ -77,10 +77,8 @@ class AutoScalingGroup(Resource):
     def update(self, region: Region, properties: Properties) -> None:
         group = self._group(region)
         zones = properties.get("VPCZoneIdentifier", [])
-        if group.warm_pool and properties.get("MixedInstancesPolicy"):
-            raise ValidationError(
-                "You can't add a mixed instances policy to an Auto Scaling group that has a warm pool"
-            )
+        if group.warm_pool and warm_pools.buys_spot(properties.get("MixedInstancesPolicy")):
+            raise ValidationError("You can't request Spot Instances for an Auto Scaling group that has a warm pool")
         group.max_size, group.min_size = int(properties["MaxSize"]), int(properties["MinSize"])
         group.new_instances_protected_from_scale_in = _flag(properties.get("NewInstancesProtectedFromScaleIn"))
         group.mixed_instances_policy = properties.get("MixedInstancesPolicy")

@@ -68,13 +68,20 @@ def _size(group: EmulatedGroup, pool: FakeWarmPool) -> int:
 def refuse_with(group: EmulatedGroup) -> None:
     """See that the group may have a warm pool.
 
+    A mixed instances policy may stand beside one since November 2025, as long as nothing of it is spot:
+    https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/
+
     Raises:
         ValidationError: It may not.
     """
-    if group.mixed_instances_policy:
-        raise ValidationError("You can't add a warm pool to an Auto Scaling group that has a mixed instances policy")
-    if group.settings.market == SPOT:
+    if group.settings.market == SPOT or buys_spot(group.mixed_instances_policy):
         raise ValidationError("You can't add a warm pool to an Auto Scaling group that requests Spot Instances")
+
+
+def buys_spot(policy: Properties | None) -> bool:
+    """Whether some hosts of a mixed instances policy are spot."""
+    distribution = (policy or {}).get("InstancesDistribution") or {}
+    return int(distribution.get("OnDemandPercentageAboveBaseCapacity", 100)) < 100
 
 
 class WarmPool(Resource):

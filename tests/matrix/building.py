@@ -1,0 +1,201 @@
+"""Many small cases as few stacks: synthesized once, then linted, nagged, and deployed and destroyed in one process.
+
+built = build(tmp_path, [Case("g6, spot", lambda cluster, name: cluster.add_capacity(name, …)), …])
+assert findings(built) == []                # cdk-nag's and this library's own
+assert lint(built) == []                    # cfn-lint in all of REGIONS
+with local() as cloud:
+    deploy_and_destroy(cloud, built)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import aws_cdk as cdk
+import cdk_nag
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from cfnlint.config import ConfigMixIn, ManualArgs
+from cfnlint.decode.decode import decode_str
+from cfnlint.runner import Runner
+
+from gpu_constructs import GpuCapacity, GpuCluster
+from tests.e2e.local import Local
+from tests.matrix.known import ACCEPTED, KNOWN_WARNINGS, NOT_OFFERED, Accepted
+from tests.synthesis import Site
+
+__all__ = ["PROVIDERS_OF_A_CLUSTER", "REGIONS", "Built", "Case", "build", "deploy_and_destroy", "findings", "lint"]
+
+REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
+
+PROVIDERS_OF_A_CLUSTER = 20
+"""Of one strategy (CreateCluster of the ECS API, botocore 1.44.5); CDK itself stops at 500 resources of a stack."""
+
+_REFUSED_TYPE = re.compile(r"'(?P<type>[^']+)' is not one of .* in '(?P<region>[^']+)'", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One combination.
+
+    Args:
+        name: What it is, for whoever reads a failure; unique in its matrix.
+        define: Adds it to a cluster, under the construct id that it is given; ids of more constructs begin with it.
+        providers: Capacity providers that it adds.
+        is_deployed: Whether the emulator takes it; a case that it does not take is in a stack that is not deployed.
+    """
+
+    name: str
+    define: Callable[[GpuCluster, str], object]
+    providers: int = 1
+    is_deployed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A cloud assembly with all cases in it.
+
+    Args:
+        folder: Where it is.
+        names: Names of the cases by construct id.
+        stacks: Ids of its stacks.
+        deployed: Those that the emulator takes.
+    """
+
+    folder: Path
+    names: Mapping[str, str]
+    stacks: tuple[str, ...]
+    deployed: tuple[str, ...]
+
+    def template(self, stack: str) -> dict[str, Any]:
+        """The template of one stack."""
+        template: dict[str, Any] = json.loads((self.folder / f"{stack}.template.json").read_text())
+        return template
+
+    def named(self, text: str) -> str:
+        """The text, with the name of a case wherever its construct id is."""
+        return re.sub(r"Case\d+(?!\d)", lambda found: f"{found[0]} ({self.names.get(found[0], '?')})", text)
+
+
+def build(folder: Path, cases: Sequence[Case], *, accepted: Sequence[Accepted] = ACCEPTED) -> Built:
+    """Synthesizes all cases in one app, with cdk-nag and this library's own check as plugins.
+
+    Every stack has a network of two Availability Zones and one cluster. The flags are those of a new app.
+
+    Args:
+        folder: Where the cloud assembly goes.
+        cases: What to build.
+        accepted: Findings of cdk-nag that are by design.
+
+    Raises:
+        AssertionError: cdk-nag or this library's own check has an error.
+    """
+    app = cdk.App(outdir=str(folder), context=Site.recommended_context())
+    cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
+    names: dict[str, str] = {}
+    stacks: dict[str, bool] = {}
+    for batch in (*_batches(cases, is_deployed=True), *_batches(cases, is_deployed=False)):
+        stack = cdk.Stack(app, f"matrix-{len(stacks)}")
+        stacks[stack.node.id] = batch[0].is_deployed
+        vpc = ec2.Vpc(stack, "Vpc", max_azs=2, nat_gateways=1, restrict_default_security_group=False)
+        cluster = GpuCluster(stack, "Cluster", vpc=vpc)
+        for case in batch:
+            name = f"Case{cases.index(case)}"
+            names[name] = case.name
+            case.define(cluster, name)
+        cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
+        groups = [_beginning(each.auto_scaling_group) for each in cluster.capacities if isinstance(each, GpuCapacity)]
+        cdk.Validations.of(stack).acknowledge(*(each for one in accepted for each in one.acknowledgements(groups)))
+    built = Built(folder, names, tuple(stacks), tuple(name for name, is_deployed in stacks.items() if is_deployed))
+    try:
+        app.synth()
+    except RuntimeError as error:
+        raise AssertionError("\n".join(findings(built) or [str(error)])) from None
+    return built
+
+
+def findings(built: Built) -> list[str]:
+    """What cdk-nag and this library's own check say, apart from warnings that are known."""
+    report = built.folder / "validation-report.json"
+    plugins = json.loads(report.read_text())["pluginReports"] if report.exists() else []
+    return [
+        built.named(f"{plugin['pluginName']} {found['ruleName']} {found['description']} {_where(found)}")
+        for plugin in plugins
+        for found in plugin["violations"]
+        if found["ruleName"] not in KNOWN_WARNINGS or found.get("severity") != "warning"
+    ]
+
+
+def lint(built: Built, regions: Sequence[str] = REGIONS) -> list[str]:
+    """What cfn-lint says in these regions, warnings included, apart from types that are known not to be offered."""
+    return [
+        built.named(f"{stack} {found.rule.id} {_shortened(found.message)} at {found.path_string}")
+        for stack in built.stacks
+        for found in _linter(tuple(regions)).validate_template(decode_str(json.dumps(built.template(stack)))[0])
+        if not (found.rule.id == "E3628" and _is_known(found.message))
+    ]
+
+
+def deploy_and_destroy(cloud: Local, built: Built, meanwhile: Callable[[str], object] = lambda cluster: None) -> None:
+    """Creates and deletes one stack after the other, those that the emulator takes, and leaves nothing.
+
+    Args:
+        cloud: The emulator; its switches are for the caller to set.
+        built: The stacks.
+        meanwhile: What happens while a stack stands; gets the name of its cluster.
+
+    Raises:
+        NotDeployedError: A stack is not created or not deleted.
+        AssertionError: Something is left.
+    """
+    before = cloud.inventory()
+    for name in built.deployed:
+        stack = cloud.deploy(built.template(name), name)
+        meanwhile(stack.outputs["ClusterName"])
+        cloud.destroy(stack)
+    assert cloud.inventory() == before
+
+
+def _batches(cases: Sequence[Case], *, is_deployed: bool) -> Iterator[list[Case]]:
+    batch: list[Case] = []
+    for case in cases:
+        if case.is_deployed is not is_deployed:
+            continue
+        if batch and sum(each.providers for each in batch) + case.providers > PROVIDERS_OF_A_CLUSTER:
+            yield batch
+            batch = []
+        batch.append(case)
+    if batch:
+        yield batch
+
+
+def _beginning(group: autoscaling.AutoScalingGroup) -> str:
+    """What CloudFormation begins the name of a group with."""
+    stack = cdk.Stack.of(group)
+    return f"{stack.stack_name}-{stack.get_logical_id(cast('cdk.CfnElement', group.node.default_child))}"
+
+
+def _is_known(message: str) -> bool:
+    found = _REFUSED_TYPE.search(message)
+    return found is not None and found["type"] in NOT_OFFERED.get(found["region"], {})
+
+
+def _shortened(message: str) -> str:
+    found = _REFUSED_TYPE.search(message)
+    return f"{found['type']} is not offered in {found['region']}" if found else message[:300]
+
+
+@cache
+def _linter(regions: tuple[str, ...]) -> Runner:
+    """It takes a second to make."""
+    return Runner(ConfigMixIn(**ManualArgs(regions=list(regions))))
+
+
+def _where(found: Mapping[str, Any]) -> list[str]:
+    return [str(each.get("constructPath")) for each in found.get("violatingConstructs", ())]
