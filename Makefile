@@ -33,6 +33,7 @@ lint: $(READY)
 
 bench: $(READY) ## measure synth against plain aws-cdk-lib, the proof against an exact solver, and the command line
 	@python -m bench.synth
+	@python -m bench.synth --only kinds --untimed
 	@python -m bench.proof
 	@python -m bench.cli
 

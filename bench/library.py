@@ -8,8 +8,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
+from bench.kinds_library import USUAL, WRITTEN
 from bench.workloads import CONTAINER_IMAGE, Pair, Workload
-from gpu_constructs import GpuCluster, GpuTaskDefinition
+from gpu_constructs import GpuCluster
 from stacks.network import demo_vpc
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
@@ -24,23 +25,21 @@ def build(app: cdk.App, workload: Workload) -> None:
         return
     shared = demo_vpc(cdk.Stack(app, "network")) if len(workload.clusters) > 1 else None
     for number, clusters in enumerate(workload.stacks()):
-        _FleetStack(app, f"fleet-{number}", clusters=clusters, vpc=shared)
+        _FleetStack(app, f"fleet-{number}", clusters=clusters, vpc=shared, kind=workload.kind)
 
 
 class _FleetStack(cdk.Stack):
     """Clusters with some capacities, and a task for each."""
 
-    def __init__(self, scope: cdk.App, construct_id: str, *, clusters: list[list[Pair]], vpc: ec2.Vpc | None) -> None:
+    def __init__(
+        self, scope: cdk.App, construct_id: str, *, clusters: list[list[Pair]], vpc: ec2.Vpc | None, kind: str | None
+    ) -> None:
         super().__init__(scope, construct_id)
         network = cast("ec2.IVpc", vpc or demo_vpc(self))
         image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
+        written = WRITTEN[kind] if kind else USUAL
         for number, pairs in enumerate(clusters):
             cluster = GpuCluster(self, f"Cluster{number}", vpc=network)
             for pair in pairs:
-                capacity = cluster.add_capacity(
-                    f"Capacity{pair.number}", instance_types=pair.hosts.instance_types, max_instances=4
-                )
-                task = GpuTaskDefinition(
-                    self, f"Task{pair.number}", capacity=[capacity], family=f"gpu-task-{pair.number}"
-                )
-                task.add_gpu_container("training", image=image, gpus=pair.hosts.gpus, command=["nvidia-smi"])
+                capacity = written.capacity(cluster, pair)
+                written.task(self, pair, capacity, image)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,8 @@ from bench.workloads import Workload
 __all__ = ["canonical", "differences"]
 
 Template = dict[str, Any]
+
+_WORD = re.compile("[A-Za-z0-9]+")  # all that a logical id may be made of
 
 
 def differences(workload: Workload) -> list[str]:
@@ -61,7 +64,7 @@ def canonical(template: Template) -> str:
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - any part of a template
     """The same with logical ids replaced, in references and in names that CDK makes of them."""
     if isinstance(value, str):
-        return names.get(value, value)
+        return _WORD.sub(lambda word: names.get(word[0], word[0]), value)
     if isinstance(value, list):
         return [_renamed(each, names) for each in value]
     if isinstance(value, dict):

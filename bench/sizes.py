@@ -10,14 +10,20 @@ from gpu_constructs.fleet import HostImage
 from gpu_constructs.hardware import InstanceType, default_image, instance_type
 from gpu_constructs.placement import fair_share
 
-__all__ = ["WORKLOADS", "reference"]
+__all__ = ["WORKLOADS", "hosts_of", "reference"]
 
 # Capacity providers per cluster, not adjustable
 # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html).
 _FULL = 20
 
 
-def _hosts(*names: str) -> Hosts:
+def hosts_of(*names: str, shares: tuple[Share, ...] | None = None) -> Hosts:
+    """Hosts of these types.
+
+    Args:
+        *names: Their names.
+        shares: What containers get of a host; by default what goes with each number of GPUs.
+    """
     types = [instance_type(each) for each in names]
     image = default_image(types[0])
     return Hosts(
@@ -25,7 +31,7 @@ def _hosts(*names: str) -> Hosts:
         gpus=types[0].gpus,
         image_parameter=HostImage(image=image, release=image.known_release).ssm_parameter,
         device=image.image_device,
-        shares=tuple(_share(types, gpus) for gpus in range(1, types[0].gpus + 1)),
+        shares=shares or tuple(_share(types, gpus) for gpus in range(1, types[0].gpus + 1)),
     )
 
 
@@ -36,16 +42,18 @@ def _share(types: list[InstanceType], gpus: int) -> Share:
 
 def reference(name: str, *gpu_instance_types: str) -> Workload:
     """The reference stack on GPU hosts of these types."""
-    return Workload(name, reference=Reference(cpu_hosts=_hosts("c7i.2xlarge"), gpu_hosts=_hosts(*gpu_instance_types)))
+    return Workload(
+        name, reference=Reference(cpu_hosts=hosts_of("c7i.2xlarge"), gpu_hosts=hosts_of(*gpu_instance_types))
+    )
 
 
 # One GPU, another family, several types of one shape, several GPUs, eight GPUs.
 _MIX = (
-    _hosts("g6.xlarge"),
-    _hosts("g5.2xlarge"),
-    _hosts("g6e.xlarge", "g6e.2xlarge"),
-    _hosts("g4dn.12xlarge"),
-    _hosts("p5.48xlarge"),
+    hosts_of("g6.xlarge"),
+    hosts_of("g5.2xlarge"),
+    hosts_of("g6e.xlarge", "g6e.2xlarge"),
+    hosts_of("g4dn.12xlarge"),
+    hosts_of("p5.48xlarge"),
 )
 
 WORKLOADS: Mapping[str, Workload] = MappingProxyType(

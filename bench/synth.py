@@ -16,7 +16,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,6 +24,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench.kinds import KINDS
 from bench.sizes import WORKLOADS
 from bench.workloads import Workload
 
@@ -33,12 +34,17 @@ BUDGET = 1.05
 """Synth time of the library over the same template by hand, at most."""
 
 _VALIDATED = ("tensorflow-benchmark", "40 capacities")
-_UNCHECKED = ("tensorflow-benchmark", "1 capacity", "10 capacities", "40 capacities")
+_UNCHECKED = ("tensorflow-benchmark", "1 capacity", "10 capacities", "40 capacities", *KINDS)
 _EXPLAINED = ("tensorflow-benchmark", "10 capacities")
 _PROCESSES = 3
+_EVERY_KIND = "kinds"
 _TAIL = 0.025  # on either side of a 95 % interval
 # As in bench.variants, which this process does not import: it would start a Node of its own.
 _VARIANTS = ("library", "plain")
+
+
+Calls = dict[str, dict[str, dict[str, int]]]
+"""What is asked of Node how often, by app and variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,47 +79,86 @@ def main() -> None:
     """Measures everything and prints it."""
     parser = argparse.ArgumentParser(prog="python -m bench.synth", description=__doc__)
     parser.add_argument("--seconds", type=float, default=30, help="for each row of synth times (default: 30)")
-    parser.add_argument("--only", action="append", choices=WORKLOADS, help="a workload; may be repeated")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=[*WORKLOADS, _EVERY_KIND, *KINDS],
+        help="a workload, a kind of capacity, or all kinds; may be repeated",
+    )
+    parser.add_argument("--untimed", action="store_true", help="count round trips and compare templates only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to a file as well")
     arguments = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 160)
     versions = _versions()
     console.print(", ".join(f"{name} {version}" for name, version in versions.items()))
 
-    calls: dict[str, dict[str, dict[str, int]]] = {}
-    times: dict[str, Times] = {}
-    first: dict[str, dict[str, dict[str, float]]] = {}
+    figures = _Figures()
     with console.status("") as status:
-        for name in arguments.only or WORKLOADS:
-            workload = WORKLOADS[name]
-            status.update(f"{name}: comparing templates")
+        for workload in _chosen(arguments.only):
+            status.update(workload.name)
             if different := _worker(workload, "same"):
-                console.print(f"[bold red]The templates of {name} differ, its figures compare nothing:", *different)
-            status.update(f"{name}: counting round trips")
-            calls[name] = {variant: _worker(workload, "calls", variant) for variant in _VARIANTS}
-            status.update(f"{name}: synthesizing")
-            times[name] = _times(workload, arguments.seconds)
-            if name in _UNCHECKED:
-                times[f"{name}, unchecked"] = _times(workload, arguments.seconds, "--unchecked")
-            if name in _VALIDATED:
-                times[f"{name}, validated"] = _times(workload, arguments.seconds, "--validation")
-            status.update(f"{name}: measuring first synths")
-            first[name] = {variant: _first(workload, variant) for variant in _VARIANTS}
-        first["App() alone"] = {"plain": _first(None)}
+                console.print(
+                    f"[bold red]The templates of {workload.name} differ, its figures compare nothing:", *different
+                )
+            figures.count(workload)
+            if not arguments.untimed:
+                figures.time(workload, arguments.seconds)
+        if figures.first:
+            figures.first["App() alone"] = {"plain": _first(None)}
 
-    console.print(_times_table(times), _calls_table(calls), _first_table(first))
-    if len(sizes := [times[name] for name in ("10 capacities", "40 capacities") if name in times]) > 1:
+    for table in figures.tables():
+        console.print(table)
+    sizes = [figures.times[name] for name in ("10 capacities", "40 capacities") if name in figures.times]
+    if len(sizes) > 1:
         console.print(_flatness(*sizes))
-    for line in _extra_calls(calls):
+    for line in _extra_calls(figures.calls):
         console.print(line, highlight=False)
     if arguments.json:
-        figures = {
-            "versions": versions,
-            "times": {name: asdict(row) for name, row in times.items()},
-            "calls": calls,
-            "first": first,
-        }
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+        written = {"versions": versions, **asdict(figures)}
+        arguments.json.write_text(json.dumps(written, indent=1) + "\n")
+
+
+@dataclass
+class _Figures:
+    """Everything that was measured, by app."""
+
+    times: dict[str, Times] = field(default_factory=dict)
+    calls: Calls = field(default_factory=dict)
+    first: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+
+    def count(self, workload: Workload) -> None:
+        """Counts round trips, which takes a moment and has no noise."""
+        counted = {variant: _worker(workload, "calls", variant) for variant in _VARIANTS}
+        if workload.name in _UNCHECKED:
+            counted["unchecked"] = _worker(workload, "calls", "library", "--unchecked")
+        self.calls[workload.name] = counted
+
+    def time(self, workload: Workload, seconds: float) -> None:
+        """Measures times, and of the apps of `bench.sizes` memory as well."""
+        name = workload.name
+        self.times[name] = _times(workload, seconds)
+        if name in _UNCHECKED:
+            self.times[f"{name}, unchecked"] = _times(workload, seconds, "--unchecked")
+        if name in _VALIDATED:
+            self.times[f"{name}, validated"] = _times(workload, seconds, "--validation")
+        if name in WORKLOADS:
+            self.first[name] = {variant: _first(workload, variant) for variant in _VARIANTS}
+
+    def tables(self) -> list[Table]:
+        """What there is to print."""
+        return [
+            *([_times_table(self.times)] if self.times else []),
+            _calls_table(self.calls),
+            *([_first_table(self.first)] if self.first else []),
+        ]
+
+
+def _chosen(names: Sequence[str] | None) -> list[Workload]:
+    """The workloads of these names; by default all but those of the kinds."""
+    found: dict[str, Workload] = {}
+    for name in names or WORKLOADS:
+        found.update(KINDS if name == _EVERY_KIND else {name: {**WORKLOADS, **KINDS}[name]})
+    return list(found.values())
 
 
 def _worker(workload: Workload | None, *arguments: str) -> Any:  # noqa: ANN401 - JSON
@@ -215,14 +260,21 @@ def _verdict(row: Times) -> str:
     return "kept" if row.high <= BUDGET else "kept, within noise"
 
 
-def _calls_table(calls: dict[str, dict[str, dict[str, int]]]) -> Table:
+def _calls_table(calls: Calls) -> Table:
     table = Table(title="Round trips from Python to Node in one warm synth", title_justify="left")
     table.add_column("app")
-    for heading in ("plain", "library", "more", "ratio"):
+    for heading in ("plain", "unchecked", "ratio", "library", "ratio"):
         table.add_column(heading, justify="right")
     for name, counted in calls.items():
-        plain, library = (sum(counted[variant].values()) for variant in ("plain", "library"))
-        table.add_row(name, str(plain), str(library), f"{library - plain:+}", f"{library / plain:.3f}")
+        total = {variant: sum(made.values()) for variant, made in counted.items()}
+        cells = [
+            cell
+            for variant in ("unchecked", "library")
+            for cell in (
+                (str(total[variant]), f"{total[variant] / total['plain']:.3f}") if variant in total else ("", "")
+            )
+        ]
+        table.add_row(name, str(total["plain"]), *cells)
     return table
 
 
@@ -255,7 +307,7 @@ def _flatness(ten: Times, forty: Times) -> str:
     )
 
 
-def _extra_calls(calls: dict[str, dict[str, dict[str, int]]]) -> list[str]:
+def _extra_calls(calls: Calls) -> list[str]:
     """The round trips that one variant makes more often than the other."""
     lines = []
     for name, counted in ((name, calls[name]) for name in _EXPLAINED if name in calls):

@@ -86,7 +86,8 @@ def _calls(workload: Workload, arguments: argparse.Namespace, folder: Path) -> d
 
     from bench.variants import forget, synthesize  # noqa: PLC0415 - starts Node
 
-    synthesize(arguments.variant, workload, folder)
+    checked = not arguments.unchecked
+    synthesize(arguments.variant, workload, folder, checked=checked)
     calls: Counter[str] = Counter()
     send: Callable[..., Any] = _NodeProcess.send
 
@@ -96,7 +97,7 @@ def _calls(workload: Workload, arguments: argparse.Namespace, folder: Path) -> d
 
     forget()
     with mock.patch.object(_NodeProcess, "send", counting):
-        synthesize(arguments.variant, workload, folder)
+        synthesize(arguments.variant, workload, folder, checked=checked)
     return dict(calls)
 
 

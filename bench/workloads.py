@@ -32,7 +32,7 @@ class Hosts:
         gpus: GPUs of one host.
         image_parameter: The SSM parameter that holds the AMI id.
         device: The device that holds container images.
-        shares: What goes with 1, 2, … GPUs of a host, in this order.
+        shares: What goes with 1, 2, … GPUs of a host, in this order, or what the one container of a host gets.
     """
 
     instance_types: tuple[str, ...]
@@ -73,12 +73,14 @@ class Workload:
         clusters: How many pairs are in each cluster of each stack. A single stack has its own VPC, several share that
             of a stack before them.
         hosts: What the capacities of `clusters` take turns at.
+        kind: How capacities and tasks are written, by a name of `bench.kinds`; None for the usual ones.
     """
 
     name: str
     reference: Reference | None = None
     clusters: tuple[tuple[int, ...], ...] = ()
     hosts: tuple[Hosts, ...] = ()
+    kind: str | None = None
 
     @property
     def capacities(self) -> int:

@@ -14,6 +14,7 @@ Its curl signs requests itself: https://curl.se/docs/manpage.html#--aws-sigv4
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -109,7 +110,7 @@ _DROP_IN = (
 )
 
 # IAM takes 10,240 characters of inline policies for a role, so all capacities of a cluster share one statement.
-_POLICIES: WeakKeyDictionary[iam.Role, tuple[iam.Policy, iam.PolicyStatement]] = WeakKeyDictionary()
+_ANSWERS: WeakKeyDictionary[iam.Role, _Answers] = WeakKeyDictionary()
 
 
 def require_gpus_to_count(pool: Pool) -> None:
@@ -229,39 +230,55 @@ def _may_answer(role: iam.Role, group: autoscaling.CfnAutoScalingGroup) -> None:
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2autoscaling.html and
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html
     """
-    stack = cdk.Stack.of(group)
-    arn = stack.format_arn(
-        service="autoscaling",
-        resource="autoScalingGroup",
-        resource_name=f"*:autoScalingGroupName/{stack.stack_name}-{group.logical_id}-*",
-        arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-    )
-    known = _POLICIES.get(role)
-    if known is None:
-        _POLICIES[role] = known = _policy(role)
-    policy, statement = known
-    statement.add_resources(arn)
-    group.add_dependency(cast("iam.CfnPolicy", policy.node.default_child))
+    answers = _ANSWERS.get(role)
+    if answers is None:
+        _ANSWERS[role] = answers = _Answers.of(role)
+    answers.statement.add_resources(f"{answers.groups_of_stack}{group.logical_id}-*")
+    group.add_resource_dependency(answers.policy)
 
 
-def _policy(role: iam.Role) -> tuple[iam.Policy, iam.PolicyStatement]:
-    statement = iam.PolicyStatement(sid="ProveGpus", actions=["autoscaling:CompleteLifecycleAction"])
-    policy = iam.Policy(
-        cast("Construct", role.node.scope),
-        "BootCheckPolicy",
-        roles=[role],
-        statements=[
-            statement,
-            iam.PolicyStatement(sid="FindGroup", actions=["autoscaling:DescribeAutoScalingInstances"], resources=["*"]),
-            iam.PolicyStatement(
-                sid="CountMissingGpus",
-                actions=["cloudwatch:PutMetricData"],
-                resources=["*"],
-                conditions={"StringEquals": {"cloudwatch:namespace": METRIC_NAMESPACE}},
-            ),
-        ],
-    )
-    return policy, statement
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the hosts of one role answer with, each part of it asked of CDK once.
+
+    Attributes:
+        policy: Their policy.
+        statement: Its statement about lifecycle actions, to which every group is added.
+        groups_of_stack: What the ARN of every group of their stack begins with, up to the logical id.
+    """
+
+    policy: iam.CfnPolicy
+    statement: iam.PolicyStatement
+    groups_of_stack: str
+
+    @classmethod
+    def of(cls, role: iam.Role) -> _Answers:
+        statement = iam.PolicyStatement(sid="ProveGpus", actions=["autoscaling:CompleteLifecycleAction"])
+        policy = iam.Policy(
+            cast("Construct", role.node.scope),
+            "BootCheckPolicy",
+            roles=[role],
+            statements=[
+                statement,
+                iam.PolicyStatement(
+                    sid="FindGroup", actions=["autoscaling:DescribeAutoScalingInstances"], resources=["*"]
+                ),
+                iam.PolicyStatement(
+                    sid="CountMissingGpus",
+                    actions=["cloudwatch:PutMetricData"],
+                    resources=["*"],
+                    conditions={"StringEquals": {"cloudwatch:namespace": METRIC_NAMESPACE}},
+                ),
+            ],
+        )
+        stack = cdk.Stack.of(role)
+        groups = stack.format_arn(
+            service="autoscaling",
+            resource="autoScalingGroup",
+            resource_name=f"*:autoScalingGroupName/{stack.stack_name}-",
+            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+        )
+        return cls(cast("iam.CfnPolicy", policy.node.default_child), statement, groups)
 
 
 def _expected(pool: Pool) -> int:

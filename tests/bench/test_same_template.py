@@ -4,6 +4,8 @@ from copy import deepcopy
 
 import pytest
 
+from bench import kinds_library, kinds_plain
+from bench.kinds import KINDS
 from bench.same import Template, canonical, differences
 from bench.sizes import WORKLOADS, reference
 from bench.workloads import Workload
@@ -21,6 +23,7 @@ SMALL: Template = {
     "workload",
     [
         *WORKLOADS.values(),
+        *KINDS.values(),
         reference("several types", "g6.xlarge", "g6.2xlarge"),
         reference("8 GPUs of another family", "p5.48xlarge"),
     ],
@@ -28,6 +31,10 @@ SMALL: Template = {
 )
 def test_the_bench_compares_apps_with_the_same_templates(workload: Workload) -> None:
     assert differences(workload) == []
+
+
+def test_every_kind_is_written_both_ways() -> None:
+    assert KINDS.keys() == kinds_library.WRITTEN.keys() == kinds_plain.WRITTEN.keys()
 
 
 def test_logical_ids_and_construct_paths_make_no_difference() -> None:

@@ -1,0 +1,171 @@
+"""How each kind of capacity and of container is written with this library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from bench.kinds import BLOCK, GPU_PART, GPU_SHARE_MIB, RESERVATION
+from bench.workloads import Pair
+from gpu_constructs import (
+    GpuCapacity,
+    GpuCluster,
+    GpuShare,
+    GpuTaskDefinition,
+    HostNetwork,
+    HostScaling,
+    HostStorage,
+    ManagedGpuCapacity,
+    Purchase,
+    WarmHosts,
+)
+from gpu_constructs.tasks.gpu_ask import Gpus
+
+__all__ = ["USUAL", "WRITTEN", "Written"]
+
+_Capacities = list[GpuCapacity | ManagedGpuCapacity]
+_MAX_INSTANCES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How one kind is written.
+
+    Attributes:
+        capacity: Adds the capacities of a pair.
+        task: Defines the task of a pair.
+    """
+
+    capacity: Callable[[GpuCluster, Pair], _Capacities]
+    task: Callable[[Construct, Pair, _Capacities, ecs.ContainerImage], None]
+
+
+def _add(
+    cluster: GpuCluster,
+    pair: Pair,
+    *,
+    purchase: Purchase | None = None,
+    scaling: HostScaling | None = None,
+    storage: HostStorage | None = None,
+    network: HostNetwork | None = None,
+    check_gpus_at_boot: bool = False,
+    in_one_zone: bool = False,
+) -> _Capacities:
+    zone = cluster.hosts.vpc.availability_zones[0] if in_one_zone else ""
+    return [
+        cluster.add_capacity(
+            f"Capacity{pair.number}",
+            instance_types=pair.hosts.instance_types,
+            max_instances=_MAX_INSTANCES,
+            purchase=purchase,
+            scaling=scaling,
+            storage=storage,
+            network=network,
+            check_gpus_at_boot=check_gpus_at_boot,
+            vpc_subnets=ec2.SubnetSelection(availability_zones=[zone]) if in_one_zone else None,
+        )
+    ]
+
+
+def _add_managed(cluster: GpuCluster, pair: Pair) -> _Capacities:
+    return [cluster.add_managed_capacity(f"Managed{pair.number}", instance_types=pair.hosts.instance_types)]
+
+
+def _block(cluster: GpuCluster, pair: Pair) -> _Capacities:
+    purchase = Purchase.capacity_block(RESERVATION, instances=_MAX_INSTANCES, starts=BLOCK.starts, ends=BLOCK.ends)
+    return _add(cluster, pair, purchase=purchase, in_one_zone=True)
+
+
+def _define(
+    scope: Construct, pair: Pair, capacity: _Capacities, network_mode: ecs.NetworkMode | None = None
+) -> GpuTaskDefinition:
+    return GpuTaskDefinition(
+        scope,
+        f"Task{pair.number}",
+        capacity=capacity,
+        family=f"gpu-task-{pair.number}",
+        network_mode=network_mode,
+    )
+
+
+def _with_gpus(
+    scope: Construct,
+    pair: Pair,
+    capacity: _Capacities,
+    image: ecs.ContainerImage,
+    gpus: Gpus | None = None,
+) -> None:
+    _define(scope, pair, capacity).add_gpu_container(
+        "training",
+        image=image,
+        gpus=pair.hosts.gpus if gpus is None else gpus,
+        command=["nvidia-smi"],
+    )
+
+
+def _with_efa(scope: Construct, pair: Pair, capacity: _Capacities, image: ecs.ContainerImage) -> None:
+    task = _define(scope, pair, capacity, ecs.NetworkMode.HOST)
+    task.add_gpu_container("training", image=image, gpus=pair.hosts.gpus, efa=True, command=["nvidia-smi"])
+
+
+def _with_neuron(scope: Construct, pair: Pair, capacity: _Capacities, image: ecs.ContainerImage) -> None:
+    task = _define(scope, pair, capacity)
+    task.add_neuron_container("training", image=image, command=["neuron-ls"])
+
+
+USUAL = Written(_add, _with_gpus)
+"""Hosts on demand, and a task with all GPUs of a host."""
+
+WRITTEN: Mapping[str, Written] = MappingProxyType(
+    {
+        "spot": Written(lambda cluster, pair: _add(cluster, pair, purchase=Purchase.spot()), _with_gpus),
+        "spot above a base": Written(
+            lambda cluster, pair: _add(
+                cluster, pair, purchase=Purchase.spot(on_demand_base=1, on_demand_percentage=20)
+            ),
+            _with_gpus,
+        ),
+        "reservation": Written(
+            lambda cluster, pair: _add(
+                cluster, pair, purchase=Purchase.reservations(reservation_id=RESERVATION, only=True, instances=4)
+            ),
+            _with_gpus,
+        ),
+        "Capacity Block": Written(_block, _with_gpus),
+        "warm hosts": Written(
+            lambda cluster, pair: _add(cluster, pair, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1))), _with_gpus
+        ),
+        "local disks": Written(
+            lambda cluster, pair: _add(
+                cluster, pair, storage=HostStorage(images_on_local_disks=True, scratch_on_local_disks=True)
+            ),
+            _with_gpus,
+        ),
+        "EFA": Written(
+            lambda cluster, pair: _add(cluster, pair, network=HostNetwork.efa(), in_one_zone=True), _with_efa
+        ),
+        "boot check": Written(lambda cluster, pair: _add(cluster, pair, check_gpus_at_boot=True), _with_gpus),
+        "share of a GPU": Written(
+            _add,
+            lambda scope, pair, capacity, image: _with_gpus(
+                scope, pair, capacity, image, GpuShare(memory_mib=GPU_SHARE_MIB)
+            ),
+        ),
+        "all GPUs": Written(_add, lambda scope, pair, capacity, image: _with_gpus(scope, pair, capacity, image, "ALL")),
+        "part of a GPU": Written(
+            _add, lambda scope, pair, capacity, image: _with_gpus(scope, pair, capacity, image, GPU_PART)
+        ),
+        "Neuron": Written(_add, _with_neuron),
+        "Managed Instances": Written(_add_managed, _with_gpus),
+        "Neuron on Managed Instances": Written(_add_managed, _with_neuron),
+        "a task for both": Written(
+            lambda cluster, pair: [*_add(cluster, pair), *_add_managed(cluster, pair)], _with_gpus
+        ),
+    }
+)
+"""By the names of `bench.kinds`."""
