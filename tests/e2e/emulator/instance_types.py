@@ -60,12 +60,14 @@ class InstanceType:
 RETIRED = {
     item.name: item
     for item in (
+        InstanceType("g3s.xlarge", vcpus=4, memory_mib=61 * 512, gpus=1, gpu_memory_mib=8_192),
         InstanceType("p3.2xlarge", vcpus=8, memory_mib=61 * 1024, gpus=1, gpu_memory_mib=16_384),
         InstanceType("p3.8xlarge", vcpus=32, memory_mib=244 * 1024, gpus=4, gpu_memory_mib=16_384),
         InstanceType("p3.16xlarge", vcpus=64, memory_mib=488 * 1024, gpus=8, gpu_memory_mib=16_384),
     )
 }
-"""Types that accounts can still launch and moto 5.2.5's recording lacks (https://aws.amazon.com/ec2/instance-types/p3/)."""
+"""Types that accounts may still launch and moto 5.2.5's recording lacks (https://aws.amazon.com/ec2/instance-types/p3/
+and g3)."""
 
 
 def instance_type(name: str) -> InstanceType:
