@@ -131,7 +131,7 @@ def _ask(name: str, *containers: Wanted) -> Ask:
 
 
 _SHARE = GpuShare(memory_mib=4096)
-_SIZED = {"cpu": 256, "memory_mib": 512}
+_SIZED: dict[str, Any] = {"cpu": 256, "memory_mib": 512}
 """Containers that come in pairs say what they take, because the first would by default get what is left."""
 
 ASKS: tuple[Ask, ...] = (
