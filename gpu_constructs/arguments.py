@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import TypeVar
+from typing import SupportsIndex, TypeVar
 
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
@@ -37,7 +37,7 @@ _Given = TypeVar("_Given")
 
 
 def whole_number(
-    argument: str, value: int, *, smallest: int, largest: int = LARGEST_INTEGER, unit: str, fix: str
+    argument: str, value: object, *, smallest: int, largest: int = LARGEST_INTEGER, unit: str, fix: str
 ) -> int | Unknown:
     """A whole number within limits, or unknown where it is a token.
 
@@ -60,7 +60,7 @@ def whole_number(
             return UNKNOWN
         fix = "value_as_number of the parameter, or cdk.Token.as_number(…) of any other token"
     try:
-        number = None if isinstance(value, bool) else operator.index(value)
+        number = operator.index(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else None
     except TypeError:
         number = None
     if number is None or not smallest <= number <= largest:

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from aws_cdk import assertions
 
+from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES
+from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import accelerated, instance_type
 from gpu_constructs.placement import fair_share
 from gpu_constructs.review import review
-from gpu_constructs.rules import Severity
+from gpu_constructs.rules import RULES, Severity
 from tests.synthesis import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -52,6 +54,17 @@ def test_the_numbers_are_true() -> None:
     assert f"{len(accelerated())} accelerated instance types" in README
     memory = instance_type("g6.xlarge").gpu_memory_mib
     assert memory is not None
+    decade = len(RULES) // 10 * 10
+    assert f"Over {decade} rules" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"{DRAIN_MINUTES} minutes before its\n  end (`drain_minutes`)" in GUIDE
+    efa = {
+        name: sum(each.is_efa for each in efa_layout(instance_type(name)) or ())
+        for name in ("p5.48xlarge", "p6-b300.48xlarge")
+    }
+    assert (
+        f"({efa['p5.48xlarge']} on p5.48xlarge, {efa['p6-b300.48xlarge']} and an ENA card on\np6-b300.48xlarge)"
+        in GUIDE
+    )
     assert f"an L4 has {memory // 1024}.{memory % 1024 * 10 // 1024} GiB" in README
 
 

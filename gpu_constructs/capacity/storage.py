@@ -204,8 +204,12 @@ def _require_size(images_gib: object) -> None:
     largest = (gp3.MAX_GIB - MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
     if images_gib is None:
         return
-    known = isinstance(images_gib, (int, float)) and not isinstance(images_gib, bool) and not is_token(images_gib)
-    if not known or not 0 < images_gib <= largest:  # type: ignore[operator]
+    if (
+        isinstance(images_gib, bool)
+        or not isinstance(images_gib, (int, float))
+        or is_token(images_gib)
+        or not 0 < images_gib <= largest
+    ):
         raise InvalidValueError(
             f"expects the GiB of container images on one host, got {shown(images_gib)}",
             argument="images_gib",

@@ -22,6 +22,7 @@ from gpu_constructs.placement.host import (
     expected_memory_mib,
     fair_share,
     most_memory_mib,
+    share_of,
 )
 from gpu_constructs.placement.needs import NeedKind, UnmetNeed, unmet_needs
 from gpu_constructs.placement.offer import Offer, offer_of
@@ -73,6 +74,7 @@ __all__ = [
     "prove",
     "rollout",
     "runs_somewhere",
+    "share_of",
     "shortfalls",
     "task_slots",
     "unmet_needs",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from gpu_constructs.hardware import InstanceType
 
@@ -16,6 +17,7 @@ __all__ = [
     "expected_shareable_mib",
     "fair_share",
     "most_memory_mib",
+    "share_of",
 ]
 
 RESERVED_MEMORY_MIB = 256
@@ -100,16 +102,25 @@ def cpu_units(instance_type: InstanceType) -> int:
     return instance_type.vcpus * CPU_UNITS_PER_VCPU
 
 
+def share_of(parts: Mapping[InstanceType, Fraction]) -> FairShare:
+    """The CPU and memory that go with a part of a host; the smallest of them.
+
+    Memory is a part of what a host is expected to register, see `expected_memory_mib`.
+
+    Args:
+        parts: What the host may be, with the part of it.
+    """
+    return FairShare(
+        cpu=min(int(cpu_units(each) * part) for each, part in parts.items()),
+        memory_mib=min(int(expected_memory_mib(each) * part) for each, part in parts.items()),
+    )
+
+
 def fair_share(instance_types: Sequence[InstanceType], *, gpus: int) -> FairShare:
     """The CPU and memory that go with some GPUs, so that a host of N GPUs takes N one-GPU tasks.
-
-    Memory is a share of what a host is expected to register, see `expected_memory_mib`.
 
     Args:
         instance_types: What the host may be; all of them have GPUs. The smallest share of any of them is taken.
         gpus: GPUs of the task.
     """
-    return FairShare(
-        cpu=min(cpu_units(each) * gpus // each.gpus for each in instance_types),
-        memory_mib=min(expected_memory_mib(each) * gpus // each.gpus for each in instance_types),
-    )
+    return share_of({each: Fraction(gpus, each.gpus) for each in instance_types})

@@ -59,7 +59,7 @@ def ask_for(gpus: Gpus) -> GpuAsk:
         part = ResourceRequirement(value=repr(gpus))
         if part.part:
             return GpuAsk(requirement=part, gpu_count=gpus)
-    count = whole_number("gpus", gpus, smallest=1, unit="GPUs", fix=_FIX)  # type: ignore[arg-type]
+    count = whole_number("gpus", gpus, smallest=1, unit="GPUs", fix=_FIX)
     return GpuAsk(requirement=ResourceRequirement.gpus(count), gpu_count=None if isinstance(count, Unknown) else count)
 
 

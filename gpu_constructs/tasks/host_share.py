@@ -12,9 +12,8 @@ from gpu_constructs.placement import (
     Demand,
     Doubt,
     FairShare,
-    cpu_units,
     demand_of,
-    expected_memory_mib,
+    share_of,
     shortfalls,
 )
 from gpu_constructs.placement.gpu import of_accelerators
@@ -79,10 +78,8 @@ def share_of_host(task: Task, pools: Sequence[Pool], *, least_memory_mib: int) -
             argument="cpu and memory_mib",
             fix="give both cpu and memory_mib",
         )
-    left = FairShare(
-        cpu=min(int(cpu_units(each) * part) for each, part in known.items()) - cpu,
-        memory_mib=min(int(expected_memory_mib(each) * part) for each, part in known.items()) - memory,
-    )
+    whole = share_of(known)
+    left = FairShare(cpu=whole.cpu - cpu, memory_mib=whole.memory_mib - memory)
     if left.cpu < 0 or left.memory_mib < least_memory_mib:
         raise InvalidValueError(
             f"{max(left.cpu, 0)} CPU units and {max(left.memory_mib, 0)} MiB are left of the share of a host that goes "

@@ -89,7 +89,7 @@ def _number(devices: NeuronDevices) -> int:
         raise InvalidValueError(
             "a number that is only known at deploy time is no list of devices", argument="devices", fix=_FIX
         )
-    return known(whole_number("devices", devices, smallest=1, unit="Neuron devices", fix=_FIX))  # type: ignore[arg-type]
+    return known(whole_number("devices", devices, smallest=1, unit="Neuron devices", fix=_FIX))
 
 
 def _require_neuron(pools: Sequence[Pool]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from gpu_constructs.arguments import whole_number
 from gpu_constructs.fleet import Container, Pool, Task, Unknown
@@ -62,10 +61,6 @@ def _memory(argument: str, value: float | None) -> int | Unknown | None:
     return whole_number(argument, _whole(value), smallest=MIN_MEMORY_MIB, unit="MiB", fix=f"{argument}=256")
 
 
-def _whole(number: float) -> int:
+def _whole(number: float) -> float:
     # CDK's own signature says float; 256.0 reaches the template as 256.
-    return (
-        int(number)
-        if isinstance(number, float) and number.is_integer() and not is_token(number)
-        else cast("int", number)
-    )
+    return int(number) if isinstance(number, float) and number.is_integer() and not is_token(number) else number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 
 from gpu_constructs.errors import shown
 from gpu_constructs.template.documents.document import Document
@@ -61,7 +62,7 @@ class Files:
             folder = self._real.get(root) or self._real.setdefault(root, os.path.realpath(root))
             found = os.path.realpath(path)
             # What is still a link leads in a circle.
-            return f"{found}/".startswith(f"{folder.rstrip('/')}/") and not os.path.islink(found)  # noqa: PTH114
+            return f"{found}/".startswith(f"{folder.rstrip('/')}/") and not Path(found).is_symlink()
         except (OSError, ValueError):  # a NUL in it
             return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpu_constructs.fleet import UNKNOWN, Unknown, WarmPool
+from gpu_constructs.fleet import UNKNOWN, WarmPool
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section
 
@@ -40,13 +40,10 @@ def _warm_pool(properties: Section) -> WarmPool:
     state, size = properties.text("PoolState"), properties.integer("MinSize")
     most = properties.integer("MaxGroupPreparedCapacity")
     reuse = properties.section("InstanceReusePolicy")
+    reuses = UNKNOWN if reuse.is_unknown else reuse.flag("ReuseOnScaleIn")
     return WarmPool(
         state="Stopped" if state is None else state,
         min_size=0 if size is None else size,
         max_prepared=None if most == _NO_LIMIT else most,
-        reuse_on_scale_in=UNKNOWN if reuse.is_unknown else _or_false(reuse.flag("ReuseOnScaleIn")),
+        reuse_on_scale_in=False if reuses is None else reuses,
     )
-
-
-def _or_false(flag: bool | Unknown | None) -> bool | Unknown:  # noqa: FBT001 - what was written
-    return False if flag is None else flag
