@@ -11,7 +11,7 @@ from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Pool, Task, Unknown
 from gpu_constructs.hardware import InstanceType, Verdict, compatibility
 from gpu_constructs.placement import alternatives, fit, fit_on, unmet_needs
-from gpu_constructs.placement.routing import pools_of
+from gpu_constructs.placement.destinations import pools_of
 
 __all__ = ["Answer", "Host", "Place", "answer_of", "find_task", "places_of"]
 

@@ -4,7 +4,7 @@ A model of what the ECS scheduler does, written from the ECS documentation. What
 never calls it a fit. Where things are:
 
 - What meets what: `demand` (what one copy of a task asks), `offer` (what a pool offers), `host` (what a host brings),
-  `routing` and `strategy` (where copies go), `query` (the cluster query language of placement constraints).
+  `destinations` and `strategy` (where copies go), `query` (the cluster query language of placement constraints).
 - One copy: `host_fit` on a host, `gpu` its accelerators, `fit` on a pool, `smallest` for constructors; `reasons` are
   what they answer with, `alternatives` where it would fit, `needs` what ECS has no word for.
 - Everything at once: `prover` proves a fleet, `proof` is what comes out. `tenants` share a pool, `readings` say what is

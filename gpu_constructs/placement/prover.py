@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload
 from gpu_constructs.placement.bounds import Bound, least_hosts
 from gpu_constructs.placement.demand import Demand, demand_of
+from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of
 from gpu_constructs.placement.fit import held_against
 from gpu_constructs.placement.offer import offer_of
 from gpu_constructs.placement.packing import Load, Packing, Room, pack
 from gpu_constructs.placement.proof import Counts, Idle, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.readings import Reading, hosts_of
-from gpu_constructs.placement.routing import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of
 from gpu_constructs.placement.stranding import stranded_in
 from gpu_constructs.placement.strategy import split
 from gpu_constructs.placement.tenants import SharedPool, Tenant

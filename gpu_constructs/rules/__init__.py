@@ -9,8 +9,8 @@ them. `check` asks all of them::
         print(finding.severity, finding.rule, finding.message, finding.fix)
 
 Each module with ``RULES`` holds the rules of one topic; `catalogue` puts them together. What several of them ask is
-worked out once: `assignments` says where tasks go and whether they fit, `copies` how many have room, `expressions` what
-placement expressions mean, `fixes` what would help, `parts` what a fleet consists of, `wording` how lists are written.
+worked out once: `copies` says how many copies have room, `expressions` what placement expressions mean, `fixes` what
+would help, `parts` what a fleet consists of, `wording` how lists are written.
 """
 
 from gpu_constructs.rules.catalogue import RULES, check, find_rule

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, Task, Workload
 from gpu_constructs.placement import demand_of
+from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.identity import by_identity
-from gpu_constructs.placement.routing import pools_of
 from gpu_constructs.rules.parts import asks_for_accelerator, tasks
 
 __all__ = ["accelerated_tasks", "accelerated_workloads"]

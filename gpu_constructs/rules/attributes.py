@@ -10,6 +10,7 @@ from functools import lru_cache
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families
+from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
     MAX_EXPRESSION_LENGTH,
@@ -26,7 +27,6 @@ from gpu_constructs.placement.query import (
     instance_type_in,
     instance_type_patterns,
 )
-from gpu_constructs.placement.routing import pools_of
 from gpu_constructs.rules.expressions import INSTANCE_TYPE, joined, places, readable, recorded_types
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule

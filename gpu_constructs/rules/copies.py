@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.placement import Reading, demand_of, task_slots
+from gpu_constructs.placement.destinations import Assignment, Destination, assignments
 from gpu_constructs.placement.identity import by_identity
-from gpu_constructs.rules.assignments import Assignment, Destination, assignments
 
 __all__ = ["Copies", "counted", "wanted_copies"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Fleet, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import cpu_units, demand_of
+from gpu_constructs.placement.destinations import Assignment, assignments
 from gpu_constructs.placement.host import CPU_UNITS_PER_VCPU
-from gpu_constructs.rules.assignments import Assignment, assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 

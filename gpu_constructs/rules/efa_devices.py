@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, Pool, Scheduler, Task, Unknown
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.rules.assignments import assignments
+from gpu_constructs.placement.destinations import assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.parts import tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import Fleet, Pool, Task
 from gpu_constructs.placement import Fit, Obstacle, ObstacleKind, fit
-from gpu_constructs.rules.assignments import assignments, carries_gpus, schedules, unassigned
+from gpu_constructs.placement.destinations import assignments, carries_gpus, schedules, unassigned
 from gpu_constructs.rules.expressions import satisfied_by_none
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fixes import can_run

@@ -15,7 +15,7 @@ from gpu_constructs.placement import (
     demand_of,
     fit,
 )
-from gpu_constructs.rules.assignments import (
+from gpu_constructs.placement.destinations import (
     UNSCALED,
     Assignment,
     Destination,

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Fleet, Pool, Task
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import NeedKind, UnmetNeed, alternatives, unmet_needs
+from gpu_constructs.placement.destinations import assignments
 from gpu_constructs.placement.identity import by_identity
-from gpu_constructs.rules.assignments import assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both

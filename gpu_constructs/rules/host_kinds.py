@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.placement import ObstacleKind, Resource, alternatives
-from gpu_constructs.rules.assignments import Assignment, Destination, assignments
+from gpu_constructs.placement.destinations import Assignment, Destination, assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fixes import can_run
 from gpu_constructs.rules.rule import Problem, Rule, rule

@@ -13,7 +13,7 @@ from functools import cache
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Fleet, Pool
 from gpu_constructs.hardware import IMAGES, Image
-from gpu_constructs.rules.assignments import gpu_workloads
+from gpu_constructs.placement.destinations import gpu_workloads
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.parts import brief
 from gpu_constructs.rules.rule import Problem, Rule, rule

@@ -19,7 +19,7 @@ from gpu_constructs.hardware import (
     compatibility,
     default_image,
 )
-from gpu_constructs.rules.assignments import carries_gpus, gpu_workloads
+from gpu_constructs.placement.destinations import carries_gpus, gpu_workloads
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import either, with_verb

@@ -9,7 +9,7 @@ from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Shape
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type
 from gpu_constructs.placement import fit
-from gpu_constructs.rules.assignments import assignments, gpu_workloads, unassigned
+from gpu_constructs.placement.destinations import assignments, gpu_workloads, unassigned
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both, either, with_verb

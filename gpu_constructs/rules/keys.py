@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from gpu_constructs.fleet import Container, Fleet, PoolKind, Scheduler, Task
 from gpu_constructs.fleet.keys import CONTAINER_KEYS, TASK_KEYS
-from gpu_constructs.rules.assignments import assignments
+from gpu_constructs.placement.destinations import assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.key_names import (
     CONTAINER_WORDS,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import NEURON_DEVICE, Fleet, PoolKind, Scheduler, Task, Unknown, Workload
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
-from gpu_constructs.rules.assignments import Destination, assignments, runs_on_fargate
+from gpu_constructs.placement.destinations import Destination, assignments, runs_on_fargate
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.parts import MANAGED_INSTANCES, brief, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule

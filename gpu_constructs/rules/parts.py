@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Fleet, ResourceRequirement, Task
-from gpu_constructs.placement.identity import by_identity
+from gpu_constructs.placement.destinations import tasks_of as tasks
 
 __all__ = ["MANAGED_INSTANCES", "asks_for_accelerator", "brief", "containers", "is_gpu", "requirements", "tasks"]
 
@@ -13,20 +13,6 @@ MANAGED_INSTANCES = "MANAGED_INSTANCES"
 """The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""
 
 _LONGEST = 80
-
-
-@by_identity(maxsize=4)
-def tasks(fleet: Fleet) -> tuple[Task, ...]:
-    """Every task once, those that only a workload names among them.
-
-    Args:
-        fleet: What was asked for.
-    """
-    known = {each.name: each for each in fleet.tasks}
-    for workload in fleet.workloads:
-        if workload.task is not None:
-            known.setdefault(workload.task.name, workload.task)
-    return tuple(known.values())
 
 
 def containers(fleet: Fleet) -> Iterator[tuple[Task, Container]]:

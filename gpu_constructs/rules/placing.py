@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, PoolKind, Unknown
 from gpu_constructs.placement import DoubtKind, ObstacleKind
-from gpu_constructs.rules.assignments import Assignment, assignments
+from gpu_constructs.placement.destinations import Assignment, assignments
 from gpu_constructs.rules.expressions import satisfied_by_none
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fixes import provider_for

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, Scheduler, Task
 from gpu_constructs.placement import demand_of
-from gpu_constructs.rules.assignments import runs_on_fargate
+from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.parts import asks_for_accelerator, brief, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Task, Unknown
-from gpu_constructs.placement.routing import pools_of
+from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.parts import MANAGED_INSTANCES, brief
 from gpu_constructs.rules.rule import Problem, Rule, rule

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, PoolKind, Unknown
-from gpu_constructs.placement.routing import pools_of
+from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, HostImage, Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
-from gpu_constructs.rules.assignments import Destination, assignments
+from gpu_constructs.placement.destinations import Destination, assignments
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.parts import brief, containers, tasks
 from gpu_constructs.rules.rule import Problem, Rule, rule

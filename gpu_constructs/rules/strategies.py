@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, StrategyItem, Unknown, known
-from gpu_constructs.placement.routing import FARGATE_PROVIDERS
+from gpu_constructs.placement.destinations import FARGATE_PROVIDERS
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import both

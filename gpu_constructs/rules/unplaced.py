@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Fleet, Task
 from gpu_constructs.hardware import accelerated
 from gpu_constructs.placement import alternatives, cpu_units, demand_of
-from gpu_constructs.rules.assignments import assignments, carries_gpus, schedules, unassigned
+from gpu_constructs.placement.destinations import assignments, carries_gpus, schedules, unassigned
 from gpu_constructs.rules.elsewhere import fitting_none
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fixes import can_run, fix_of

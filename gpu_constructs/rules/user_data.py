@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
-from gpu_constructs.rules.assignments import gpu_workloads
+from gpu_constructs.placement.destinations import gpu_workloads
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 from gpu_constructs.rules.wording import with_verb

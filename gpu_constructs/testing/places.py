@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from gpu_constructs.fleet import Fleet, Pool, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import Fit, fit
-from gpu_constructs.placement.routing import items_with_tasks
-from gpu_constructs.rules.assignments import assignments, schedules
+from gpu_constructs.placement.destinations import assignments, items_with_tasks, schedules
 
 __all__ = ["Place", "Route", "gpu_pools", "gpu_tasks", "instance_types_of", "routes_of"]
 

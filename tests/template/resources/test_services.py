@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, StrategyItem, Workload
-from gpu_constructs.placement.routing import pools_of
+from gpu_constructs.placement.destinations import pools_of
 from tests.template.resources.declared import fleet, joined, only_workload
 
 CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}

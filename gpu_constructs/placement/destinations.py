@@ -1,4 +1,4 @@
-"""Where the tasks of a workload go, certainly or possibly, and whether they fit there: worked out once for all rules.
+"""Where the tasks of a workload may go, certainly or possibly, and whether they fit there.
 
 ECS gives a task to one provider of its strategy, by base and weight, and never moves it to another
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html). Without a strategy a
@@ -7,38 +7,42 @@ task goes to any host of the cluster, and hosts that other stacks launch may hav
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Workload, known
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.hardware import InstanceType, Vendor
-from gpu_constructs.placement import (
-    Demand,
-    DoubtKind,
-    Fit,
-    Obstacle,
-    ObstacleKind,
-    Offer,
-    demand_of,
-    held_against,
-    offer_of,
-)
+from gpu_constructs.placement.demand import Demand, demand_of
+from gpu_constructs.placement.fit import held_against
 from gpu_constructs.placement.identity import by_identity
-from gpu_constructs.placement.routing import FARGATE_PROVIDERS, items_with_tasks, pools_of
-from gpu_constructs.rules.parts import tasks
+from gpu_constructs.placement.offer import Offer, offer_of
+from gpu_constructs.placement.reasons import DoubtKind, Fit, Obstacle, ObstacleKind
 
 __all__ = [
+    "EC2_LAUNCH_TYPES",
+    "FARGATE_PROVIDERS",
     "UNSCALED",
     "Assignment",
     "Destination",
     "assignments",
     "carries_gpus",
     "gpu_workloads",
+    "items_with_tasks",
+    "pools_of",
     "runs_on_fargate",
     "schedules",
+    "tasks_of",
     "unassigned",
 ]
 
+FARGATE_PROVIDERS = frozenset({"FARGATE", "FARGATE_SPOT"})
+"""Capacity providers that AWS itself defines.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-capacity-providers.html
+"""
+
+EC2_LAUNCH_TYPES = frozenset({None, "EC2"})
+"""Launch types, as written, with which a task goes to hosts of its cluster; EC2 is what stands for none."""
 
 UNSCALED = frozenset({DoubtKind.SMALLEST_TYPE, DoubtKind.SOME_TYPES})
 """Doubts about what managed scaling launches: it looks at the smallest type only."""
@@ -146,6 +150,20 @@ def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload, ...]]:
     return {name: tuple(workloads) for name, workloads in found.items()}
 
 
+@by_identity(maxsize=4)
+def tasks_of(fleet: Fleet) -> tuple[Task, ...]:
+    """Every task once, those that only a workload names among them.
+
+    Args:
+        fleet: What was asked for.
+    """
+    found = {each.name: each for each in fleet.tasks}
+    for workload in fleet.workloads:
+        if workload.task is not None:
+            found.setdefault(workload.task.name, workload.task)
+    return tuple(found.values())
+
+
 def unassigned(fleet: Fleet) -> Iterator[Task]:
     """GPU tasks that no workload runs; where one with hosts elsewhere does, nothing here says whether they fit.
 
@@ -155,9 +173,33 @@ def unassigned(fleet: Fleet) -> Iterator[Task]:
     run = {each.task.name for each in fleet.workloads if each.task is not None}
     return (
         each
-        for each in tasks(fleet)
+        for each in tasks_of(fleet)
         if each.name not in run and each.wants_gpu and "FARGATE" not in each.compatibilities
     )
+
+
+def items_with_tasks(strategy: Sequence[StrategyItem]) -> tuple[StrategyItem, ...]:
+    """Items of a strategy that may get tasks: all but those with neither weight nor base beside others that have one.
+
+    Args:
+        strategy: Of a workload.
+    """
+    weighted = any(item.weight != 0 for item in strategy)
+    return tuple(item for item in strategy if not weighted or item.weight != 0 or item.base != 0)
+
+
+def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
+    """Pools on which a workload's tasks may be placed: those of its strategy, or with a launch type its cluster's.
+
+    Args:
+        fleet: What was asked for.
+        workload: One of it.
+    """
+    if workload.strategy:
+        return tuple({item.pool.name: item.pool for item in workload.strategy if item.pool is not None}.values())
+    if workload.launch_type not in EC2_LAUNCH_TYPES or isinstance(workload.cluster, Unknown):
+        return ()
+    return _by_cluster(fleet).get(workload.cluster, ())
 
 
 def runs_on_fargate(workload: Workload) -> str | None:
@@ -190,6 +232,16 @@ def carries_gpus(pool: Pool) -> bool:
     """
     devices = (each.accelerators for each in pool.instance_types)
     return any(each is not None and each.vendor is Vendor.NVIDIA for each in devices)
+
+
+@by_identity(maxsize=4)
+def _by_cluster(fleet: Fleet) -> Mapping[str | None, tuple[Pool, ...]]:
+    """Pools whose hosts take tasks without a strategy, by the cluster that they join."""
+    found: dict[str | None, list[Pool]] = {}
+    for pool in fleet.pools:
+        if pool.runs_launch_type_ec2 and not isinstance(pool.cluster, Unknown):
+            found.setdefault(pool.cluster, []).append(pool)
+    return {cluster: tuple(pools) for cluster, pools in found.items()}
 
 
 def _assignments(fleet: Fleet) -> Iterator[Assignment]:

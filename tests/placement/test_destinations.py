@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, StrategyItem, Task
-from gpu_constructs.rules.assignments import gpu_workloads
+from gpu_constructs.placement.destinations import gpu_workloads
 from tests.rules.given import a_pool, running_on
 
 FIRST = a_pool(name="First", cluster="gpu")
