@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpu_constructs.fleet import Origin, Remark
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
-from gpu_constructs.template.evaluation import Choice, composed
+from gpu_constructs.template.evaluation import ParameterChoice, assembled
 from gpu_constructs.template.model import Resource, Stack
 from gpu_constructs.template.unreadable import UnreadableError
 
@@ -34,7 +34,7 @@ class Stacks:
     stacks: tuple[Stack, ...] = ()
     tasks: tuple[Resource, ...] = ()
     remarks: tuple[Remark, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[ParameterChoice, ...] = ()
     whole: bool = False
     documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
     again: Callable[[Mapping[str, str]], Stacks] | None = field(default=None, repr=False, compare=False)
@@ -164,7 +164,7 @@ def _stacks(
     tasks = tuple(each for each in found if isinstance(each, Resource))
     sources = [each for each in found if isinstance(each, Source)]
     asked = sources if construct_paths else [each.without_construct_paths() for each in sources]
-    made = composed(asked, files.documents, parameters)
+    made = assembled(asked, files.documents, parameters)
     return Stacks(
         stacks=made.stacks,
         tasks=tasks,

@@ -1,10 +1,11 @@
 """The middle of reading: plain values as stacks, with CloudFormation's functions worked out.
 
-`composition` makes all templates of one call into stacks; each is a `scope` with `parameters` and the user's `answers`
-to them, `conditions`, `functions` and `loops`, and all share one `world` with its `exports`. Out comes the `model`.
+`assemble` makes the templates of one call into stacks. Each template has an `evaluator`, which works out its
+`parameters`, `conditions`, `functions` and `loops`. What all templates have in common is in `shared`: their `exports`,
+the remarks and the budget. Values that the user gives are in `parameter_values`. Out comes the `model`.
 """
 
-from gpu_constructs.template.evaluation.answers import Choice
-from gpu_constructs.template.evaluation.composition import composed
+from gpu_constructs.template.evaluation.assemble import assembled
+from gpu_constructs.template.evaluation.parameter_values import ParameterChoice
 
-__all__ = ["Choice", "composed"]
+__all__ = ["ParameterChoice", "assembled"]

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.evaluation.evaluator import Evaluator, Function
+from gpu_constructs.template.evaluation.context import Context, Function
 from gpu_constructs.template.evaluation.texts import same
 
 __all__ = ["CONDITIONS", "truth"]
 
 
-def truth(node: Node, call: Node, at: Evaluator) -> bool | Unknown:
+def truth(node: Node, call: Node, at: Context) -> bool | Unknown:
     """Whether a condition holds.
 
     Args:
@@ -35,22 +35,22 @@ def truth(node: Node, call: Node, at: Evaluator) -> bool | Unknown:
     return UNKNOWN
 
 
-def _equals(argument: Node, call: Node, at: Evaluator) -> bool | Unknown:
+def _equals(argument: Node, call: Node, at: Context) -> bool | Unknown:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         at.remark("Fn::Equals takes two values", call)
         return UNKNOWN
     return same(at.value(argument[0]), at.value(argument[1]))
 
 
-def _and(argument: Node, call: Node, at: Evaluator) -> bool | Unknown:
+def _and(argument: Node, call: Node, at: Context) -> bool | Unknown:
     return _decided(argument, call, at, by=False)
 
 
-def _or(argument: Node, call: Node, at: Evaluator) -> bool | Unknown:
+def _or(argument: Node, call: Node, at: Context) -> bool | Unknown:
     return _decided(argument, call, at, by=True)
 
 
-def _decided(argument: Node, call: Node, at: Evaluator, *, by: bool) -> bool | Unknown:
+def _decided(argument: Node, call: Node, at: Context, *, by: bool) -> bool | Unknown:
     """One that is false decides an ``And``, one that is true an ``Or``; else one that is unknown leaves it open."""
     if not isinstance(argument, list):
         at.remark("Fn::And and Fn::Or take a list of conditions", call)
@@ -65,7 +65,7 @@ def _decided(argument: Node, call: Node, at: Evaluator, *, by: bool) -> bool | U
     return result
 
 
-def _not(argument: Node, call: Node, at: Evaluator) -> bool | Unknown:
+def _not(argument: Node, call: Node, at: Context) -> bool | Unknown:
     if not isinstance(argument, list) or len(argument) != 1:
         at.remark("Fn::Not takes a list of one condition", call)
         return UNKNOWN

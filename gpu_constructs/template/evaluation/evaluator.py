@@ -1,60 +1,319 @@
-"""What a function of a template may ask of the place it is written in."""
+"""One template while it is worked out: its parameters, mappings, conditions, resources and outputs by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from enum import Enum
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
-from gpu_constructs.fleet import Unknown
-from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.model import Value
+from gpu_constructs.fleet import UNKNOWN, Origin, RemarkKind, Unknown
+from gpu_constructs.template.documents.node import Node, Path, path_to
+from gpu_constructs.template.evaluation.conditions import truth
+from gpu_constructs.template.evaluation.context import NO_VALUE, NoValue
+from gpu_constructs.template.evaluation.functions import FUNCTIONS
+from gpu_constructs.template.evaluation.loops import FOR_EACH, LoopedTooMuchError, unrolled
+from gpu_constructs.template.evaluation.parameters import Parameter, parameter
+from gpu_constructs.template.evaluation.shared import Shared
+from gpu_constructs.template.limits import EVALUATION_DEPTH, LOOPED, RESOURCES
+from gpu_constructs.template.model import Reference, Value
+from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["NO_VALUE", "Evaluator", "Function", "NoValue"]
+__all__ = ["Evaluator"]
+
+_PSEUDO = "AWS::"
+
+# Following a name takes about as much of Python's stack as this many lists or objects.
+_HOP = 4
 
 
-class NoValue(Enum):
-    """``AWS::NoValue``: the key or item that holds it is left out."""
+class Evaluator:
+    """One template while it is worked out, which never raises and never goes in circles.
 
-    NO_VALUE = "AWS::NoValue"
+    Args:
+        shared: What it shares with the other stacks of the call.
+        name: The stack's name, unique in the call.
+        stack_name: Its name where it is deployed; None if nothing says.
+        file: The file as the user named it.
+        region: Where it is deployed to; None where only the deploy knows.
+        template: The template.
+        given: Values of its parameters, as functions, since one may lead into the stack around this one.
 
+    Raises:
+        UnreadableError: If it has more resources than are read, or loops make them.
+    """
 
-NO_VALUE = NoValue.NO_VALUE
+    def __init__(
+        self,
+        *,
+        shared: Shared,
+        name: str,
+        stack_name: str | None,
+        file: str,
+        region: str | None,
+        template: dict[str, Node],
+        given: Mapping[str, Callable[[], Value]],
+    ) -> None:
+        self.shared: Final = shared
+        self.name: Final = name
+        self.stack_name: Final = stack_name
+        self.file: Final = file
+        self.region: Final = region
+        self.nested: dict[str, Evaluator] = {}
+        self._given = given
+        self._template = template
+        self._place: tuple[Path, Node] = (), template
+        self._known: dict[tuple[str, str], Value] = {}
+        self._parameters: Mapping[str, Parameter | None] = {
+            key: parameter(declaration) for key, declaration in self._section("Parameters").items()
+        }
+        self._mappings = self._section("Mappings")
+        self._resources: dict[str, Node] = {}
+        self._conditions = self._unrolled("Conditions")
+        self._resources = self._unrolled("Resources")
+        self._outputs = self._unrolled("Outputs")
+        shared.resources -= len(self._resources)
+        if shared.resources < 0:
+            raise UnreadableError(
+                f"more than {RESOURCES:,} resources in all files together",
+                file=file,
+                allowed="500 in each stack, as CloudFormation takes",
+                fix="name fewer files at once",
+            )
+        shared.stacks.append(self)
 
+    @property
+    def resources(self) -> Mapping[str, Node]:
+        """Everything in the section ``Resources``, loops written out."""
+        return self._resources
 
-class Evaluator(Protocol):
-    """One template while its functions are worked out. None of this raises; what cannot be known is unknown."""
+    # -- what functions ask for ------------------------------------------------------------------------------------
 
     def value(self, node: Node) -> Value:
         """What a node stands for; unknown where it is to be left out."""
+        value = self.part(node)
+        return UNKNOWN if value is NO_VALUE else value
 
     def part(self, node: Node) -> Value | NoValue:
         """What a node stands for as a part of a list or an object."""
+        kind = type(node)
+        if kind is not dict and kind is not list:
+            return node
+        shared = self.shared
+        shared.nodes -= 1 + len(node)  # type: ignore[arg-type]
+        if shared.nodes < 0 or shared.depth >= EVALUATION_DEPTH:
+            return self._too_much(node)
+        shared.depth += 1
+        result = self._list(node) if isinstance(node, list) else self._object(node)  # type: ignore[arg-type]
+        shared.depth -= 1
+        return result
 
     def reference(self, name: str, call: Node) -> Value | NoValue:
         """What ``Ref`` to a name is."""
+        if name in self._parameters:
+            return self._once("parameter", name, lambda: self._parameter(name))
+        if name in self._resources:
+            return Reference(self.name, name)
+        if name.startswith(_PSEUDO):
+            return self._pseudo(name)
+        self.remark(f"Ref to {name!r}, which is neither a parameter nor a resource of this template", call)
+        return UNKNOWN
 
     def attribute(self, resource: str, attribute: str, call: Node) -> Value:
         """What ``Fn::GetAtt`` is."""
+        if resource not in self._resources:
+            self.remark(f"Fn::GetAtt of {resource!r}, which is no resource of this template", call)
+            return UNKNOWN
+        outputs, _, output = attribute.partition(".")
+        if outputs == "Outputs" and resource in self.nested:
+            return self.nested[resource].output(output)
+        return Reference(self.name, resource, attribute)
 
     def condition(self, name: str, call: Node) -> bool | Unknown:
         """Whether a condition of the template holds."""
+        if name not in self._conditions:
+            self.remark(f"no condition {name!r}", call)
+            return UNKNOWN
+        holds = self._once("condition", name, lambda: self._truth(name))
+        return holds if isinstance(holds, bool) else UNKNOWN
 
     def row(self, name: str) -> Mapping[str, Node] | None:
         """One of the template's mappings; None if it has no such."""
+        found = self._mappings.get(name)
+        return found if isinstance(found, dict) else None
 
     def exported(self, name: Value) -> Value:
         """The value that another stack exports under a name."""
+        found = self.shared.exports.find(name, self.region)
+        if found is None:
+            self.shared.is_complete = False
+            return UNKNOWN
+        stack, output = found
+        return stack.output(output)
 
     def output_of(self, stack: Value, name: Value, region: Value) -> Value:
         """An output of another stack."""
+        found = self.shared.exports.of_stack(stack, self.region if region is None else region)
+        if found is None or not isinstance(name, str):
+            self.shared.is_complete = False
+            return UNKNOWN
+        return found.output(name)
 
     def remark(self, text: str, call: Node) -> None:
         """Notes what could not be understood, and where."""
+        if not self.shared.takes_remarks:
+            return
+        path, root = self._place
+        full = (*path, *(path_to(root, call) or ()))
+        self.shared.remark(RemarkKind.NOT_READ, text, self.origin(full))
 
     def spend(self, *, nodes: int = 0, text: int = 0) -> bool:
         """Whether so much more may be made."""
+        self.shared.nodes -= nodes
+        self.shared.text -= text
+        return self.shared.nodes >= 0 and self.shared.text >= 0
 
+    # -- what stacks ask each other --------------------------------------------------------------------------------
 
-Function: TypeAlias = Callable[[Node, Node, Evaluator], "Value | NoValue"]
-"""What works out one function: its argument, the whole call, where it is written."""
+    def output(self, name: str) -> Value:
+        """The value of an output; unknown if it has none."""
+        declaration = self._outputs.get(name)
+        if not isinstance(declaration, dict) or self.exists(declaration) is False:
+            return UNKNOWN
+        path: Path = ("Outputs", name, "Value")
+        value = declaration.get("Value")
+        return self._once("output", name, lambda: self.at(path, value, lambda: self.value(value)))
+
+    def exports(self) -> Iterable[tuple[Value, str]]:
+        """The names it exports, each with the output behind it."""
+        for key, declaration in self._outputs.items():
+            export = declaration.get("Export") if isinstance(declaration, dict) else None
+            if isinstance(export, dict) and isinstance(declaration, dict) and self.exists(declaration) is not False:
+                name = export.get("Name")
+                path: Path = ("Outputs", key, "Export", "Name")
+                yield self.at(path, name, lambda name=name: self.value(name)), key  # type: ignore[misc]
+
+    # -- what readers ask for --------------------------------------------------------------------------------------
+
+    def exists(self, declaration: Mapping[str, Node]) -> bool | Unknown:
+        """Whether the condition of a resource or an output holds."""
+        name = declaration.get("Condition")
+        return True if name is None else self.condition(name, name) if isinstance(name, str) else UNKNOWN
+
+    def at(self, path: Path, root: Node, work: Callable[[], Value]) -> Value:
+        """Works something out that is written at a place, to which remarks then point.
+
+        Args:
+            path: Keys and indexes to it.
+            root: What is written there.
+            work: What works it out.
+        """
+        before, self._place = self._place, (path, root)
+        result = work()
+        self._place = before
+        return result
+
+    def origin(self, path: Path, construct_path: str | None = None) -> Origin:
+        """A place of this template.
+
+        Args:
+            path: Keys and indexes from the top.
+            construct_path: Path of the CDK construct, where one is known.
+        """
+        resource = str(path[1]) if len(path) > 1 and path[0] == "Resources" else "/".join(map(str, path[:2]))
+        return Origin(resource=resource, file=self.file, construct_path=construct_path, path=path, region=self.region)
+
+    # -- working out -----------------------------------------------------------------------------------------------
+
+    def _object(self, node: dict[str, Node]) -> Value | NoValue:
+        if len(node) == 1:
+            (name,) = node
+            function = FUNCTIONS.get(name)
+            if function is not None:
+                return function(node[name], node, self)
+        result: dict[str, Value] = {}
+        for key, child in node.items():
+            if key[:4] == "Fn::" or key == "Ref":
+                return self._with_function(node, key)
+            if type(child) is str:
+                result[key] = child
+                continue
+            value = self.part(child)
+            if value is not NO_VALUE:
+                result[key] = value
+        return result
+
+    def _with_function(self, node: dict[str, Node], key: str) -> Value | NoValue:
+        """An object that holds a function beside other keys, or one that nobody knows."""
+        if key.startswith(FOR_EACH):
+            try:
+                return self.part(unrolled(node, self))
+            except LoopedTooMuchError:
+                return self._too_much(node)
+        if key == "Fn::Transform":
+            # A macro adds to what is written beside it: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
+            self.remark("a macro adds to this, which only the deploy knows", node)
+            return self.part({name: child for name, child in node.items() if name != key})
+        self.remark(f"{key} beside other keys" if key in FUNCTIONS else f"a function that is not known: {key}", node)
+        return UNKNOWN
+
+    def _list(self, node: list[Node]) -> Value:
+        result: list[Value] = []
+        for child in node:
+            value = child if type(child) is str else self.part(child)
+            if value is not NO_VALUE:
+                result.append(value)
+        return result
+
+    def _too_much(self, node: Node) -> Unknown:
+        self.shared.is_complete = False
+        self.remark("too much is nested or referred to here to be worked out", node)
+        return UNKNOWN
+
+    def _once(self, kind: str, name: str, work: Callable[[], Value]) -> Value:
+        """Works a named thing out once; inside itself it is unknown."""
+        key = kind, name
+        if key not in self._known:
+            self._known[key] = UNKNOWN
+            if self.shared.depth + _HOP > EVALUATION_DEPTH:
+                return self._too_much(None)
+            self.shared.depth += _HOP
+            self._known[key] = work()
+            self.shared.depth -= _HOP
+        return self._known[key]
+
+    def _parameter(self, name: str) -> Value:
+        declaration = self._parameters[name]
+        if declaration is None:
+            return UNKNOWN
+        given = self._given.get(name)
+        value = declaration.default if given is None else given()
+        return UNKNOWN if value is None else declaration.value(value)
+
+    def _truth(self, name: str) -> Value:
+        node = self._conditions[name]
+        return self.at(("Conditions", name), node, lambda: truth(node, node, self))
+
+    def _pseudo(self, name: str) -> Value | NoValue:
+        known = {"AWS::NoValue": NO_VALUE, "AWS::Region": self.region, "AWS::StackName": self.stack_name}
+        return known.get(name) or UNKNOWN
+
+    def _section(self, name: str) -> dict[str, Node]:
+        section = self._template.get(name)
+        if section is None or isinstance(section, dict):
+            return section or {}
+        self.shared.remark(RemarkKind.NOT_READ, f"{name} is no object", self.origin((name,)))
+        return {}
+
+    def _unrolled(self, name: str) -> dict[str, Node]:
+        section = self._section(name)
+        self._place = (name,), section
+        try:
+            result = unrolled(section, self)
+        except LoopedTooMuchError:
+            raise UnreadableError(
+                f"more than {LOOPED:,} entries that loops make in {name}",
+                file=self.file,
+                allowed="500 resources in each stack, as CloudFormation takes",
+                fix="shorter lists in Fn::ForEach",
+            ) from None
+        self._place = (), self._template
+        return result

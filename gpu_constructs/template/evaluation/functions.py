@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation.conditions import CONDITIONS, truth
-from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue
+from gpu_constructs.template.evaluation.context import Context, Function, NoValue
 from gpu_constructs.template.evaluation.texts import joined, separated, written
 from gpu_constructs.template.model import Text, Value, is_open
 
@@ -23,18 +23,18 @@ _MOST_SUBNETS = 256
 _MOST_DIGITS = 9
 
 
-def _misused(name: str, takes: str, call: Node, at: Evaluator) -> Unknown:
+def _misused(name: str, takes: str, call: Node, at: Context) -> Unknown:
     at.remark(f"{name} takes {takes}", call)
     return UNKNOWN
 
 
-def _ref(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
+def _ref(argument: Node, call: Node, at: Context) -> Value | NoValue:
     if not isinstance(argument, str):
         return _misused("Ref", "a name", call, at)
     return at.reference(argument, call)
 
 
-def _get_att(argument: Node, call: Node, at: Evaluator) -> Value:
+def _get_att(argument: Node, call: Node, at: Context) -> Value:
     steps = argument.split(".", 1) if isinstance(argument, str) else argument
     if not isinstance(steps, list) or len(steps) < 2 or not isinstance(steps[0], str):  # noqa: PLR2004
         return _misused("Fn::GetAtt", "a resource and an attribute", call, at)
@@ -42,7 +42,7 @@ def _get_att(argument: Node, call: Node, at: Evaluator) -> Value:
     return UNKNOWN if None in names else at.attribute(steps[0], ".".join(filter(None, names)), call)
 
 
-def _sub(argument: Node, call: Node, at: Evaluator) -> Value:
+def _sub(argument: Node, call: Node, at: Context) -> Value:
     text, variables = argument, {}
     if isinstance(argument, list) and len(argument) == 2 and isinstance(argument[1], dict):  # noqa: PLR2004
         text, variables = argument[0], argument[1]
@@ -54,7 +54,7 @@ def _sub(argument: Node, call: Node, at: Evaluator) -> Value:
     return result if at.spend(text=_length(result)) else UNKNOWN
 
 
-def _substituted(text: str, variables: Mapping[str, Node], call: Node, at: Evaluator) -> Iterator[Value]:
+def _substituted(text: str, variables: Mapping[str, Node], call: Node, at: Context) -> Iterator[Value]:
     known: dict[str, Value] = {}
     position = 0
     for match in _VARIABLE.finditer(text):
@@ -70,7 +70,7 @@ def _substituted(text: str, variables: Mapping[str, Node], call: Node, at: Evalu
     yield text[position:]
 
 
-def _variable(name: str, variables: Mapping[str, Node], call: Node, at: Evaluator) -> Value:
+def _variable(name: str, variables: Mapping[str, Node], call: Node, at: Context) -> Value:
     if name in variables:
         return at.value(variables[name])
     resource, dot, attribute = name.partition(".")
@@ -80,7 +80,7 @@ def _variable(name: str, variables: Mapping[str, Node], call: Node, at: Evaluato
     return UNKNOWN if isinstance(value, NoValue) else value
 
 
-def _join(argument: Node, call: Node, at: Evaluator) -> Value:
+def _join(argument: Node, call: Node, at: Context) -> Value:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         return _misused("Fn::Join", "a delimiter and a list", call, at)
     delimiter, items = at.value(argument[0]), at.value(argument[1])
@@ -103,7 +103,7 @@ def _length(value: Value) -> int:
     return len(value) if isinstance(value, str) else 1
 
 
-def _select(argument: Node, call: Node, at: Evaluator) -> Value:
+def _select(argument: Node, call: Node, at: Context) -> Value:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         return _misused("Fn::Select", "an index and a list", call, at)
     text, items = written(at.value(argument[0])), at.value(argument[1])
@@ -121,7 +121,7 @@ def _counted(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
-def _split(argument: Node, call: Node, at: Evaluator) -> Value:
+def _split(argument: Node, call: Node, at: Context) -> Value:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         return _misused("Fn::Split", "a delimiter and a text", call, at)
     delimiter, text = written(at.value(argument[0])), at.value(argument[1])
@@ -131,7 +131,7 @@ def _split(argument: Node, call: Node, at: Evaluator) -> Value:
     return items if not isinstance(items, list) or at.spend(nodes=len(items)) else UNKNOWN
 
 
-def _if(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
+def _if(argument: Node, call: Node, at: Context) -> Value | NoValue:
     if not isinstance(argument, list) or len(argument) != 3:  # noqa: PLR2004
         return _misused("Fn::If", "a condition and two values", call, at)
     name, then, otherwise = argument
@@ -142,7 +142,7 @@ def _if(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
     return one if type(one) is type(other) and one == other else UNKNOWN
 
 
-def _find_in_map(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
+def _find_in_map(argument: Node, call: Node, at: Context) -> Value | NoValue:
     if not isinstance(argument, list) or len(argument) not in {3, 4}:
         return _misused("Fn::FindInMap", "a mapping and two keys", call, at)
     name, first, second = (written(at.value(each)) for each in argument[:3])
@@ -161,39 +161,39 @@ def _find_in_map(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
     return UNKNOWN
 
 
-def _base64(argument: Node, _call: Node, at: Evaluator) -> Value:
+def _base64(argument: Node, _call: Node, at: Context) -> Value:
     # The text before it is encoded: nothing here needs the bytes, and a text with unknown pieces has none yet.
     return at.value(argument)
 
 
-def _import_value(argument: Node, _call: Node, at: Evaluator) -> Value:
+def _import_value(argument: Node, _call: Node, at: Context) -> Value:
     return at.exported(at.value(argument))
 
 
-def _get_stack_output(argument: Node, call: Node, at: Evaluator) -> Value:
+def _get_stack_output(argument: Node, call: Node, at: Context) -> Value:
     if not isinstance(argument, dict):
         return _misused("Fn::GetStackOutput", "an object with StackName and OutputName", call, at)
     stack, name, region = (at.value(argument.get(key)) for key in ("StackName", "OutputName", "Region"))
     return at.output_of(stack, name, region)
 
 
-def _unknown(_argument: Node, _call: Node, _at: Evaluator) -> Value:
+def _unknown(_argument: Node, _call: Node, _at: Context) -> Value:
     return UNKNOWN
 
 
-def _cidr(argument: Node, _call: Node, at: Evaluator) -> Value:
+def _cidr(argument: Node, _call: Node, at: Context) -> Value:
     """As many unknown blocks as it makes."""
     count = _counted(written(at.value(argument[1]))) if isinstance(argument, list) and len(argument) > 1 else None
     return UNKNOWN if count is None or count > _MOST_SUBNETS else [UNKNOWN] * count
 
 
-def _count(argument: Node, _call: Node, at: Evaluator) -> Value:
+def _count(argument: Node, _call: Node, at: Context) -> Value:
     items = at.value(argument)
     # An unknown item may be one that is left out.
     return len(items) if isinstance(items, list) and UNKNOWN not in items else UNKNOWN
 
 
-def _to_json(argument: Node, _call: Node, at: Evaluator) -> str | Unknown:
+def _to_json(argument: Node, _call: Node, at: Context) -> str | Unknown:
     try:
         text = json.dumps(at.value(argument), separators=(",", ":"))
     except (TypeError, ValueError):  # a value that is not known yet

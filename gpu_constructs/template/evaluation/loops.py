@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.evaluation.evaluator import Evaluator
+from gpu_constructs.template.evaluation.context import Context
 from gpu_constructs.template.evaluation.texts import written
 from gpu_constructs.template.limits import LOOPED
 
@@ -23,7 +23,7 @@ class LoopedTooMuchError(Exception):
     """Loops make more entries of one object than anybody means."""
 
 
-def unrolled(section: dict[str, Node], at: Evaluator) -> dict[str, Node]:
+def unrolled(section: dict[str, Node], at: Context) -> dict[str, Node]:
     """An object with every loop in it written out; a loop that cannot be is left out and remarked.
 
     Args:
@@ -53,7 +53,7 @@ def _require_few(looped: int) -> None:
         raise LoopedTooMuchError
 
 
-def _rounds(key: str, loop: Node, section: dict[str, Node], at: Evaluator) -> dict[str, Node]:
+def _rounds(key: str, loop: Node, section: dict[str, Node], at: Context) -> dict[str, Node]:
     name, collection, body = loop if isinstance(loop, list) and len(loop) == 3 else (None, None, None)  # noqa: PLR2004
     if not isinstance(name, str) or not isinstance(body, dict):
         at.remark(f"{key} takes a name, a list and an object", section)
@@ -87,7 +87,7 @@ def _replacement(name: str, item: str) -> Callable[[Node], Node]:
     return replace
 
 
-def _replaced(node: Node, replace: Callable[[Node], Node], at: Evaluator) -> Node:
+def _replaced(node: Node, replace: Callable[[Node], Node], at: Context) -> Node:
     """A copy with the loop's name replaced; None once there is more than may be made."""
     node = replace(node)
     if isinstance(node, str):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gpu_constructs.fleet import RemarkKind
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
-from gpu_constructs.template.evaluation.scope import Scope
+from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.model import Resource, Stack, Value
 
 __all__ = ["stack_of"]
@@ -35,22 +35,22 @@ _RELEVANT = (
 class _Later(Mapping[str, Value]):
     """Properties that are worked out when somebody looks at them."""
 
-    __slots__ = ("_found", "_node", "_scope")
+    __slots__ = ("_evaluator", "_found", "_node")
 
-    def __init__(self, scope: Scope, node: Node) -> None:
-        self._scope = scope
+    def __init__(self, evaluator: Evaluator, node: Node) -> None:
+        self._evaluator = evaluator
         self._node = node
         self._found: Mapping[str, Value] | None = None
 
     def _all(self) -> Mapping[str, Value]:
         if self._found is None:
-            world = self._scope.world
-            depth = world.depth
+            shared = self._evaluator.shared
+            depth = shared.depth
             try:
-                with world.quiet():
-                    value = self._scope.value(self._node)
+                with shared.quiet():
+                    value = self._evaluator.value(self._node)
             except RecursionError:  # the reader itself is deep in something
-                value, world.depth = None, depth
+                value, shared.depth = None, depth
             self._found = value if isinstance(value, Mapping) else {}
         return self._found
 
@@ -72,30 +72,30 @@ class _Later(Mapping[str, Value]):
         return repr(self._all())
 
 
-def stack_of(scope: Scope, source: Source) -> Stack:
+def stack_of(evaluator: Evaluator, source: Source) -> Stack:
     """A stack, with its functions worked out.
 
     Args:
-        scope: Its template.
+        evaluator: Its template.
         source: Where that comes from; it knows the constructs behind resources that do not carry their paths.
     """
     resources = {}
-    for logical_id, declaration in scope.resources.items():
-        resource = _resource(scope, logical_id, declaration, source.construct)
+    for logical_id, declaration in evaluator.resources.items():
+        resource = _resource(evaluator, logical_id, declaration, source.construct)
         if resource is not None:
             resources[logical_id] = resource
-    return Stack(name=scope.name, resources=resources, region=scope.region, acknowledged=source.acknowledged)
+    return Stack(name=evaluator.name, resources=resources, region=evaluator.region, acknowledged=source.acknowledged)
 
 
 def _resource(
-    scope: Scope, logical_id: str, declaration: Node, construct_path: Callable[[str], str | None]
+    evaluator: Evaluator, logical_id: str, declaration: Node, construct_path: Callable[[str], str | None]
 ) -> Resource | None:
     path = ("Resources", logical_id)
     kind = declaration.get("Type") if isinstance(declaration, dict) else None
     if not isinstance(declaration, dict) or not isinstance(kind, str):
-        scope.world.remark(RemarkKind.NOT_READ, f"resource {logical_id!r} has no type", scope.origin(path))
+        evaluator.shared.remark(RemarkKind.NOT_READ, f"resource {logical_id!r} has no type", evaluator.origin(path))
         return None
-    exists = scope.exists(declaration)
+    exists = evaluator.exists(declaration)
     if exists is False:
         return None
     metadata = declaration.get("Metadata")
@@ -107,25 +107,27 @@ def _resource(
     return Resource(
         logical_id=logical_id,
         type=kind,
-        stack=scope.name,
-        properties=_properties(scope, logical_id, declaration, relevant=relevant),
+        stack=evaluator.name,
+        properties=_properties(evaluator, logical_id, declaration, relevant=relevant),
         metadata=metadata,
-        origin=scope.origin(path, construct),
+        origin=evaluator.origin(path, construct),
         exists=exists,
     )
 
 
 def _properties(
-    scope: Scope, logical_id: str, declaration: Mapping[str, Node], *, relevant: bool
+    evaluator: Evaluator, logical_id: str, declaration: Mapping[str, Node], *, relevant: bool
 ) -> Mapping[str, Value]:
     written = declaration.get("Properties")
     if written is None:
         return {}
     if not relevant:
-        return _Later(scope, written)
+        return _Later(evaluator, written)
     path = ("Resources", logical_id, "Properties")
-    properties = scope.at(path, written, lambda: scope.value(written))
+    properties = evaluator.at(path, written, lambda: evaluator.value(written))
     if isinstance(properties, Mapping):
         return properties
-    scope.world.remark(RemarkKind.NOT_READ, f"the properties of {logical_id!r} are no object", scope.origin(path))
+    evaluator.shared.remark(
+        RemarkKind.NOT_READ, f"the properties of {logical_id!r} are no object", evaluator.origin(path)
+    )
     return {}

@@ -80,7 +80,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
         zones=zones_of(network.get("Subnets"), None, index),
         has_provider=False,
         requirements=choice.requirements,
-        user_data=launch.told.data if launch else NO_USER_DATA,
+        user_data=launch.agent.data if launch else NO_USER_DATA,
         origin=resource.origin,
     )
 

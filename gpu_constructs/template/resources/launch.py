@@ -10,11 +10,17 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.images import host_image, image_written
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.init_metadata import with_init_metadata
 from gpu_constructs.template.resources.instance_types import TypeChoice, types_asked_for
 from gpu_constructs.template.resources.purchases import bought_by_template, reserved_by_template
 from gpu_constructs.template.resources.section import Notes, Section
-from gpu_constructs.template.resources.user_data import NOT_KNOWN, ClusterNamed, Told, is_too_long, told
+from gpu_constructs.template.resources.user_data import (
+    NOT_KNOWN,
+    AgentSettings,
+    ClusterNamed,
+    agent_settings,
+    is_too_long,
+    with_init_metadata,
+)
 
 __all__ = ["UNKNOWN_LAUNCH", "Launch", "Launches"]
 
@@ -30,7 +36,7 @@ class Launch:
     Attributes:
         types: Its instance type, or what it must be.
         image: Its machine image.
-        told: What it is told at boot.
+        agent: What it sets for its agent at boot.
         interfaces: Its network interfaces, where they are listed.
         purchase: How it is bought.
         reservation: The capacity reservations that it names; None if it says nothing about any.
@@ -41,7 +47,7 @@ class Launch:
 
     types: TypeChoice
     image: HostImage | Unknown
-    told: Told
+    agent: AgentSettings
     interfaces: tuple[NetworkInterface, ...] = ()
     purchase: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
     reservation: Reservation | None = None
@@ -58,7 +64,7 @@ class Launch:
 UNKNOWN_LAUNCH = Launch(
     types=TypeChoice(has_unknown=True),
     image=UNKNOWN,
-    told=NOT_KNOWN,
+    agent=NOT_KNOWN,
     purchase=UNKNOWN,
     placement_group=UNKNOWN,
 )
@@ -79,8 +85,8 @@ class Launches:
         self._notes = notes
         self._cluster_named = cluster_named
         self._known: dict[Reference, Launch] = {}
-        # The hosts of one cluster are often told the same, and a script takes longer to read than all else about them.
-        self._told_by: dict[str | Text, Told] = {}
+        # Hosts of one cluster often have the same user data, and reading it takes longer than all else about them.
+        self._settings_by_text: dict[str | Text, AgentSettings] = {}
 
     def specified(self, specification: Section) -> Launch:
         """What a ``LaunchTemplateSpecification`` points at.
@@ -122,7 +128,7 @@ class Launches:
             types=own.types if properties.has("InstanceType") else template.types,
             image=own.image if properties.has("ImageId") else template.image,
             image_written=(own if properties.has("ImageId") else template).image_written,
-            told=own.told if properties.has("UserData") else template.told,
+            agent=own.agent if properties.has("UserData") else template.agent,
         )
 
     def _data(self, data: Section) -> Launch:
@@ -135,7 +141,7 @@ class Launches:
             types=types_asked_for(data, architecture) or TypeChoice(),
             image=image,
             image_written=image_written(data.get("ImageId")),
-            told=self._told(data),
+            agent=self._agent_settings(data),
             interfaces=tuple(_interface(each) for each in data.sections("NetworkInterfaces")),
             purchase=bought_by_template(data),
             reservation=reserved_by_template(data),
@@ -156,16 +162,16 @@ class Launches:
         strategy = Section.of(resource, self._notes).text("Strategy")
         return strategy if isinstance(strategy, Unknown) else strategy in {None, "cluster"}
 
-    def _told(self, section: Section) -> Told:
+    def _agent_settings(self, section: Section) -> AgentSettings:
         value = section.get("UserData")
         if is_too_long(value):
             # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
             section.note("expects 16 KB at most, which is what EC2 takes, and is not read", None, "UserData")
         if not isinstance(value, (str, Text)):
-            return told(value, self._cluster_named)
-        found = self._told_by.get(value)
+            return agent_settings(value, self._cluster_named)
+        found = self._settings_by_text.get(value)
         if found is None:
-            found = self._told_by[value] = told(value, self._cluster_named)
+            found = self._settings_by_text[value] = agent_settings(value, self._cluster_named)
         return found
 
     def _configuration(self, properties: Section) -> Launch:
@@ -174,7 +180,7 @@ class Launches:
             types=types_asked_for(properties, None) or TypeChoice(),
             image=host_image(properties.get("ImageId")),
             image_written=image_written(properties.get("ImageId")),
-            told=self._told(properties),
+            agent=self._agent_settings(properties),
             purchase=PurchaseOption.ON_DEMAND if spot is None else PurchaseOption.SPOT,
             is_configuration=True,
         )
@@ -183,8 +189,8 @@ class Launches:
         found = self._known.get(resource.reference)
         if found is None:
             found = read(Section.of(resource, self._notes))
-            with_init = with_init_metadata(found.told, resource, self._cluster_named)
-            found = self._known[resource.reference] = replace(found, told=with_init)
+            with_init = with_init_metadata(found.agent, resource, self._cluster_named)
+            found = self._known[resource.reference] = replace(found, agent=with_init)
         return found
 
 

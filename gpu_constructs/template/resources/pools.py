@@ -108,7 +108,7 @@ def _bare_pool(resource: Resource, group: Group) -> Pool:
 
 def _single_instance(resource: Resource, launches: Launches) -> Pool | None:
     launch = launches.instance(resource)
-    if launch.told.data.get(CLUSTER) is None:
+    if launch.agent.data.get(CLUSTER) is None:
         return None
     group = Group(launch=launch, min_instances=1, max_instances=1, zones=1, reservation=launch.reservation)
     return replace(_pool(resource, group), kind=PoolKind.INSTANCE, cluster=_cluster_of(launch))
@@ -130,7 +130,7 @@ def _pool(resource: Resource, group: Group) -> Pool:
         managed_scaling=False,
         has_unknown_types=launch.types.has_unknown,
         unknown_type_names=launch.types.unknown_names,
-        user_data=launch.told.data,
+        user_data=launch.agent.data,
         interfaces=launch.interfaces,
         placement_group=launch.placement_group,
         zones=group.zones,
@@ -147,19 +147,19 @@ def _pool(resource: Resource, group: Group) -> Pool:
 
 
 def _cluster_of(launch: Launch) -> str | Unknown | None:
-    if launch.told.data.get(CLUSTER) is not None:
-        return launch.told.cluster
-    return None if launch.told.data.complete else UNKNOWN
+    if launch.agent.data.get(CLUSTER) is not None:
+        return launch.agent.cluster
+    return None if launch.agent.data.complete else UNKNOWN
 
 
 def _told_cluster(launch: Launch, cluster: str | Unknown | None, clusters: Clusters) -> str | Unknown | None:
     """The cluster of the user data where it is another one."""
-    told = launch.told.cluster
-    if launch.told.data.get(CLUSTER) is None or told == cluster or isinstance(cluster, Unknown):
+    told = launch.agent.cluster
+    if launch.agent.data.get(CLUSTER) is None or told == cluster or isinstance(cluster, Unknown):
         return None
     # Whatever name a template leaves open may be the one that is written here.
     return UNKNOWN if clusters.has_open_name(cluster) or clusters.has_open_name(told) else told or DEFAULT_CLUSTER
 
 
 def _is_of_ecs(launch: Launch) -> bool:
-    return launch.told.data.get(CLUSTER) is not None or not isinstance(launch.image, Unknown)
+    return launch.agent.data.get(CLUSTER) is not None or not isinstance(launch.image, Unknown)

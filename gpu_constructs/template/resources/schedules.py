@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from gpu_constructs.fleet import UNKNOWN, Block, Unknown
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.mentions import mentions
+from gpu_constructs.template.resources.references import references_to
 from gpu_constructs.template.resources.section import Notes, Section
 
 __all__ = ["Schedules"]
@@ -60,7 +60,7 @@ class Schedules:
         return Block(starts=_time(each for each in actions if _grows(each)), ends=ends)
 
     def _may_empty(self, schedule: Resource, group: Resource) -> bool:
-        found = mentions(schedule, group, self._index)
+        found = references_to(schedule, group, self._index)
         return found is not None and not _LEAVES_HOSTS.search(found)
 
 

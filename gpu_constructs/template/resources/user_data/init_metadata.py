@@ -14,7 +14,12 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text
-from gpu_constructs.template.resources.user_data import CLUSTER, ClusterNamed, Told, told_within
+from gpu_constructs.template.resources.user_data.settings import (
+    CLUSTER,
+    AgentSettings,
+    ClusterNamed,
+    agent_settings_within,
+)
 
 __all__ = ["with_init_metadata"]
 
@@ -23,7 +28,7 @@ _MOST_NODES = 2000
 _VARIABLE = re.compile(r"\$\{([A-Za-z0-9:]{1,255})(?:\.[A-Za-z0-9.]{1,255})?\}")
 
 
-def with_init_metadata(found: Told, resource: Resource, cluster_named: ClusterNamed) -> Told:
+def with_init_metadata(found: AgentSettings, resource: Resource, cluster_named: ClusterNamed) -> AgentSettings:
     """User data with the settings that it leaves to ``cfn-init``; nobody says that these are all.
 
     Args:
@@ -38,11 +43,11 @@ def with_init_metadata(found: Told, resource: Resource, cluster_named: ClusterNa
     agent: dict[str, str | Unknown] = {}
     cluster: str | Unknown | None = None
     for text in _texts(written, resource.stack):
-        more = told_within(text, cluster_named)
+        more = agent_settings_within(text, cluster_named)
         agent |= dict(more.data.agent)
         cluster = more.cluster if more.data.get(CLUSTER) is not None else cluster
     own = dict(found.data.agent)
-    return Told(
+    return AgentSettings(
         data=replace(found.data, agent=tuple(sorted({**agent, **own}.items(), key=lambda each: each[0]))),
         cluster=found.cluster if CLUSTER in own or CLUSTER not in agent else cluster,
     )

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 
-__all__ = ["mentions"]
+__all__ = ["references_to"]
 
 _NAME = "AutoScalingGroupName"
 _MOST_NODES = 2000
 _MOST_REFERRED = 20
 
 
-def mentions(resource: Resource, group: Resource, index: Index) -> str | None:
+def references_to(resource: Resource, group: Resource, index: Index) -> str | None:
     """What the properties of a resource say, if they or those of what they refer to speak of an Auto Scaling group.
 
     A schedule names the group itself, or it starts a function that does. None if neither speaks of it.

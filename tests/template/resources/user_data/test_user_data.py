@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, LocalDiskUse, Unknown, UserData, UserDataFormat
 from gpu_constructs.template.model import Reference, Text
-from gpu_constructs.template.resources.user_data import NOT_KNOWN, Told, told
+from gpu_constructs.template.resources.user_data.settings import NOT_KNOWN, AgentSettings, agent_settings
 
 CLUSTER = Reference("Stack", "Cluster")
 
@@ -19,11 +19,11 @@ def named(value: Any) -> str | Unknown:
 
 
 def read(*pieces: Any) -> UserData:
-    return told(pieces[0] if len(pieces) == 1 else Text(pieces), named).data
+    return agent_settings(pieces[0] if len(pieces) == 1 else Text(pieces), named).data
 
 
 def cluster(*pieces: Any) -> str | Unknown | None:
-    return told(Text(pieces), named).cluster
+    return agent_settings(Text(pieces), named).cluster
 
 
 def agent(*pieces: Any) -> dict[str, str | Unknown]:
@@ -222,18 +222,18 @@ def test_base64_that_was_made_by_hand_is_read() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (None, Told(data=NO_USER_DATA)),
-        ("", Told(data=NO_USER_DATA)),
+        (None, AgentSettings(data=NO_USER_DATA)),
+        ("", AgentSettings(data=NO_USER_DATA)),
         (UNKNOWN, NOT_KNOWN),
         (CLUSTER, NOT_KNOWN),
         ({"a": 1}, NOT_KNOWN),
         (17, NOT_KNOWN),
         ("#!" + "x" * 70_000, NOT_KNOWN),
-        ("<powershell>", Told(data=UserData(format=UserDataFormat.OTHER, complete=False))),
+        ("<powershell>", AgentSettings(data=UserData(format=UserDataFormat.OTHER, complete=False))),
     ],
 )
-def test_what_is_no_text_to_read_is_not_known(value: Any, expected: Told) -> None:
-    assert told(value, named) == expected
+def test_what_is_no_text_to_read_is_not_known(value: Any, expected: AgentSettings) -> None:
+    assert agent_settings(value, named) == expected
 
 
 def test_parts_within_parts_within_parts_are_not_followed() -> None:
@@ -266,7 +266,7 @@ FRAGMENTS = st.sampled_from(
 
 @given(st.lists(st.one_of(FRAGMENTS, st.text(max_size=20), st.just(UNKNOWN), st.just(CLUSTER)), max_size=20))
 def test_no_text_makes_it_fail(pieces: list[Any]) -> None:
-    found = told(Text(tuple(pieces)), named).data
+    found = agent_settings(Text(tuple(pieces)), named).data
     assert list(found.agent) == sorted(found.agent, key=lambda each: each[0])
 
 

@@ -15,10 +15,18 @@ from email.errors import MessageError
 
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, LocalDiskUse, Unknown, UserData, UserDataFormat
 from gpu_constructs.template.model import Reference, Text, Value
-from gpu_constructs.template.resources.agent import HOLE, Settings, put, settings_of_lines, settings_of_toml
-from gpu_constructs.template.resources.script import settings_of_script
+from gpu_constructs.template.resources.user_data.lines import HOLE, Settings, put, settings_of_lines, settings_of_toml
+from gpu_constructs.template.resources.user_data.script import settings_of_script
 
-__all__ = ["CLUSTER", "NOT_KNOWN", "ClusterNamed", "Told", "is_too_long", "told", "told_within"]
+__all__ = [
+    "CLUSTER",
+    "NOT_KNOWN",
+    "AgentSettings",
+    "ClusterNamed",
+    "agent_settings",
+    "agent_settings_within",
+    "is_too_long",
+]
 
 CLUSTER = "ECS_CLUSTER"
 
@@ -48,7 +56,7 @@ ClusterNamed = Callable[[Value], "str | Unknown | None"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class AgentSettings:
     """What hosts are told.
 
     Attributes:
@@ -60,11 +68,11 @@ class Told:
     cluster: str | Unknown | None = None
 
 
-NOT_KNOWN = Told(data=UserData(format=UNKNOWN, complete=False), cluster=UNKNOWN)
+NOT_KNOWN = AgentSettings(data=UserData(format=UNKNOWN, complete=False), cluster=UNKNOWN)
 """Hosts of which nobody can say before the deploy what they are told."""
 
 
-def told(value: Value, cluster_named: ClusterNamed) -> Told:
+def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     """Reads a user data text: a shell script, a cloud-config, MIME parts of both, or Bottlerocket's TOML.
 
     A setting that has a piece of the deploy in it is unknown, but for ``ECS_CLUSTER``: where a reference says which
@@ -76,18 +84,18 @@ def told(value: Value, cluster_named: ClusterNamed) -> Told:
         cluster_named: The one name of a cluster.
     """
     if value is None:
-        return Told(data=NO_USER_DATA)
+        return AgentSettings(data=NO_USER_DATA)
     text, pieces = _flat(value)
     if text is None:
         return NOT_KNOWN
     plain = _decoded(text)
     format_, settings, fetches = _read(plain)
     complete = format_ is not UserDataFormat.OTHER and not fetches and not _is_unknown_line(text, pieces)
-    read = _told(format_, settings, pieces, cluster_named, complete=complete)
+    read = _agent_settings(format_, settings, pieces, cluster_named, complete=complete)
     return replace(read, data=replace(read.data, local_disks=_local_disks(plain)))
 
 
-def told_within(value: Value, cluster_named: ClusterNamed) -> Told:
+def agent_settings_within(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     """Settings of the agent in one command, or in the content of one file.
 
     Args:
@@ -96,7 +104,7 @@ def told_within(value: Value, cluster_named: ClusterNamed) -> Told:
     """
     text, pieces = _flat(value)
     settings = settings_of_lines(text) if text is not None else {}
-    return _told(UserDataFormat.OTHER, settings, pieces, cluster_named, complete=False)
+    return _agent_settings(UserDataFormat.OTHER, settings, pieces, cluster_named, complete=False)
 
 
 def is_too_long(value: Value) -> bool:
@@ -113,21 +121,21 @@ def is_too_long(value: Value) -> bool:
     return isinstance(value, str) and len(value) > _LONGEST
 
 
-def _told(
+def _agent_settings(
     form: UserDataFormat,
     settings: Settings,
     pieces: tuple[_Piece, ...],
     cluster_named: ClusterNamed,
     *,
     complete: bool,
-) -> Told:
+) -> AgentSettings:
     written = {name: _filled(setting, pieces) for name, setting in settings.items()}
     agent = {name: value if isinstance(value, str) else UNKNOWN for name, value in written.items()}
     cluster = cluster_named(written[CLUSTER]) if CLUSTER in written else None
     if isinstance(written.get(CLUSTER), Reference) and cluster is not None:
         agent[CLUSTER] = cluster
     ordered = tuple(sorted(agent.items(), key=lambda each: each[0]))
-    return Told(data=UserData(format=form, agent=ordered, complete=complete), cluster=cluster)
+    return AgentSettings(data=UserData(format=form, agent=ordered, complete=complete), cluster=cluster)
 
 
 def _local_disks(text: str) -> LocalDiskUse:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN, UserDataFormat
 from gpu_constructs.template.model import Text
-from gpu_constructs.template.resources.script import settings_of_script
-from gpu_constructs.template.resources.user_data import told
+from gpu_constructs.template.resources.user_data.script import settings_of_script
+from gpu_constructs.template.resources.user_data.settings import agent_settings
 from tests.pace import paces
 from tests.template.resources.declared import fleet, joined
 
@@ -179,7 +179,7 @@ def test_a_script_is_complete_where_nothing_else_touches_the_agent(command: str)
 
 
 def test_what_another_language_does_is_unknown() -> None:
-    data = told(f"#!/usr/bin/env python3\nopen('{F}', 'a').write('ECS_CLUSTER=a\\n')\n", lambda _: None).data
+    data = agent_settings(f"#!/usr/bin/env python3\nopen('{F}', 'a').write('ECS_CLUSTER=a\\n')\n", lambda _: None).data
     assert (data.agent, data.complete) == ((("ECS_CLUSTER", UNKNOWN),), False)
 
 
@@ -194,14 +194,14 @@ def test_what_another_language_does_is_unknown() -> None:
     ],
 )
 def test_a_cloud_config_sets_what_it_writes_into_the_one_file(lines: str, expected: object) -> None:
-    data = told(f"#cloud-config\n{lines}", lambda value: value if isinstance(value, str) else UNKNOWN).data
+    data = agent_settings(f"#cloud-config\n{lines}", lambda value: value if isinstance(value, str) else UNKNOWN).data
     assert dict(data.agent) == {"ECS_CLUSTER": expected}
 
 
 @pytest.mark.parametrize("line", ["- aws s3 cp a b", "- curl https://example.com | sh", "- [cp, a, b]"])
 def test_a_cloud_config_that_runs_others_is_not_complete(line: str) -> None:
-    assert told("#cloud-config\nruncmd:\n- echo a\n", lambda _: None).data.complete
-    assert not told(f"#cloud-config\nruncmd:\n{line}\n", lambda _: None).data.complete
+    assert agent_settings("#cloud-config\nruncmd:\n- echo a\n", lambda _: None).data.complete
+    assert not agent_settings(f"#cloud-config\nruncmd:\n{line}\n", lambda _: None).data.complete
 
 
 def test_two_parts_that_differ_leave_a_setting_unknown() -> None:
@@ -212,12 +212,12 @@ def test_two_parts_that_differ_leave_a_setting_unknown() -> None:
         + part.format("b")
         + "--b--"
     )
-    assert dict(told(text, lambda _: None).data.agent) == {"ECS_LOGLEVEL": UNKNOWN}
+    assert dict(agent_settings(text, lambda _: None).data.agent) == {"ECS_LOGLEVEL": UNKNOWN}
 
 
 @pytest.mark.parametrize("kind", ["message/rfc822", "Message/RFC822", "multipart/digest; boundary=b"])
 def test_messages_within_messages_are_not_followed(kind: str) -> None:
-    data = told("MIME-Version: 1.0\n" + f"Content-Type: {kind}\n\n" * 1000, lambda _: None).data
+    data = agent_settings("MIME-Version: 1.0\n" + f"Content-Type: {kind}\n\n" * 1000, lambda _: None).data
     assert (data.format, data.agent, data.complete) == (UserDataFormat.MIME, (), False)
 
 
@@ -247,7 +247,7 @@ def test_messages_within_messages_are_not_followed(kind: str) -> None:
     ],
 )
 def test_no_text_takes_long(text: str) -> None:
-    assert paces(lambda: told(text, lambda _: None)) < 50
+    assert paces(lambda: agent_settings(text, lambda _: None)) < 50
 
 
 def test_a_longer_text_than_ec2_takes_by_far_is_not_read_and_told() -> None:
@@ -282,4 +282,4 @@ def test_no_script_makes_it_fail(script: str) -> None:
     settings, complete = settings_of_script(script)
     assert set(settings) <= {"ECS_A"}
     assert isinstance(complete, bool)
-    assert told(Text((f"#!/bin/sh\n{script}", UNKNOWN)), lambda _: None).data.format is UserDataFormat.SHELL
+    assert agent_settings(Text((f"#!/bin/sh\n{script}", UNKNOWN)), lambda _: None).data.format is UserDataFormat.SHELL

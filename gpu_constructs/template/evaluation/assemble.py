@@ -10,15 +10,15 @@ from gpu_constructs.fleet import Origin, Remark, RemarkKind
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
-from gpu_constructs.template.evaluation.answers import Answers, Choice
-from gpu_constructs.template.evaluation.scope import Scope
+from gpu_constructs.template.evaluation.evaluator import Evaluator
+from gpu_constructs.template.evaluation.parameter_values import ParameterChoice, ParameterValues
+from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
-from gpu_constructs.template.evaluation.world import World
 from gpu_constructs.template.limits import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.template.model import Stack, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Composition", "composed"]
+__all__ = ["Assembled", "assembled"]
 
 _NESTED = "AWS::CloudFormation::Stack"
 # Macros that add nothing which is not written in the template.
@@ -28,7 +28,7 @@ _KNOWN_TRANSFORMS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Composition:
+class Assembled:
     """What came out.
 
     Attributes:
@@ -40,11 +40,11 @@ class Composition:
 
     stacks: tuple[Stack, ...]
     remarks: tuple[Remark, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[ParameterChoice, ...]
     is_whole: bool
 
 
-def composed(sources: list[Source], documents: Mapping[str, Document], parameters: Mapping[str, str]) -> Composition:
+def assembled(sources: list[Source], documents: Mapping[str, Document], parameters: Mapping[str, str]) -> Assembled:
     """Makes templates into stacks.
 
     Args:
@@ -56,45 +56,47 @@ def composed(sources: list[Source], documents: Mapping[str, Document], parameter
         UnreadableError: If a nested template cannot be read, or a value is given for a parameter that no template has.
     """
     try:
-        return _Composer(parameters).run(sources, documents)
+        return _Assembler(parameters).run(sources, documents)
     except RecursionError:
         raise UnreadableError("too much is nested", file=sources[0].document.file) from None
 
 
-class _Composer:
+class _Assembler:
     def __init__(self, parameters: Mapping[str, str]) -> None:
-        self._world = World()
-        self._answers = Answers(parameters)
+        self._shared = Shared()
+        self._parameter_values = ParameterValues(parameters)
         self._names: set[str] = set()
-        self._scopes: list[tuple[Scope, Source]] = []
+        self._evaluators: list[tuple[Evaluator, Source]] = []
         self._nested_files: list[tuple[str, Source]] = []
 
-    def run(self, sources: list[Source], documents: Mapping[str, Document]) -> Composition:
+    def run(self, sources: list[Source], documents: Mapping[str, Document]) -> Assembled:
         for source in _each_once(sources):
             self._add(source)
         self._drop_nested()
-        self._answers.require_used(list(dict.fromkeys(scope.file for scope, _ in self._scopes)))
+        self._parameter_values.require_used(list(dict.fromkeys(evaluator.file for evaluator, _ in self._evaluators)))
         for document in documents.values():
             self._remark_keys(document)
-        self._world.exports.open()
-        stacks = tuple(stack_of(scope, source) for scope, source in self._scopes)
-        remarks = self._world.remarks
+        self._shared.exports.open()
+        stacks = tuple(stack_of(evaluator, source) for evaluator, source in self._evaluators)
+        remarks = self._shared.remarks
         is_whole = (
             bool(sources)
             and all(source.is_of_assembly for source in sources)
-            and self._world.is_complete
+            and self._shared.is_complete
             and all(remark.kind is not RemarkKind.NOT_READ for remark in remarks)
         )
-        return Composition(stacks=stacks, remarks=remarks, choices=tuple(self._answers.choices), is_whole=is_whole)
+        return Assembled(
+            stacks=stacks, remarks=remarks, choices=tuple(self._parameter_values.choices), is_whole=is_whole
+        )
 
     def _add(self, source: Source) -> None:
         name = self._unique(source.name, source.other_name)
-        given = self._answers.of(name, source.document)
-        scope = self._scope(name, source, source.document, given, stack_name=source.stack_name)
-        self._scopes.append((scope, source))
-        self._add_nested(scope, source, ASSEMBLY_DEPTH)
+        given = self._parameter_values.of(name, source.document)
+        evaluator = self._evaluator(name, source, source.document, given, stack_name=source.stack_name)
+        self._evaluators.append((evaluator, source))
+        self._add_nested(evaluator, source, ASSEMBLY_DEPTH)
 
-    def _scope(
+    def _evaluator(
         self,
         name: str,
         source: Source,
@@ -102,14 +104,14 @@ class _Composer:
         given: Mapping[str, Callable[[], Value]],
         *,
         stack_name: str | None = None,
-    ) -> Scope:
+    ) -> Evaluator:
         template = document.object()
-        if len(self._scopes) >= STACKS:
+        if len(self._evaluators) >= STACKS:
             raise UnreadableError(f"more than {STACKS:,} stacks", file=document.file)
         if not set(_texts(template.get("Transform"))) <= _KNOWN_TRANSFORMS:
-            self._world.is_complete = False
-        return Scope(
-            world=self._world,
+            self._shared.is_complete = False
+        return Evaluator(
+            shared=self._shared,
             name=name,
             stack_name=stack_name,
             file=document.file,
@@ -126,44 +128,44 @@ class _Composer:
 
     # -- nested stacks ---------------------------------------------------------------------------------------------
 
-    def _add_nested(self, scope: Scope, source: Source, depth: int) -> None:
-        for logical_id, declaration in scope.resources.items():
+    def _add_nested(self, evaluator: Evaluator, source: Source, depth: int) -> None:
+        for logical_id, declaration in evaluator.resources.items():
             if not isinstance(declaration, dict) or declaration.get("Type") != _NESTED:
                 continue
-            if scope.exists(declaration) is False:
+            if evaluator.exists(declaration) is False:
                 continue
             properties = declaration.get("Properties")
             properties = properties if isinstance(properties, dict) else {}
-            with self._world.quiet():
-                url = scope.value(properties.get("TemplateURL"))
+            with self._shared.quiet():
+                url = evaluator.value(properties.get("TemplateURL"))
             document = source.nested(declaration, url) if depth > 0 else None
             if document is None:
                 path = ("Resources", logical_id, "Properties", "TemplateURL")
                 text = f"the template of nested stack {logical_id!r} is not among the files"
-                self._world.remark(RemarkKind.NOT_READ, text, scope.origin(path))
+                self._shared.remark(RemarkKind.NOT_READ, text, evaluator.origin(path))
                 continue
-            given = _passed_on(scope, logical_id, properties.get("Parameters"))
-            name = f"{scope.name}/{logical_id}"
-            nested = self._scope(self._unique(name, f"{name} ({document.file})"), source, document, given)
-            scope.nested[logical_id] = nested
+            given = _passed_on(evaluator, logical_id, properties.get("Parameters"))
+            name = f"{evaluator.name}/{logical_id}"
+            nested = self._evaluator(self._unique(name, f"{name} ({document.file})"), source, document, given)
+            evaluator.nested[logical_id] = nested
             self._nested_files.append((os.path.realpath(document.file), source))
-            self._scopes.append((nested, source))
+            self._evaluators.append((nested, source))
             self._add_nested(nested, source, depth - 1)
 
     def _drop_nested(self) -> None:
         """Leaves a template that the user named out where another one nests it: there, its parameters are known."""
-        if all(source.is_of_assembly for _, source in self._scopes):
+        if all(source.is_of_assembly for _, source in self._evaluators):
             return
         dropped: set[int] = set()
-        for _, source in self._scopes:
+        for _, source in self._evaluators:
             file = os.path.realpath(source.document.file)
             others = [outer for nested, outer in self._nested_files if nested == file and outer is not source]
             if not source.is_of_assembly and any(id(outer) not in dropped for outer in others):
                 dropped.add(id(source))
-        gone = {scope.name for scope, source in self._scopes if id(source) in dropped}
-        self._scopes = [each for each in self._scopes if id(each[1]) not in dropped]
-        self._answers.choices[:] = [each for each in self._answers.choices if each.stack not in gone]
-        self._world.stacks[:] = [scope for scope, _ in self._scopes]
+        gone = {evaluator.name for evaluator, source in self._evaluators if id(source) in dropped}
+        self._evaluators = [each for each in self._evaluators if id(each[1]) not in dropped]
+        self._parameter_values.choices[:] = [each for each in self._parameter_values.choices if each.stack not in gone]
+        self._shared.stacks[:] = [evaluator for evaluator, _ in self._evaluators]
 
     # -- remarks ---------------------------------------------------------------------------------------------------
 
@@ -171,7 +173,7 @@ class _Composer:
         for path in document.twice:
             resource = str(path[1]) if len(path) > 1 and path[0] == "Resources" else str(path[0])
             origin = Origin(resource=resource, file=document.file, path=path)
-            self._world.remark(
+            self._shared.remark(
                 RemarkKind.DUPLICATE_KEY, f"{path[-1]!r} is written twice, and the last one counts", origin
             )
 
@@ -190,11 +192,11 @@ def _texts(node: Node) -> Iterator[str]:
             yield each if isinstance(each, str) else ""
 
 
-def _passed_on(scope: Scope, logical_id: str, parameters: Node) -> dict[str, Callable[[], Value]]:
+def _passed_on(evaluator: Evaluator, logical_id: str, parameters: Node) -> dict[str, Callable[[], Value]]:
     """What a stack gives the parameters of one in it, each worked out in the outer one when it is asked for."""
 
     def passed(key: str, node: Node) -> Callable[[], Value]:
         path = ("Resources", logical_id, "Properties", "Parameters", key)
-        return lambda: scope.at(path, node, lambda: scope.value(node))
+        return lambda: evaluator.at(path, node, lambda: evaluator.value(node))
 
     return {key: passed(key, node) for key, node in parameters.items()} if isinstance(parameters, dict) else {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpu_constructs.template import Stacks, UnreadableError, read_stacks
-from gpu_constructs.template.evaluation.answers import Choice
+from gpu_constructs.template.evaluation.parameter_values import ParameterChoice
 from tests.template.written import in_service, read, save, template
 
 
@@ -45,8 +45,8 @@ def test_a_parameter_with_a_default_and_other_values_is_a_choice() -> None:
         "Free": {"Type": "String", "Default": "a"},
     }
     assert read(1, Parameters=declarations).choices == (
-        Choice(parameter="Type", stack="stack", default="g6.xlarge", values=("g6.xlarge", "p3.2xlarge")),
-        Choice(parameter="Count", stack="stack", default="1", values=("1", "2")),
+        ParameterChoice(parameter="Type", stack="stack", default="g6.xlarge", values=("g6.xlarge", "p3.2xlarge")),
+        ParameterChoice(parameter="Count", stack="stack", default="1", values=("1", "2")),
     )
 
 

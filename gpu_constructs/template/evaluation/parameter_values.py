@@ -16,11 +16,11 @@ from gpu_constructs.template.evaluation.texts import written
 from gpu_constructs.template.model import Value
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Answers", "Choice"]
+__all__ = ["ParameterChoice", "ParameterValues"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ParameterChoice:
     """A parameter whose template says what it may be, so that every answer can be tried.
 
     Attributes:
@@ -36,8 +36,8 @@ class Choice:
     values: tuple[str, ...]
 
 
-class Answers:
-    """The answers of one call, and what it asked.
+class ParameterValues:
+    """The values of one call, and what it asked.
 
     Args:
         given: Values by name, or by ``Stack:Name`` for the parameter of one stack.
@@ -47,12 +47,12 @@ class Answers:
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self.choices: list[Choice] = []
+        self.choices: list[ParameterChoice] = []
         self._given = given
         self._declared: set[str] = set()
 
     def of(self, stack: str, document: Document) -> dict[str, Callable[[], Value]]:
-        """The answers for one template, by parameter.
+        """The values for one template, by parameter.
 
         Args:
             stack: The stack's name.
@@ -62,7 +62,7 @@ class Answers:
             UnreadableError: If a parameter does not allow its answer.
         """
         declarations = document.object().get("Parameters")
-        answers: dict[str, Callable[[], Value]] = {}
+        values: dict[str, Callable[[], Value]] = {}
         for name, node in declarations.items() if isinstance(declarations, dict) else ():
             own = f"{stack}:{name}"
             self._declared |= {name, own}
@@ -77,10 +77,10 @@ class Answers:
                         line=document.line(("Parameters", name)),
                         allowed=shown(", ".join(allowed)),
                     )
-                answers[name] = _constant(answer)
+                values[name] = _constant(answer)
             elif declaration is not None and len(allowed) > 1 and (default := written(declaration.default)) is not None:
-                self.choices.append(Choice(parameter=name, stack=stack, default=default, values=allowed))
-        return answers
+                self.choices.append(ParameterChoice(parameter=name, stack=stack, default=default, values=allowed))
+        return values
 
     def require_used(self, files: Sequence[str]) -> None:
         """Refuses an answer that no template asks for.

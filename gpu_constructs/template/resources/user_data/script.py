@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template.resources.agent import (
+from gpu_constructs.template.resources.user_data.lines import (
     NAME,
     Settings,
     assignments,
@@ -23,7 +23,7 @@ from gpu_constructs.template.resources.agent import (
     value_of,
     whole_lines,
 )
-from gpu_constructs.template.resources.shell import Command, commands_of
+from gpu_constructs.template.resources.user_data.shell import Command, commands_of
 
 __all__ = ["settings_of_script"]
 

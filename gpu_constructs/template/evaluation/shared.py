@@ -9,10 +9,10 @@ from gpu_constructs.fleet import Origin, Remark, RemarkKind
 from gpu_constructs.template.evaluation.exports import Exports, Publisher
 from gpu_constructs.template.limits import EVALUATED_NODES, REMARKS, RESOURCES, TOTAL_TEXT
 
-__all__ = ["World"]
+__all__ = ["Shared"]
 
 
-class World:
+class Shared:
     """The state of one call.
 
     Attributes:
