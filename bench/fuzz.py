@@ -30,9 +30,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from bench.fuzz_texts import QUERY_SEEDS, QUERY_TEXTS, TEMPLATE_SEEDS, TEMPLATE_TEXTS
+from gpu_constructs.checking.report import check_files
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.placement.query import describe, parse, render
-from gpu_constructs.review import review
 
 __all__ = ["TARGETS", "Tally", "Target", "main", "tried"]
 
@@ -104,7 +104,7 @@ def _read_query(text: str) -> None:
 
 
 def _read_template(text: str) -> None:
-    review(["-"], stdin=text.encode(errors="surrogatepass"))
+    check_files(["-"], stdin=text.encode(errors="surrogatepass"))
 
 
 # Only what is imported within the block is guided by.

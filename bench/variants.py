@@ -46,7 +46,7 @@ def synthesize(
 @contextmanager
 def _without_the_check() -> Iterator[None]:
     """What the constructs cost by themselves: nobody builds an app like that."""
-    from gpu_constructs.validation import GpuChecks  # noqa: PLC0415 - of one variant only
+    from gpu_constructs.cdk.validation import GpuChecks  # noqa: PLC0415 - of one variant only
 
     with mock.patch.object(GpuChecks, "add_to"):
         yield

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpu_constructs.capacity.scaling import HostScaling as HostScaling
     from gpu_constructs.capacity.storage import HostStorage as HostStorage
     from gpu_constructs.capacity.warm_hosts import WarmHosts as WarmHosts
+    from gpu_constructs.cdk.validation import GpuChecks as GpuChecks
     from gpu_constructs.cluster import FamilyCapacity as FamilyCapacity
     from gpu_constructs.cluster import GpuCluster as GpuCluster
     from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from gpu_constructs.service import GpuService as GpuService
     from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
     from gpu_constructs.tasks.task_definition import GpuTaskDefinition as GpuTaskDefinition
-    from gpu_constructs.validation import GpuChecks as GpuChecks
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 _HOME = {
@@ -53,7 +53,7 @@ _HOME = {
     "FallbackCapacity": "capacity.fallback",
     "FamilyCapacity": "cluster",
     "GpuCapacity": "capacity.gpu_capacity",
-    "GpuChecks": "validation",
+    "GpuChecks": "cdk.validation",
     "GpuCluster": "cluster",
     "GpuConstructsError": "errors",
     "GpuMachineImage": "capacity.images",

@@ -19,7 +19,8 @@ from gpu_constructs.capacity.plan import plan_capacity
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
-from gpu_constructs.construction import creating, or_removed, require_free_ids
+from gpu_constructs.cdk.atomic import creating, require_free_ids, rolled_back_on_error
+from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
@@ -30,7 +31,6 @@ from gpu_constructs.managed.operation import ManagedOperation
 from gpu_constructs.managed.plan import plan_managed
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.storage import ManagedStorage
-from gpu_constructs.validation import GpuChecks
 
 __all__ = ["FamilyCapacity", "GpuCluster"]
 
@@ -103,7 +103,7 @@ class GpuCluster(Construct):
             )
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
-        with or_removed(scope, construct_id):
+        with rolled_back_on_error(scope, construct_id):
             of_hosts = cluster or ecs.Cluster(self, "Cluster", vpc=vpc, container_insights_v2=container_insights)
             self.hosts: ClusterHosts = ClusterHosts(
                 self,

@@ -29,9 +29,9 @@ from weakref import WeakKeyDictionary
 from cfnlint.rules import CloudFormationLintRule, RuleMatch
 from cfnlint.template import Template
 
+from gpu_constructs.checking.report import check_files
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Origin
-from gpu_constructs.review import review
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 
 __all__ = ["GpuRule", "lint_id"]
@@ -108,7 +108,7 @@ def _reviewed(cfn: Template) -> Iterator[Finding]:
     # The nodes of cfn-lint are subclasses of str, dict and list; a date is what YAML makes of a version.
     text = json.dumps(cfn.template, default=str).encode()
     for parameters in [each.parameters for each in cfn.context.parameter_sets or ()] or [None]:
-        yield from review(["-"], stdin=text, parameters=_texts(parameters), region=region).findings
+        yield from check_files(["-"], stdin=text, parameters=_texts(parameters), region=region).findings
 
 
 def _texts(parameters: Mapping[str, object] | None) -> dict[str, str] | None:

@@ -12,16 +12,16 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from gpu_constructs.arguments import known_or, whole_number
-from gpu_constructs.arguments import name as require_name
+from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.atomic import creating
 from gpu_constructs.cluster import GpuCluster
-from gpu_constructs.construction import creating
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Unknown, Workload, total
 from gpu_constructs.hosts.providers import MAX_BASE, MAX_WEIGHT
-from gpu_constructs.placement import beside, demand_of, task_slots
-from gpu_constructs.tasks.landing import Capacity, capacity_of_service
+from gpu_constructs.placement import demand_of, rollout_percentages, task_slots
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
 
 __all__ = ["GpuService"]
 
@@ -105,7 +105,7 @@ class GpuService(ecs.Ec2Service):
         _require_order(low, high)
         # Managed Instances have no maximum: a host comes for every task that waits.
         room = 2 * count if is_managed and isinstance(count, int) else total(slots)
-        least, most = beside(count, room, low, high)
+        least, most = rollout_percentages(count, room, low, high)
         shares = _shares(slots, [each.comes_first for each in used])
         # CDK compares tokens as if they were numbers, so they are written past it.
         by_token = isinstance(low, Unknown) or isinstance(high, Unknown)

@@ -13,8 +13,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition
-from gpu_constructs.review import review
-from gpu_constructs.tasks.landing import Capacity
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.tasks.task_target import Capacity
 
 ROOT = Path(__file__).parents[1]
 
@@ -98,7 +98,7 @@ class Site:
 
     def findings(self, rule: str) -> list[str]:
         """What a rule says of the app that was synthesized, whatever its severity."""
-        found = review([self.app.synth(force=True).directory]).findings
+        found = check_files([self.app.synth(force=True).directory]).findings
         return [each.message for each in found if each.rule == rule]
 
     def children(self) -> list[str]:

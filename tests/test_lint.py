@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, given, settings
 
 import gpu_constructs.lint
 from bench.fuzz_texts import TEMPLATE_TEXTS
+from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import Origin
 from gpu_constructs.lint import GpuRule, lint_id
-from gpu_constructs.review import review
 from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.template import UnreadableError
 from tests.synthesis import ROOT
@@ -220,9 +220,9 @@ def test_a_template_is_reviewed_once_for_all_rules(monkeypatch: pytest.MonkeyPat
 
     def counted(*arguments: Any, **named: Any) -> Any:
         calls.append(arguments)
-        return review(*arguments, **named)
+        return check_files(*arguments, **named)
 
-    monkeypatch.setattr(gpu_constructs.lint, "review", counted)
+    monkeypatch.setattr(gpu_constructs.lint, "check_files", counted)
     assert len(found(BAD)) > 0
     assert len(calls) == 1
 
@@ -262,7 +262,7 @@ def test_a_template_that_the_pack_cannot_read_is_an_error_and_never_silence(
     def unable(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(gpu_constructs.lint, "review", unable)
+    monkeypatch.setattr(gpu_constructs.lint, "check_files", unable)
     (match,) = found(BAD)
     assert match.rule.id == "E9500"
     assert "no GPU was checked" in match.message

@@ -10,10 +10,10 @@ import pytest
 from aws_cdk import assertions
 
 from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES
+from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import accelerated, instance_type
 from gpu_constructs.placement import fair_share
-from gpu_constructs.review import review
 from gpu_constructs.rules import RULES, Severity
 from tests.synthesis import ROOT
 
@@ -39,7 +39,7 @@ def test_the_guide_is_one_app_that_runs() -> None:
     exec(compile("\n".join(_BLOCK.findall(GUIDE)), "capacity.md", "exec"), names)  # noqa: S102 - it is our own
     resources = assertions.Template.from_stack(names["stack"]).to_json()["Resources"].values()
     assert {"AWS::AutoScaling::WarmPool", "AWS::EC2::PlacementGroup"} <= {each["Type"] for each in resources}
-    found = review([names["app"].synth().directory]).findings
+    found = check_files([names["app"].synth().directory]).findings
     assert [each for each in found if each.severity is not Severity.INFO] == []
 
 

@@ -26,7 +26,10 @@ from constructs import Construct
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import CHECKS_GPUS, METADATA_KEY, Fleet, Pool
-from gpu_constructs.rules.boot_check import RULES
+from gpu_constructs.rules import rules_of
+from gpu_constructs.rules.hosts import boot_check
+
+RULES = rules_of(boot_check)
 
 __all__ = ["BootCheck", "boot_commands", "require_gpus_to_count"]
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct
 
-from gpu_constructs.arguments import whole_number
+from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Block, Unknown
 

@@ -12,7 +12,7 @@ from gpu_constructs.capacity.network import HostNetwork
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
-from gpu_constructs.construction import require_construct_id
+from gpu_constructs.cdk.atomic import require_construct_id
 
 __all__ = ["CapacityChoice"]
 

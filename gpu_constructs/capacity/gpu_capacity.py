@@ -16,13 +16,13 @@ from gpu_constructs.capacity.launch_template import launch_template
 from gpu_constructs.capacity.network import network_resources
 from gpu_constructs.capacity.plan import CapacityPlan
 from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lines, what_hosts_are_told
-from gpu_constructs.construction import creating, or_removed
+from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.validation import announce
 from gpu_constructs.fleet import Fleet, Pool
 from gpu_constructs.hardware import Architecture, OperatingSystem
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import strategy_item
-from gpu_constructs.rules.subnets import way_out
-from gpu_constructs.validation import announce
+from gpu_constructs.rules.hosts.subnets import way_out
 
 __all__ = ["GpuCapacity"]
 
@@ -57,7 +57,7 @@ class GpuCapacity(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
-        with or_removed(scope, construct_id):
+        with rolled_back_on_error(scope, construct_id):
             operating_system = plan.machine_image.host_image.image.operating_system
             told = {**plan.scaling.agent_settings(), **plan.storage.agent_settings()}
             before_join, after_join = around_join(

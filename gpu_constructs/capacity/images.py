@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.arguments import whole_number
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import HostImage, Unknown
 from gpu_constructs.hardware import (
@@ -28,7 +29,6 @@ from gpu_constructs.hardware import (
     default_image,
     image,
 )
-from gpu_constructs.tokens import is_token
 
 __all__ = ["GpuMachineImage"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from gpu_constructs.arguments import flag
+from gpu_constructs.cdk.arguments import flag
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
 from gpu_constructs.fleet.efa import require_one_efa_layout

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.arguments import flag, known_or, of_kind, whole_number
 from gpu_constructs.capacity.boot_check import require_gpus_to_count
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.capacity.images import GpuMachineImage
@@ -15,13 +14,14 @@ from gpu_constructs.capacity.network import HostNetwork
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
+from gpu_constructs.cdk.arguments import flag, known_or, of_kind, whole_number
+from gpu_constructs.cdk.tokens import is_list_token, is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, require_one_shape
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import require_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
-from gpu_constructs.tokens import is_list_token, is_text_token, is_token
 
 __all__ = ["CapacityPlan", "plan_capacity"]
 

@@ -8,8 +8,9 @@ from datetime import datetime
 
 from aws_cdk import aws_autoscaling as autoscaling
 
-from gpu_constructs.arguments import flag, known_or, whole_number
 from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES, BlockSchedule
+from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
@@ -25,7 +26,6 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import RECORDED, PurchaseClass
 from gpu_constructs.hosts.reservations import require_group_arn, require_reservation_id
-from gpu_constructs.tokens import known_text
 
 __all__ = ["Purchase"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct
 
-from gpu_constructs.arguments import flag, known_or, whole_number
 from gpu_constructs.capacity.warm_hosts import WarmHosts
+from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Pool, Unknown, WarmPool
 

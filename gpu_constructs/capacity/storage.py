@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from gpu_constructs.arguments import flag, known_or, whole_number
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
+from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import LocalDiskUse, Pool, Unknown
 from gpu_constructs.hardware import InstanceType, OperatingSystem, gp3
-from gpu_constructs.tokens import is_token
 
 __all__ = ["HostStorage"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct
 
-from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import PARTLY_SPOT, UNKNOWN, Pool, Unknown, WarmPool
 from gpu_constructs.hardware import OperatingSystem
-from gpu_constructs.tokens import is_token
 
 __all__ = ["WarmHosts"]
 

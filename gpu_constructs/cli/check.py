@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
+from gpu_constructs.checking.report import Report
 from gpu_constructs.cli import json_report, sarif_report, text_report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, deliver, require_writable, say
 from gpu_constructs.cli.terminal import plain, show, width_of
-from gpu_constructs.review import Review
 from gpu_constructs.rules import RULES, Severity, find_rule
 
 __all__ = ["define", "run"]
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     return int(_is_too_grave(result, arguments.fail_on))
 
 
-def _is_too_grave(result: Review, fail_on: str) -> bool:
+def _is_too_grave(result: Report, fail_on: str) -> bool:
     if fail_on == _NEVER:
         return False
     return any(each.severity.rank <= Severity(fail_on).rank for each in result.findings)

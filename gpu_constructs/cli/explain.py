@@ -13,7 +13,7 @@ from gpu_constructs.cli.terminal import Line, cut, show, width_of, wrapped
 from gpu_constructs.fleet import Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import alternatives
-from gpu_constructs.rules.wording import both, either
+from gpu_constructs.rules.evidence.lists import and_list, or_list
 
 __all__ = ["define", "run"]
 
@@ -83,7 +83,7 @@ def _lines(task: Task, places: Sequence[Place], width: int) -> Iterator[Line]:
 
 def _of_place(place: Place, width: int) -> Iterator[Line]:
     word = _word(place.answer)
-    where = f", where {both(map(cut, place.services))} places it" if place.services else ""
+    where = f", where {and_list(map(cut, place.services))} places it" if place.services else ""
     aside = "" if place.counts else ", where no service places it"
     yield [(cut(place.pool.name), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
     column = max((len(each.instance_type.name) for each in place.hosts), default=0)
@@ -111,7 +111,7 @@ def _fix(place: Place) -> str:
 
 
 def _names(types: Sequence[InstanceType]) -> str:
-    return either(types[:_MOST_NAMES])
+    return or_list(types[:_MOST_NAMES])
 
 
 def _asked(task: Task) -> str:
@@ -122,7 +122,7 @@ def _asked(task: Task) -> str:
     ]
     if task.gpu_memory_mib is not None:
         asked.append(f"{task.gpu_memory_mib} MiB on each GPU")
-    return both(asked)
+    return and_list(asked)
 
 
 def _gpus(task: Task) -> str:

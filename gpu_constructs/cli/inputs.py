@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 
+from gpu_constructs.checking.report import Report, check_files
 from gpu_constructs.cli.output import say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import regions
-from gpu_constructs.review import Review, review
 from gpu_constructs.rules import Rule
 from gpu_constructs.template import UnreadableError
 from gpu_constructs.template.limits import BYTES
@@ -41,7 +41,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def reviewed(arguments: argparse.Namespace, *, rules: Iterable[Rule]) -> Review:
+def reviewed(arguments: argparse.Namespace, *, rules: Iterable[Rule]) -> Report:
     """Reads what the arguments name, and asks the rules.
 
     Args:
@@ -55,7 +55,7 @@ def reviewed(arguments: argparse.Namespace, *, rules: Iterable[Rule]) -> Review:
     parameters = _parameters(arguments.parameter)
     stdin = _standard_input() if _STDIN in arguments.paths else None
     try:
-        result = review(arguments.paths, stdin=stdin, parameters=parameters, region=arguments.region, rules=rules)
+        result = check_files(arguments.paths, stdin=stdin, parameters=parameters, region=arguments.region, rules=rules)
     except InvalidValueError as error:
         error.argument = "--region" if error.argument == "region" else error.argument
         raise

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.output import json_text
-from gpu_constructs.review import Review
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.version import version
 
 __all__ = ["failure", "text"]
 
 
-def text(review: Review) -> str:
+def text(review: Report) -> str:
     """A review as JSON.
 
     Args:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import PurePath
 from urllib.parse import quote
 
+from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.fleet import Origin
-from gpu_constructs.review import Review
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 from gpu_constructs.version import version
 
@@ -23,7 +23,7 @@ _INDEX = {each.id: number for number, each in enumerate(RULES)}
 _Object = dict[str, object]
 
 
-def text(review: Review) -> str:
+def text(review: Report) -> str:
     """A review as SARIF; what was acknowledged in a template is suppressed there.
 
     Args:

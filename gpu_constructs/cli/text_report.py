@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
+from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.terminal import Line, cut, wrapped
-from gpu_constructs.review import Review
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.wording import both
+from gpu_constructs.rules.evidence.lists import and_list
 
 __all__ = ["lines", "summary"]
 
@@ -18,7 +18,7 @@ _LONGEST = 2000  # characters of one message
 _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
 
-def lines(review: Review, *, width: int = 100) -> Iterator[Line]:
+def lines(review: Report, *, width: int = 100) -> Iterator[Line]:
     """A review, line by line.
 
     Args:
@@ -34,13 +34,13 @@ def lines(review: Review, *, width: int = 100) -> Iterator[Line]:
         yield []
     if review.acknowledged:
         accepted = (f"{each.finding.rule} of {_resource(each.finding)}" for each in review.acknowledged)
-        yield [(f"acknowledged: {both(accepted)}", "aside")]
+        yield [(f"acknowledged: {and_list(accepted)}", "aside")]
     if review.untried:
         yield [(f"{_count(review.untried, 'more value')} of parameters not tried", "aside")]
     yield [(summary(review), _mood(review))]
 
 
-def summary(review: Review) -> str:
+def summary(review: Report) -> str:
     """What was found and what was looked at, in one line.
 
     Args:
@@ -48,7 +48,7 @@ def summary(review: Review) -> str:
     """
     fleet = review.fleet
     if not (fleet.pools or fleet.tasks or fleet.workloads or review.findings):
-        return f"no ECS capacity or task was found in {both(review.files) if review.files else 'what was read'}"
+        return f"no ECS capacity or task was found in {and_list(review.files) if review.files else 'what was read'}"
     counts = Counter(each.severity for each in review.findings)
     found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each]) or "nothing found"
     accepted = f", {len(review.acknowledged)} acknowledged" if review.acknowledged else ""
@@ -106,5 +106,5 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 or noun == Severity.INFO else 's'}"
 
 
-def _mood(review: Review) -> str:
+def _mood(review: Report) -> str:
     return min((each.severity for each in review.findings), key=lambda each: each.rank, default="good")

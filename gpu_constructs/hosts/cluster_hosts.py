@@ -11,12 +11,12 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct
 
-from gpu_constructs.arguments import name as require_name
+from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
-from gpu_constructs.tokens import is_token, known_text
 
 __all__ = ["ClusterHosts"]
 

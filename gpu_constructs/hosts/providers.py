@@ -6,9 +6,9 @@ import re
 
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.tokens import is_text_token
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.tokens import is_text_token
 
 __all__ = ["MAX_BASE", "MAX_WEIGHT", "require_provider_name", "strategy_item"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gpu_constructs.cdk.tokens import is_text_token
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.tokens import is_text_token
 
 __all__ = ["require_group_arn", "require_reservation_id"]
 

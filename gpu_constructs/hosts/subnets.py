@@ -9,9 +9,9 @@ from functools import cached_property
 from aws_cdk import aws_ec2 as ec2
 from constructs import IDependable
 
-from gpu_constructs.construction import translated
+from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.tokens import is_list_token
 
 __all__ = ["HostSubnets"]
 

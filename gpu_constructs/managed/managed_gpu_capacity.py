@@ -8,7 +8,7 @@ from typing import cast
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from gpu_constructs.construction import creating, or_removed
+from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
@@ -47,7 +47,7 @@ class ManagedGpuCapacity(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: ManagedPlan) -> None:
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
-        with or_removed(scope, construct_id):
+        with rolled_back_on_error(scope, construct_id):
             self.cluster: ecs.ICluster = hosts.cluster
             self.architecture: Architecture = plan.architecture
             self.pool: Pool = plan.pool

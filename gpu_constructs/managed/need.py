@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.arguments import LARGEST_INTEGER, gpu_memory_mib, texts, whole_number
+from gpu_constructs.cdk.arguments import LARGEST_INTEGER, gpu_memory_mib, texts, whole_number
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated

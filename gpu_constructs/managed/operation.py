@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 
 __all__ = ["MAX_IDLE_SECONDS", "ManagedOperation"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.arguments import of_kind
+from gpu_constructs.cdk.arguments import of_kind
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind
 from gpu_constructs.hardware import Architecture
@@ -16,7 +17,6 @@ from gpu_constructs.managed.operation import ManagedOperation
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
 from gpu_constructs.managed.storage import ManagedStorage
-from gpu_constructs.tokens import is_token
 
 __all__ = ["ManagedPlan", "plan_managed"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpu_constructs.arguments import flag
+from gpu_constructs.cdk.arguments import flag
+from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.fleet import PurchaseOption, Reservation
 from gpu_constructs.hosts.reservations import require_group_arn
-from gpu_constructs.tokens import known_text
 
 __all__ = ["ManagedPurchase"]
 

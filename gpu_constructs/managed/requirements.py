@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpu_constructs.arguments import texts
+from gpu_constructs.cdk.arguments import texts
+from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
 from gpu_constructs.fleet.type_selection import BURSTABLE_FAMILIES, selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, accelerated, instance_type
 from gpu_constructs.hardware.managed_families import is_managed_size, may_be_managed
 from gpu_constructs.managed.need import HostNeed, generation_of, model_of
-from gpu_constructs.tokens import is_list_token, is_token
 
 __all__ = ["ManagedChoice", "choice_of_need", "choice_of_types"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpu_constructs.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.hardware import gp3
 
 __all__ = ["ManagedStorage"]

@@ -13,8 +13,9 @@ never calls it a fit. Where things are:
 """
 
 from gpu_constructs.placement.alternatives import alternatives, runs_somewhere
+from gpu_constructs.placement.assumptions import Assumption
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.fit import fit, fit_on, held_against
+from gpu_constructs.placement.fit import fit, fit_demand, fit_on
 from gpu_constructs.placement.host import (
     RESERVED_MEMORY_MIB,
     FairShare,
@@ -25,17 +26,17 @@ from gpu_constructs.placement.host import (
     share_of,
 )
 from gpu_constructs.placement.needs import NeedKind, UnmetNeed, unmet_needs
-from gpu_constructs.placement.offer import Offer, offer_of
+from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.prices import Cost, cost_of
 from gpu_constructs.placement.proof import Counts, Idle, Place, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.prover import prove
-from gpu_constructs.placement.readings import Reading
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind, Resource, Shortfall
-from gpu_constructs.placement.rollout import Rollout, beside, can_go_on, rollout, task_slots
+from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, rollout_percentages, task_slots
 from gpu_constructs.placement.smallest import shortfalls
 
 __all__ = [
     "RESERVED_MEMORY_MIB",
+    "Assumption",
     "Cost",
     "Counts",
     "Demand",
@@ -47,11 +48,10 @@ __all__ = [
     "NeedKind",
     "Obstacle",
     "ObstacleKind",
-    "Offer",
     "Place",
+    "PoolProfile",
     "PoolProof",
     "Proof",
-    "Reading",
     "Resource",
     "Rollout",
     "Shortfall",
@@ -59,7 +59,6 @@ __all__ = [
     "UnmetNeed",
     "WorkloadProof",
     "alternatives",
-    "beside",
     "can_go_on",
     "cost_of",
     "cpu_units",
@@ -67,12 +66,13 @@ __all__ = [
     "expected_memory_mib",
     "fair_share",
     "fit",
+    "fit_demand",
     "fit_on",
-    "held_against",
     "most_memory_mib",
-    "offer_of",
+    "profile_of",
     "prove",
     "rollout",
+    "rollout_percentages",
     "runs_somewhere",
     "share_of",
     "shortfalls",

@@ -10,14 +10,14 @@ from gpu_constructs.fleet import Pool, PoolKind, Task
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general, regions
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.host_fit import on_host
-from gpu_constructs.placement.identity import by_identity
+from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.needs import unmet_needs
-from gpu_constructs.placement.offer import Offer, offer_of
+from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 
 __all__ = ["alternatives", "runs_somewhere"]
 
-_ANY_POOL = Offer()
-_KINDS = (Offer(reserved_mib=0), Offer(reserved_mib=0, kind=PoolKind.MANAGED_INSTANCES))
+_ANY_POOL = PoolProfile()
+_KINDS = (PoolProfile(reserved_mib=0), PoolProfile(reserved_mib=0, kind=PoolKind.MANAGED_INSTANCES))
 
 
 def alternatives(task: Task, *, like: Pool | None = None) -> tuple[InstanceType, ...]:
@@ -32,7 +32,7 @@ def alternatives(task: Task, *, like: Pool | None = None) -> tuple[InstanceType,
         like: The pool that it does not fit: the architecture of its types, its agents' settings and its kind count.
     """
     demand = _in_numbers(demand_of(task))
-    offer = _ANY_POOL if like is None else offer_of(like)
+    offer = _ANY_POOL if like is None else profile_of(like)
     needs = any(container.needs is not None for container in task.containers)
     fitting = [
         each
@@ -72,12 +72,12 @@ def _largest_first() -> tuple[InstanceType, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _fitting(demand: Demand, offer: Offer, region: str | None) -> tuple[InstanceType, ...]:
+def _fitting(demand: Demand, offer: PoolProfile, region: str | None) -> tuple[InstanceType, ...]:
     among = (each for each in _candidates(demand, offer, region) if on_host(demand, each, offer).answer is True)
     return tuple(sorted(among, key=_size))
 
 
-def _candidates(demand: Demand, offer: Offer, region: str | None) -> Iterator[InstanceType]:
+def _candidates(demand: Demand, offer: PoolProfile, region: str | None) -> Iterator[InstanceType]:
     architectures = {each.architecture for each in offer.instance_types}
     for each in accelerated() if demand.wants_accelerator else general():
         # What says nothing of its architecture is built for x86_64, unless its hosts are arm64.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
 from gpu_constructs.hardware import Architecture
-from gpu_constructs.placement.identity import by_identity
+from gpu_constructs.placement.memo import by_identity
 
 __all__ = ["MEMBER_OF", "Demand", "demand_of"]
 

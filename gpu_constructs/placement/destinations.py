@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.fit import held_against
-from gpu_constructs.placement.identity import by_identity
-from gpu_constructs.placement.offer import Offer, offer_of
+from gpu_constructs.placement.fit import fit_demand
+from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.reasons import DoubtKind, Fit, Obstacle, ObstacleKind
 
 __all__ = [
@@ -275,10 +275,10 @@ def _pools(fleet: Fleet, workload: Workload) -> tuple[tuple[Pool, bool], ...]:
 
 
 def _destinations(demand: Demand, pools: tuple[tuple[Pool, bool], ...]) -> Iterator[Destination]:
-    fits: dict[Offer, Fit] = {}
+    fits: dict[PoolProfile, Fit] = {}
     for pool, is_certain in pools:
-        offer = offer_of(pool)
+        offer = profile_of(pool)
         fit = fits.get(offer)
         if fit is None:
-            fit = fits[offer] = held_against(demand, offer)
+            fit = fits[offer] = fit_demand(demand, offer)
         yield Destination(pool=pool, is_certain=is_certain, fit=fit)

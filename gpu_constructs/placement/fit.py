@@ -13,7 +13,7 @@ from gpu_constructs.fleet import PlacementConstraint, Pool, Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.host_fit import on_host, query_reasons
-from gpu_constructs.placement.offer import Offer, offer_of
+from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.reasons import (
     Doubt,
     DoubtKind,
@@ -26,7 +26,7 @@ from gpu_constructs.placement.reasons import (
     listed,
 )
 
-__all__ = ["fit", "fit_on", "held_against"]
+__all__ = ["fit", "fit_demand", "fit_on"]
 
 _SCALED_BY = frozenset({Resource.GPU, Resource.CPU, Resource.MEMORY, Resource.INTERFACES})
 """What managed scaling sorts instance types by: vCPU, memory, ENIs, ports, and GPUs.
@@ -46,7 +46,7 @@ def fit_on(
         pool: What launches it: its agents' settings and its kind count.
         constraints: Placement constraints besides the task's own, such as those of its service.
     """
-    return on_host(demand_of(task, constraints), instance_type, offer_of(pool))
+    return on_host(demand_of(task, constraints), instance_type, profile_of(pool))
 
 
 def fit(task: Task, pool: Pool, *, constraints: Sequence[PlacementConstraint] = ()) -> Fit:
@@ -63,10 +63,10 @@ def fit(task: Task, pool: Pool, *, constraints: Sequence[PlacementConstraint] = 
         pool: Where.
         constraints: Placement constraints besides the task's own, such as those of its service.
     """
-    return held_against(demand_of(task, constraints), offer_of(pool))
+    return fit_demand(demand_of(task, constraints), profile_of(pool))
 
 
-def held_against(demand: Demand, offer: Offer) -> Fit:
+def fit_demand(demand: Demand, offer: PoolProfile) -> Fit:
     """`fit` of a demand that was taken together before.
 
     Args:
@@ -77,11 +77,11 @@ def held_against(demand: Demand, offer: Offer) -> Fit:
 
 
 @lru_cache(maxsize=1024)
-def _everywhere(offer: Offer) -> Fit:
+def _everywhere(offer: PoolProfile) -> Fit:
     return Fit(hosts=offer.instance_types)
 
 
-def _is_within_floor(demand: Demand, offer: Offer) -> bool:
+def _is_within_floor(demand: Demand, offer: PoolProfile) -> bool:
     """Whether the task fits on every host for the numbers alone, which most tasks do."""
     floor = offer.floor
     return (
@@ -97,12 +97,12 @@ def _is_within_floor(demand: Demand, offer: Offer) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _holds_everywhere(expressions: tuple[str, ...], offer: Offer) -> bool:
+def _holds_everywhere(expressions: tuple[str, ...], offer: PoolProfile) -> bool:
     return not any(True for each in offer.instance_types for _ in query_reasons(expressions, each, offer))
 
 
 @lru_cache(maxsize=8192)
-def _looked_at(demand: Demand, offer: Offer) -> Fit:
+def _looked_at(demand: Demand, offer: PoolProfile) -> Fit:
     each_type = tuple(on_host(demand, each, offer) for each in offer.instance_types)
     smallest, any_type = _smallest_of(each_type, offer), _any_of(each_type)
     decided = smallest if offer.smallest_decides is True else any_type
@@ -129,7 +129,7 @@ def _any_of(each_type: Iterable[Fit]) -> Fit:
     return Fit(doubts=() if sure else _merged_doubts(each_type), hosts=hosts)
 
 
-def _smallest_of(each_type: tuple[Fit, ...], offer: Offer) -> Fit:
+def _smallest_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
     """The smallest type decides for each resource, whatever the others have."""
     hosts = _hosts(each_type)
     if not hosts:

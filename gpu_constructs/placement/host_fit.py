@@ -11,7 +11,7 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.gpu import of_accelerators
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
-from gpu_constructs.placement.offer import Offer
+from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.query import Query, QuerySyntaxError, judge, parse
 from gpu_constructs.placement.reasons import (
     Doubt,
@@ -28,7 +28,7 @@ from gpu_constructs.placement.reasons import (
 __all__ = ["on_host", "query_reasons"]
 
 
-def on_host(demand: Demand, instance_type: InstanceType, offer: Offer) -> Fit:
+def on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Fit:
     """Whether one copy fits on one empty host.
 
     Args:
@@ -44,7 +44,7 @@ def on_host(demand: Demand, instance_type: InstanceType, offer: Offer) -> Fit:
     return Fit(doubts=tuple(each for each in reasons if isinstance(each, Doubt)), hosts=(instance_type,))
 
 
-def _reasons(demand: Demand, instance_type: InstanceType, offer: Offer) -> Iterator[Reason]:
+def _reasons(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Reason]:
     if demand.unknown:
         yield Doubt(
             kind=DoubtKind.DEPLOY_TIME,
@@ -62,7 +62,7 @@ def _reasons(demand: Demand, instance_type: InstanceType, offer: Offer) -> Itera
     yield from query_reasons(demand.expressions, instance_type, offer)
 
 
-def _platform(demand: Demand, instance_type: InstanceType, offer: Offer) -> Iterator[Obstacle]:
+def _platform(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Obstacle]:
     if demand.architecture is not None and demand.architecture is not instance_type.architecture:
         yield Obstacle(
             kind=ObstacleKind.ARCHITECTURE,
@@ -78,7 +78,7 @@ def _platform(demand: Demand, instance_type: InstanceType, offer: Offer) -> Iter
         )
 
 
-def _memory(asked_mib: int, instance_type: InstanceType, offer: Offer) -> Iterator[Shortfall | Doubt]:
+def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Shortfall | Doubt]:
     most = max(0, most_memory_mib(instance_type, known(offer.reserved_mib)))
     expected = expected_memory_mib(instance_type, offer.may_reserve_mib)
     if asked_mib > most:
@@ -99,7 +99,9 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: Offer) -> Iterat
         )
 
 
-def query_reasons(expressions: Iterable[str], instance_type: InstanceType, offer: Offer) -> Iterator[Obstacle | Doubt]:
+def query_reasons(
+    expressions: Iterable[str], instance_type: InstanceType, offer: PoolProfile
+) -> Iterator[Obstacle | Doubt]:
     """What stands between a host and the cluster queries that it must satisfy.
 
     Args:

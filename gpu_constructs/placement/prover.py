@@ -17,17 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload
+from gpu_constructs.placement.assumptions import Assumption, hosts_of
 from gpu_constructs.placement.bounds import Bound, least_hosts
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of
-from gpu_constructs.placement.fit import held_against
-from gpu_constructs.placement.offer import offer_of
+from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.packing import Load, Packing, Room, pack
+from gpu_constructs.placement.pool_load import PoolLoad, Tenant
+from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.proof import Counts, Idle, PoolProof, Proof, Stranded, WorkloadProof
-from gpu_constructs.placement.readings import Reading, hosts_of
 from gpu_constructs.placement.stranding import stranded_in
 from gpu_constructs.placement.strategy import split
-from gpu_constructs.placement.tenants import SharedPool, Tenant
 
 __all__ = ["prove"]
 
@@ -44,11 +44,11 @@ def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
         fleet: What was asked for.
         counts: Which number of copies of each workload.
     """
-    pools = {pool.name: SharedPool(pool) for pool in fleet.pools}
+    pools = {pool.name: PoolLoad(pool) for pool in fleet.pools}
     tenancies = [(each, tuple(_tenants_of(fleet, each, counts))) for each in fleet.workloads if _needs_hosts(each)]
     for workload, tenants in tenancies:
         for tenant in tenants:
-            shared = pools.get(tenant.pool.name) or pools.setdefault(tenant.pool.name, SharedPool(tenant.pool))
+            shared = pools.get(tenant.pool.name) or pools.setdefault(tenant.pool.name, PoolLoad(tenant.pool))
             if workload.task is None or isinstance(workload.daemon, Unknown):
                 shared.is_crowded = True
             elif tenant.fits is not False:
@@ -90,15 +90,15 @@ def _tenants_of(fleet: Fleet, workload: Workload, counts: Counts) -> Iterator[Te
 def _tenant(
     workload: Workload, demand: Demand, pool: Pool, copies: tuple[int, int | None], *, is_bound: bool
 ) -> Tenant:
-    fit = held_against(demand, offer_of(pool))
+    fit = fit_demand(demand, profile_of(pool))
     answer = fit.answer
     if answer is True and len(fit.hosts) < len(pool.instance_types) and pool.kind is not PoolKind.MANAGED_INSTANCES:
         answer = UNKNOWN  # it fits some of the types, and another may come
     return Tenant(workload, demand, pool, *copies, answer, workload.distinct_instances, is_bound)
 
 
-def _prove_pool(shared: SharedPool) -> PoolProof:
-    room = None if shared.is_made_to_measure else shared.room(Reading.CERTAIN)
+def _prove_pool(shared: PoolLoad) -> PoolProof:
+    room = None if shared.is_made_to_measure else shared.room(Assumption.WORST)
     loads = None if room is None else _certain_loads(shared, room)
     packing = None if loads is None or room is None else _pack_certain(shared, loads, room)
     if shared.is_made_to_measure:
@@ -110,7 +110,7 @@ def _prove_pool(shared: SharedPool) -> PoolProof:
         answer = True
     elif not shared.is_made_to_measure:
         at_least = _hosts_at_least(shared)
-        most = hosts_of(shared.pool, Reading.POSSIBLE)
+        most = hosts_of(shared.pool, Assumption.BEST)
         if at_least is None or (most is not None and at_least.hosts > most):
             answer = False
     return PoolProof(
@@ -126,20 +126,20 @@ def _prove_pool(shared: SharedPool) -> PoolProof:
     )
 
 
-def _hosts_at_least(shared: SharedPool) -> Bound | None:
-    room = shared.room(Reading.POSSIBLE)
+def _hosts_at_least(shared: PoolLoad) -> Bound | None:
+    room = shared.room(Assumption.BEST)
     if room is None:
         return _NO_HOSTS
-    loads = (each.load(room, Reading.POSSIBLE) for each in shared.tenants if each.least)
+    loads = (each.load(room, Assumption.BEST) for each in shared.tenants if each.least)
     return least_hosts([each for each in loads if each is not None], room)
 
 
-def _certain_loads(shared: SharedPool, room: Room) -> list[Load] | None:
+def _certain_loads(shared: PoolLoad, room: Room) -> list[Load] | None:
     """What comes to a pool at most, and on each tenant the room there is; None where a size or number is not known."""
-    hosts = hosts_of(shared.pool, Reading.CERTAIN) or 0
+    hosts = hosts_of(shared.pool, Assumption.WORST) or 0
     loads = []
     for tenant in shared.tenants:
-        need = tenant.need(room, Reading.CERTAIN)
+        need = tenant.need(room, Assumption.WORST)
         if need is not None:
             tenant.slots = tenant.slots_on(need, room, hosts) or 0 if tenant.fits is True else 0
             if tenant.most is not None:
@@ -147,13 +147,13 @@ def _certain_loads(shared: SharedPool, room: Room) -> list[Load] | None:
     return loads if len(loads) == len(shared.tenants) and not shared.is_crowded else None
 
 
-def _pack_certain(shared: SharedPool, loads: Sequence[Load], room: Room) -> Packing | None:
+def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packing | None:
     """Packs what is certain, and notes on each tenant what was placed.
 
     Returns:
         All of it on as many hosts as it takes; None where no number of them is enough.
     """
-    packing = pack(loads, room, most_hosts=hosts_of(shared.pool, Reading.CERTAIN))
+    packing = pack(loads, room, most_hosts=hosts_of(shared.pool, Assumption.WORST))
     for tenant, placed in zip(shared.tenants, packing.placed, strict=True):
         tenant.placed = placed if tenant.fits is True else 0
     if any(not tenant.is_bound for tenant in shared.tenants):
@@ -164,11 +164,11 @@ def _pack_certain(shared: SharedPool, loads: Sequence[Load], room: Room) -> Pack
     return packing if sum(packing.placed) == copies else None
 
 
-def _place_unbound(shared: SharedPool, loads: Sequence[Load], room: Room) -> None:
+def _place_unbound(shared: PoolLoad, loads: Sequence[Load], room: Room) -> None:
     """Tasks without a strategy: on hosts that are there anyway, beside those that have one."""
     pairs = list(zip(shared.tenants, loads, strict=True))
     bound = [load for tenant, load in pairs if tenant.is_bound]
-    packing = pack(bound, room, most_hosts=hosts_of(shared.pool, Reading.CERTAIN))
+    packing = pack(bound, room, most_hosts=hosts_of(shared.pool, Assumption.WORST))
     always = shared.pool.min_instances
     packing.most_hosts = max(packing.hosts, 0 if isinstance(always, Unknown) else always)
     for tenant, load in pairs:
@@ -177,12 +177,12 @@ def _place_unbound(shared: SharedPool, loads: Sequence[Load], room: Room) -> Non
             tenant.placed = placed if tenant.fits is True else 0
 
 
-def _stranded(shared: SharedPool, packing: Packing, loads: Sequence[Load]) -> tuple[Stranded, ...]:
+def _stranded(shared: PoolLoad, packing: Packing, loads: Sequence[Load]) -> tuple[Stranded, ...]:
     needs = [each.need for each in loads if each.copies]
     if not packing.groups or not stranded_in(packing, needs):
         return ()
     # Only what even hosts with as much as they can have do not use.
-    possible = shared.room(Reading.POSSIBLE)
+    possible = shared.room(Assumption.BEST)
     return () if possible is None else stranded_in(pack(loads, possible), needs)
 
 
@@ -194,13 +194,13 @@ def _idle(packing: Packing) -> Idle:
 
 
 def _prove_workload(
-    workload: Workload, tenants: tuple[Tenant, ...], counts: Counts, pools: Mapping[str, SharedPool]
+    workload: Workload, tenants: tuple[Tenant, ...], counts: Counts, pools: Mapping[str, PoolLoad]
 ) -> WorkloadProof:
     least, most = _copies(workload, counts)
     answer: bool | Unknown = UNKNOWN
     placed = unplaced = 0
     if workload.daemon is True:
-        rooms = [pools[each.pool.name].room(Reading.CERTAIN) is not None for each in tenants if each.fits is True]
+        rooms = [pools[each.pool.name].room(Assumption.WORST) is not None for each in tenants if each.fits is True]
         if tenants and len(rooms) == len(tenants) and all(rooms):
             answer = True
         elif tenants and all(each.fits is False for each in tenants):
@@ -227,16 +227,16 @@ def _prove_workload(
     )
 
 
-def _without_room(tenants: Iterable[Tenant], pools: Mapping[str, SharedPool], least: int) -> int:
+def _without_room(tenants: Iterable[Tenant], pools: Mapping[str, PoolLoad], least: int) -> int:
     """Copies for which there is no room even with what is possible, had the workload all hosts to itself."""
     without, room_elsewhere, is_bound = 0, 0, True
     for tenant in tenants:
         slots: int | None = 0
         if tenant.fits is not False:
             shared = pools[tenant.pool.name]
-            room = None if shared.is_made_to_measure else shared.room(Reading.POSSIBLE)
-            need = None if room is None else tenant.need(room, Reading.POSSIBLE)
-            hosts = hosts_of(tenant.pool, Reading.POSSIBLE)
+            room = None if shared.is_made_to_measure else shared.room(Assumption.BEST)
+            need = None if room is None else tenant.need(room, Assumption.BEST)
+            hosts = hosts_of(tenant.pool, Assumption.BEST)
             slots = None if room is None or need is None else tenant.slots_on(need, room, hosts)
         if not tenant.is_bound:
             is_bound = False

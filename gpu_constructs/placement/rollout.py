@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, known
+from gpu_constructs.placement.assumptions import Assumption, need_of, room_of
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import copies_per_host
-from gpu_constructs.placement.readings import Reading, need_of, room_of
 
-__all__ = ["Rollout", "beside", "can_go_on", "percent_for_one_less", "rollout", "task_slots"]
+__all__ = ["Rollout", "can_go_on", "percent_for_one_less", "rollout", "rollout_percentages", "task_slots"]
 
 _DOUBLE = 200  # ECS's own default of maximumPercent
 
@@ -33,7 +33,11 @@ class Rollout:
 
 
 def task_slots(
-    task: Task, pool: Pool, *, constraints: Sequence[PlacementConstraint] = (), reading: Reading = Reading.CERTAIN
+    task: Task,
+    pool: Pool,
+    *,
+    constraints: Sequence[PlacementConstraint] = (),
+    assumption: Assumption = Assumption.WORST,
 ) -> int | Unknown:
     """How many copies of a task a pool holds when it is at its maximum and runs nothing else.
 
@@ -41,15 +45,15 @@ def task_slots(
         task: What is to run.
         pool: Where.
         constraints: Placement constraints besides the task's own, such as those of its service.
-        reading: Whether what hosts are certain to have counts, or all that they may have.
+        assumption: Whether what hosts are certain to have counts, or all that they may have.
 
     Returns:
         Unknown where it is not known, or may be none.
     """
-    room = room_of(pool, reading)
+    room = room_of(pool, assumption)
     if room is None or pool.has_unknown_types or isinstance(pool.max_instances, Unknown):
         return UNKNOWN
-    need = need_of(demand_of(task, constraints), room, reading)
+    need = need_of(demand_of(task, constraints), room, assumption)
     each = 0 if need is None else copies_per_host(need, room)
     # None by what a host is expected to register: it may register more.
     return max(0, pool.max_instances) * each if each else UNKNOWN
@@ -92,7 +96,7 @@ def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
     return Rollout(min_healthy_percent=100, max_healthy_percent=min(200, -(-100 * slots // desired_count)))
 
 
-def beside(
+def rollout_percentages(
     desired_count: int | Unknown, slots: int | Unknown, low: int | Unknown | None, high: int | Unknown | None
 ) -> tuple[int, int]:
     """The percentages where a user gave one or none: what was given stays, and the other goes with it.

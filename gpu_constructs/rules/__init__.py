@@ -8,13 +8,11 @@ them. `check` asks all of them::
     for finding in check(fleet):
         print(finding.severity, finding.rule, finding.message, finding.fix)
 
-Each module with ``RULES`` holds the rules of one topic; `catalogue` puts them together. What several of them ask is
-worked out once: `copies` says how many copies have room, `expressions` what placement expressions mean, `fixes` what
-would help, `parts` what a fleet consists of, `wording` how lists are written.
+Each room below holds the rules of one subject; `catalogue` finds them. `evidence` holds what several of them look at.
 """
 
-from gpu_constructs.rules.catalogue import RULES, check, find_rule
+from gpu_constructs.rules.catalogue import ROOMS, RULES, check, find_rule, rules_of
 from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 
-__all__ = ["RULES", "Finding", "Problem", "Rule", "Severity", "check", "find_rule", "rule"]
+__all__ = ["ROOMS", "RULES", "Finding", "Problem", "Rule", "Severity", "check", "find_rule", "rule", "rules_of"]

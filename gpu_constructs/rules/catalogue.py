@@ -4,118 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet
-from gpu_constructs.rules import (
-    attributes,
-    availability,
-    batch,
-    batch_jobs,
-    boot_check,
-    cluster_membership,
-    constraints,
-    container_lists,
-    containers,
-    counts,
-    cpu_share,
-    efa,
-    efa_devices,
-    elsewhere,
-    fit,
-    gpu_needs,
-    group_settings,
-    host_kinds,
-    image_parameters,
-    images,
-    instance_requirements,
-    instance_types,
-    keys,
-    launch,
-    local_disks,
-    managed,
-    names,
-    neuron,
-    placing,
-    platform,
-    ports,
-    provider_kinds,
-    purchase,
-    quotas,
-    remarks,
-    requests,
-    reservations,
-    room,
-    scaling,
-    service_settings,
-    sharing,
-    strategies,
-    subnets,
-    type_lists,
-    unplaced,
-    user_data,
-    warm_pools,
-    whole_fleet,
-)
+from gpu_constructs.rules import batch, clusters, expressions, files, fit, hosts, purchase, scaling, tasks
 from gpu_constructs.rules.finding import Finding
 from gpu_constructs.rules.rule import Rule
 
-__all__ = ["RULES", "check", "find_rule"]
+__all__ = ["ROOMS", "RULES", "check", "find_rule", "rules_of"]
 
-_MODULES = (
-    attributes,
-    availability,
-    batch,
-    batch_jobs,
-    boot_check,
-    cluster_membership,
-    constraints,
-    container_lists,
-    containers,
-    counts,
-    cpu_share,
-    efa,
-    efa_devices,
-    elsewhere,
-    fit,
-    gpu_needs,
-    group_settings,
-    host_kinds,
-    image_parameters,
-    images,
-    instance_requirements,
-    instance_types,
-    keys,
-    launch,
-    local_disks,
-    managed,
-    names,
-    neuron,
-    placing,
-    platform,
-    ports,
-    provider_kinds,
-    purchase,
-    quotas,
-    remarks,
-    requests,
-    reservations,
-    room,
-    scaling,
-    service_settings,
-    sharing,
-    strategies,
-    subnets,
-    type_lists,
-    unplaced,
-    user_data,
-    warm_pools,
-    whole_fleet,
-)
+ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, batch, files)
+"""The rooms of rules by subject, in the order of ``docs/rules.md``."""
 
-RULES: tuple[Rule, ...] = tuple(
-    sorted((each for module in _MODULES for each in module.RULES), key=lambda each: each.id)
-)
+
+def rules_of(module: ModuleType) -> tuple[Rule, ...]:
+    """The rules that a module or a room defines: whatever `rule` made there is registered.
+
+    Args:
+        module: A module of rules, or a room of them.
+    """
+    if hasattr(module, "__path__"):
+        parts = (import_module(f"{module.__name__}.{each.name}") for each in iter_modules(module.__path__))
+        return tuple(each for part in parts for each in rules_of(part))
+    return tuple(each for each in vars(module).values() if isinstance(each, Rule))
+
+
+RULES: tuple[Rule, ...] = tuple(sorted((each for room in ROOMS for each in rules_of(room)), key=lambda each: each.id))
 """Every rule, in the order of the ids."""
 
 

@@ -8,8 +8,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs.arguments import texts
-from gpu_constructs.construction import creating, or_removed
+from gpu_constructs.cdk.arguments import texts
+from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings
 
 __all__ = ["define_container", "write_requirement"]
@@ -56,7 +56,7 @@ def define_container(
     parameters_id = f"{construct_id}LinuxParameters"
     with creating(task_definition, parameters_id, called=construct_id):
         parameters = _linux_parameters(task_definition, parameters_id, plan)
-    with or_removed(task_definition, parameters_id), creating(task_definition, construct_id, stays=True):
+    with rolled_back_on_error(task_definition, parameters_id), creating(task_definition, construct_id, stays=True):
         # Of the class above, because GpuTaskDefinition takes no GPUs here.
         return ecs.TaskDefinition.add_container(
             task_definition,

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.arguments import LARGEST_INTEGER, flag, known_or, texts, variables, whole_number
-from gpu_constructs.arguments import name as require_name
+from gpu_constructs.cdk.arguments import LARGEST_INTEGER, flag, known_or, texts, variables, whole_number
+from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit
 from gpu_constructs.tasks.host_share import share_of_host
-from gpu_constructs.tokens import is_token, known_text
 
 __all__ = [
     "MIN_MEMORY_MIB",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpu_constructs.arguments import flag, gpu_memory_mib
+from gpu_constructs.cdk.arguments import flag, gpu_memory_mib
 from gpu_constructs.errors import DoesNotFitError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Container, GpuNeeds, Pool, Task
 from gpu_constructs.hardware import Vendor, find

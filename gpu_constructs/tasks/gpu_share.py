@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_constructs.arguments import known_or, whole_number
+from gpu_constructs.cdk.arguments import known_or, whole_number
 
 __all__ = ["GpuShare"]
 

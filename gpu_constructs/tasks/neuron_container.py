@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from gpu_constructs.arguments import whole_number
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import NEURON_DEVICE, Container, Pool, PoolKind, ResourceRequirement, Task, known
 from gpu_constructs.hardware import Vendor
 from gpu_constructs.placement import demand_of
 from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings, finish_plan, require_container_name
-from gpu_constructs.tokens import is_token
 
 __all__ = ["NeuronDevices", "plan_neuron_container"]
 

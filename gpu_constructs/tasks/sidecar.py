@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpu_constructs.arguments import whole_number
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.fleet import Container, Pool, Task, Unknown
 from gpu_constructs.tasks.container_plan import MIN_MEMORY_MIB, known_variables, with_container
 from gpu_constructs.tasks.fit import require_fit
-from gpu_constructs.tokens import is_token
 
 __all__ = ["plan_sidecar"]
 

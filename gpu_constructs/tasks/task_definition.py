@@ -12,8 +12,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from gpu_constructs.arguments import name as require_name
-from gpu_constructs.construction import creating, or_removed
+from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import METADATA_KEY, Pool, Task
 from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
@@ -21,10 +22,9 @@ from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings
 from gpu_constructs.tasks.gpu_ask import Gpus
 from gpu_constructs.tasks.gpu_container import plan_gpu_container
 from gpu_constructs.tasks.gpu_needs import metadata_of, plan_needs
-from gpu_constructs.tasks.landing import Capacity, Landing, landing_on, require_settings
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
 from gpu_constructs.tasks.sidecar import plan_sidecar
-from gpu_constructs.tokens import is_token
+from gpu_constructs.tasks.task_target import Capacity, Landing, landing_on, require_settings
 
 __all__ = ["GpuTaskDefinition"]
 
@@ -91,7 +91,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
                 if landing.expression is None
                 else [ecs.PlacementConstraint.member_of(landing.expression)],
             )
-        with or_removed(scope, construct_id):
+        with rolled_back_on_error(scope, construct_id):
             self.log_group: logs.ILogGroup = log_group or logs.LogGroup(
                 self, "Logs", retention=log_retention, removal_policy=cdk.RemovalPolicy.DESTROY
             )

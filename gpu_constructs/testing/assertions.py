@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from gpu_constructs.checking.report import Report
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, PurchaseOption, Task, Unknown
 from gpu_constructs.hardware import image
-from gpu_constructs.review import Review
 from gpu_constructs.rules import Finding, Severity, find_rule
 from gpu_constructs.testing.arguments import (
     count,
@@ -42,7 +42,7 @@ class GpuAssertions:
         found: What was read.
     """
 
-    def __init__(self, found: Review) -> None:
+    def __init__(self, found: Report) -> None:
         self._review = found
 
     @property

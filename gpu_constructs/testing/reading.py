@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpu_constructs.checking.report import Report, check_files, is_region
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
-from gpu_constructs.review import Review, is_region, review
 from gpu_constructs.rules import check
 from gpu_constructs.testing.assertions import GpuAssertions
 from gpu_constructs.testing.snapshot import HasTemplate
@@ -47,18 +47,18 @@ def gpus(
     return GpuAssertions(_reviewed(source, parameters, region))
 
 
-def _reviewed(source: object, parameters: Mapping[str, str] | None, region: str | None) -> Review:
+def _reviewed(source: object, parameters: Mapping[str, str] | None, region: str | None) -> Report:
     if isinstance(source, Fleet):
-        return Review(fleet=source, findings=check(source))
+        return Report(fleet=source, findings=check(source))
     _require_parameters(parameters)
     if isinstance(source, HasTemplate):
         source = source.to_json()
     if isinstance(source, Mapping):
-        return review(["-"], stdin=_text(source), parameters=parameters, region=region)
+        return check_files(["-"], stdin=_text(source), parameters=parameters, region=region)
     if isinstance(source, str | Path):
-        return review([source], parameters=parameters, region=region)
+        return check_files([source], parameters=parameters, region=region)
     path, own_region = _synthesized(source)
-    return review([path], parameters=parameters, region=region or own_region)
+    return check_files([path], parameters=parameters, region=region or own_region)
 
 
 def _text(template: Mapping[str, object]) -> bytes:

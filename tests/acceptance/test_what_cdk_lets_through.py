@@ -15,7 +15,7 @@ from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.review import review
+from gpu_constructs.checking.report import check_files
 from gpu_constructs.rules import Severity
 
 X86_GPU = ecs.AmiHardwareType.GPU
@@ -231,7 +231,7 @@ def test_it_is_found_with_its_mechanism(
 ) -> None:
     app = cdk.App(outdir=str(tmp_path))
     build(Plain(cdk.Stack(app, "Stack")))
-    findings = review([app.synth().directory]).findings
+    findings = check_files([app.synth().directory]).findings
     named = [each for each in findings if each.rule == rule and words in f"{each.message} {each.fix}"]
     assert named, "\n".join(f"{each.rule} {each.message} | {each.fix}" for each in findings)
     assert {each.severity for each in named} == {severity}
@@ -245,7 +245,7 @@ def test_it_is_found_with_its_mechanism(
 def test_what_only_may_not_work_is_no_error(build: Callable[[Plain], None], tmp_path: Path) -> None:
     app = cdk.App(outdir=str(tmp_path))
     build(Plain(cdk.Stack(app, "Stack")))
-    assert [each for each in review([app.synth().directory]).findings if each.severity is Severity.ERROR] == []
+    assert [each for each in check_files([app.synth().directory]).findings if each.severity is Severity.ERROR] == []
 
 
 def test_there_are_fifteen_of_them() -> None:

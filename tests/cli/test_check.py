@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.checking.report import Report
 from gpu_constructs.cli import inputs, main
 from gpu_constructs.fleet import Fleet, Origin
-from gpu_constructs.review import Review
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 from tests.cli.templates import acknowledged, template, with_choice, written
 
@@ -22,9 +22,9 @@ def good(tmp_path: Path) -> str:
     return written(template(), tmp_path / "good.json")
 
 
-def found(*severities: Severity) -> Review:
+def found(*severities: Severity) -> Report:
     origin = Origin(resource="Chat", file="t.json", line=3)
-    return Review(
+    return Report(
         fleet=Fleet(),
         findings=tuple(
             Finding(rule="GPU002", severity=each, subject="Chat", message=f"{each}", origin=origin)
@@ -62,7 +62,7 @@ def test_a_good_template_has_no_error(good: str, capsys: pytest.CaptureFixture[s
 def test_the_exit_code_says_whether_something_as_grave_was_found(
     severities: Sequence[Severity], fail_on: list[str], code: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "review", lambda *_, **__: found(*severities))
+    monkeypatch.setattr(inputs, "check_files", lambda *_, **__: found(*severities))
     assert main(["check", "t.json", "--format", kind, *fail_on]) == code
 
 
@@ -109,7 +109,7 @@ def test_a_task_definition_of_the_api_comes_from_stdin(
 
 def test_parameters_and_region_reach_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    monkeypatch.setattr(inputs, "review", lambda paths, **given: seen.update(given, paths=paths) or found())
+    monkeypatch.setattr(inputs, "check_files", lambda paths, **given: seen.update(given, paths=paths) or found())
     main(
         [
             "check",
@@ -140,11 +140,11 @@ def test_a_parameter_decides_what_is_found(tmp_path: Path, capsys: pytest.Captur
 def test_an_ignored_rule_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Rule] = []
 
-    def noted(*_: object, rules: Sequence[Rule], **__: object) -> Review:
+    def noted(*_: object, rules: Sequence[Rule], **__: object) -> Report:
         asked.extend(rules)
         return found()
 
-    monkeypatch.setattr(inputs, "review", noted)
+    monkeypatch.setattr(inputs, "check_files", noted)
     main(["check", "t.json", "--ignore", "gpu002", "--ignore", "GPU009"])
     assert {each.id for each in RULES} - {each.id for each in asked} == {"GPU002", "GPU009"}
 

@@ -54,7 +54,7 @@ def _crash(*_: object, **__: object) -> None:
 def test_a_crash_is_one_line_that_asks_for_a_report(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(inputs, "review", _crash)
+    monkeypatch.setattr(inputs, "check_files", _crash)
     assert main(["check", "t.json"]) == 2
     output = capsys.readouterr()
     assert output.err == (
@@ -67,7 +67,7 @@ def test_a_crash_is_one_line_that_asks_for_a_report(
 def test_a_crash_shows_its_traceback_when_it_is_asked_for(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(inputs, "review", _crash)
+    monkeypatch.setattr(inputs, "check_files", _crash)
     assert main(arguments) == 2
     assert "Traceback" in capsys.readouterr().err
 
@@ -79,7 +79,7 @@ def test_too_much_for_the_interpreter_is_a_crash_like_others(
     def crash(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(inputs, "review", crash)
+    monkeypatch.setattr(inputs, "check_files", crash)
     assert main(["check", "t.json"]) == 2
 
 
@@ -87,7 +87,7 @@ def test_ctrl_c_is_130_and_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(inputs, "review", interrupted)
+    monkeypatch.setattr(inputs, "check_files", interrupted)
     assert main(["check", "t.json"]) == 130
     assert capsys.readouterr() == ("", "")
 
@@ -179,7 +179,7 @@ def test_a_listing_does_not_load_the_readers_of_templates() -> None:
         "import sys\n"
         "from gpu_constructs.cli import main\n"
         "main(['instances'])\n"
-        "rooms = tuple('gpu_constructs.' + each for each in ('template', 'rules', 'placement', 'review'))\n"
+        "rooms = tuple('gpu_constructs.' + each for each in ('template', 'rules', 'placement', 'checking'))\n"
         "assert not [each for each in sys.modules if each.startswith(rooms)]\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)

@@ -1,4 +1,4 @@
-"""One review, told to people, programs and code scanners."""
+"""One report, told to people, programs and code scanners."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.checking.report import Acknowledged, Report
 from gpu_constructs.cli import json_report, sarif_report, text_report
 from gpu_constructs.cli.terminal import plain
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Origin, Pool, ResourceRequirement, Task, Workload
 from gpu_constructs.hardware import instance_type
-from gpu_constructs.review import Acknowledged, Review
 from gpu_constructs.rules import RULES, Finding, Severity, find_rule
 
 POOL = Pool(
@@ -35,26 +35,26 @@ FOUND = Finding(
 )
 GRAVE = replace(FOUND, rule="GPU009", severity=Severity.ERROR, message="8 GPUs are asked, g6.xlarge has 1", fix="")
 NOWHERE = replace(FOUND, rule="GPU013", severity=Severity.INFO, origin=None, fix="")
-REVIEW = Review(
+REPORT = Report(
     fleet=Fleet(pools=(POOL,), tasks=(TASK,), workloads=(Workload(name="Service", task=TASK),)),
     findings=(NOWHERE, GRAVE, FOUND),
     acknowledged=(Acknowledged(finding=replace(FOUND, rule="GPU003"), reason="until spring"),),
     files=("infra/app one.json",),
 )
-NOTHING = Review(fleet=Fleet(), findings=(), files=("a.json",))
+NOTHING = Report(fleet=Fleet(), findings=(), files=("a.json",))
 
 
-def told(review: Review, width: int = 100) -> str:
-    return "\n".join(map(plain, text_report.lines(review, width=width)))
+def told(report: Report, width: int = 100) -> str:
+    return "\n".join(map(plain, text_report.lines(report, width=width)))
 
 
-def sarif(review: Review) -> dict[str, Any]:
-    (run,) = json.loads(sarif_report.text(review))["runs"]
+def sarif(report: Report) -> dict[str, Any]:
+    (run,) = json.loads(sarif_report.text(report))["runs"]
     return dict(run)
 
 
 def test_people_read_it_by_file_and_resource() -> None:
-    assert told(replace(REVIEW, findings=(GRAVE, FOUND))) == (
+    assert told(replace(REPORT, findings=(GRAVE, FOUND))) == (
         "infra/app one.json\n"
         "  Hosts (line 17, Demo/Hosts)\n"
         "    error    GPU009  8 GPUs are asked, g6.xlarge has 1\n"
@@ -68,28 +68,28 @@ def test_people_read_it_by_file_and_resource() -> None:
 
 def test_no_line_is_wider_than_the_terminal() -> None:
     long = replace(FOUND, message="a host registers less memory than its nominal size " * 5, fix="ask for less " * 9)
-    assert max(map(len, told(replace(REVIEW, findings=(long,)), width=72).splitlines()[:-1])) <= 72
+    assert max(map(len, told(replace(REPORT, findings=(long,)), width=72).splitlines()[:-1])) <= 72
 
 
 def test_a_finding_without_a_place_is_told_all_the_same() -> None:
-    assert "(no file)\n  Hosts\n    info     GPU013" in told(REVIEW)
+    assert "(no file)\n  Hosts\n    info     GPU013" in told(REPORT)
 
 
 def test_stdin_is_called_so() -> None:
-    assert told(replace(REVIEW, findings=(replace(FOUND, origin=replace(HERE, file="-")),))).startswith("(stdin)\n")
+    assert told(replace(REPORT, findings=(replace(FOUND, origin=replace(HERE, file="-")),))).startswith("(stdin)\n")
 
 
 @pytest.mark.parametrize(
-    ("review", "line"),
+    ("report", "line"),
     [
-        (REVIEW, "1 error, 1 warning, 1 info, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"),
+        (REPORT, "1 error, 1 warning, 1 info, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"),
         (
-            replace(REVIEW, findings=(GRAVE, GRAVE), files=("a", "b")),
+            replace(REPORT, findings=(GRAVE, GRAVE), files=("a", "b")),
             "2 errors, 1 acknowledged in 2 files; 1 pool, 1 task, 1 service looked at",
         ),
-        (replace(REVIEW, findings=()), "nothing found, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"),
+        (replace(REPORT, findings=()), "nothing found, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"),
         (
-            replace(REVIEW, findings=(), fleet=Fleet(tasks=(Task(name="Web", containers=(Container(name="nginx"),)),))),
+            replace(REPORT, findings=(), fleet=Fleet(tasks=(Task(name="Web", containers=(Container(name="nginx"),)),))),
             "nothing found, 1 acknowledged in 1 file; 0 pools, 1 task, 0 services looked at, no GPU known among them",
         ),
         (NOTHING, "no ECS capacity or task was found in a.json"),
@@ -100,23 +100,23 @@ def test_stdin_is_called_so() -> None:
         ),
     ],
 )
-def test_the_last_line_sums_it_up(review: Review, line: str) -> None:
-    assert told(review).splitlines()[-1] == line
+def test_the_last_line_sums_it_up(report: Report, line: str) -> None:
+    assert told(report).splitlines()[-1] == line
 
 
 def test_values_that_were_not_tried_are_said() -> None:
-    assert "3 more values of parameters not tried" in told(replace(REVIEW, untried=3))
+    assert "3 more values of parameters not tried" in told(replace(REPORT, untried=3))
 
 
 def test_a_name_cannot_write_lines_of_its_own() -> None:
     evil = replace(FOUND, message="bad\n::error file=x::owned\x1b[2J", origin=replace(HERE, resource="R\nS"))
-    lines = told(replace(REVIEW, findings=(evil,))).splitlines()
+    lines = told(replace(REPORT, findings=(evil,))).splitlines()
     assert not any(line.startswith(("::", "S")) for line in lines)
     assert "\x1b" not in "".join(lines)
 
 
 def test_programs_get_the_fields_by_their_names() -> None:
-    report = json.loads(json_report.text(REVIEW))
+    report = json.loads(json_report.text(REPORT))
     assert report["findings"][1] == {
         "rule": "GPU009",
         "severity": "error",
@@ -144,7 +144,7 @@ def test_programs_get_the_fields_by_their_names() -> None:
 
 
 def test_programs_get_the_subject_where_nobody_knows_the_resource() -> None:
-    (finding,) = json.loads(json_report.text(replace(REVIEW, findings=(NOWHERE,))))["findings"]
+    (finding,) = json.loads(json_report.text(replace(REPORT, findings=(NOWHERE,))))["findings"]
     assert (finding["resource"], finding["file"], finding["line"]) == ("Hosts", None, None)
 
 
@@ -165,7 +165,7 @@ def test_only_an_address_is_a_help_uri() -> None:
 
 
 def test_scanners_get_the_levels_of_their_own_words() -> None:
-    results = sarif(REVIEW)["results"]
+    results = sarif(REPORT)["results"]
     assert [(each["ruleId"], each["level"]) for each in results[:3]] == [
         ("GPU013", "note"),
         ("GPU009", "error"),
@@ -174,7 +174,7 @@ def test_scanners_get_the_levels_of_their_own_words() -> None:
 
 
 def test_a_result_points_at_its_rule_file_line_and_resource() -> None:
-    run = sarif(REVIEW)
+    run = sarif(REPORT)
     result = run["results"][1]
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "GPU009"
     assert result["locations"] == [
@@ -189,8 +189,8 @@ def test_a_result_points_at_its_rule_file_line_and_resource() -> None:
 
 
 def test_a_result_without_a_line_has_no_region_and_without_an_origin_no_location() -> None:
-    review = replace(REVIEW, findings=(NOWHERE, replace(FOUND, origin=replace(HERE, line=None))))
-    nowhere, unlined, _ = sarif(review)["results"]
+    report = replace(REPORT, findings=(NOWHERE, replace(FOUND, origin=replace(HERE, line=None))))
+    nowhere, unlined, _ = sarif(report)["results"]
     assert "locations" not in nowhere
     assert "region" not in unlined["locations"][0]["physicalLocation"]
 
@@ -205,12 +205,12 @@ def test_a_result_without_a_line_has_no_region_and_without_an_origin_no_location
     ],
 )
 def test_a_file_is_a_valid_uri_whatever_it_is_called(file: str, uri: str) -> None:
-    result = sarif(replace(REVIEW, findings=(replace(FOUND, origin=replace(HERE, file=file)),)))["results"][0]
+    result = sarif(replace(REPORT, findings=(replace(FOUND, origin=replace(HERE, file=file)),)))["results"][0]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
 def test_what_was_acknowledged_is_suppressed_with_the_reason() -> None:
-    *open_, suppressed = sarif(REVIEW)["results"]
+    *open_, suppressed = sarif(REPORT)["results"]
     assert suppressed["suppressions"] == [{"kind": "inSource", "justification": "until spring"}]
     assert not any("suppressions" in each for each in open_)
 
@@ -256,7 +256,7 @@ def objects(value: Any, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from objects(child, key)
 
 
-@pytest.mark.parametrize("log", [sarif_report.text(REVIEW), sarif_report.text(NOTHING), sarif_report.failure("why")])
+@pytest.mark.parametrize("log", [sarif_report.text(REPORT), sarif_report.text(NOTHING), sarif_report.failure("why")])
 def test_a_log_is_built_as_the_schema_of_sarif_2_1_0_says(log: str) -> None:
     for name, found in objects(json.loads(log)):
         required, optional = STRUCTURE[name]

@@ -13,7 +13,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_ssm as ssm
 
 from gpu_constructs import GpuCluster, GpuConstructsError, GpuService, GpuTaskDefinition
-from gpu_constructs.tasks.landing import Capacity
+from gpu_constructs.tasks.task_target import Capacity
 from tests.matrix.asks import ASKS, PURCHASES, STORAGE, Ask, Host, Mode
 from tests.matrix.building import Case
 from tests.matrix.known import ACCEPTED, Accepted

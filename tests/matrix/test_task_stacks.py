@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from gpu_constructs import GpuCluster, IncompatibleError
-from gpu_constructs.review import review
+from gpu_constructs.checking.report import check_files
 from tests.e2e.local import Local, local
 from tests.matrix.asks import LANDINGS, MANAGED, MODES, PURCHASES, STORAGE, WITHOUT_LOCAL_DISKS, Host
 from tests.matrix.building import REGIONS, Built, build, deploy_and_destroy, findings, lint
@@ -58,7 +58,7 @@ def combination_of() -> dict[str, Combination]:
 @pytest.mark.xdist_group("task matrix")
 def test_our_own_check_says_what_is_to_be_said_and_no_more(built: Built) -> None:
     said: dict[str, set[str]] = defaultdict(set)
-    for each in review([built.folder]).findings:
+    for each in check_files([built.folder]).findings:
         assert each.severity != "error", built.named(str(each))
         if each.severity == "warning":
             found = re.search(r"(Case\d+)(?:Task(\d+)|Capacity(\d+))", each.subject)

@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 
 from gpu_constructs import GpuConstructsError, GpuService, GpuTaskDefinition, IncompatibleError
-from gpu_constructs.tasks.landing import Capacity
+from gpu_constructs.tasks.task_target import Capacity
 from tests.matrix.asks import ASKS, LANDINGS, MODES, Ask, Host, Mode
 from tests.matrix.task_contradictions import CONTRADICTIONS, Combination
 from tests.matrix.tasks import EVERYTHING, NETWORK_MODES, add_capacity, add_containers, legal

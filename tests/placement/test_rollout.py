@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
 from gpu_constructs.hardware import instance_type
-from gpu_constructs.placement import Reading, beside, rollout, task_slots
+from gpu_constructs.placement import Assumption, rollout, rollout_percentages, task_slots
 
 
 def deploys(desired: int, slots: int, min_percent: int, max_percent: int) -> bool:
@@ -67,7 +67,7 @@ def test_on_an_unknown_fleet_a_task_may_stop_first() -> None:
 def test_what_is_given_stays_and_the_other_goes_with_it(
     desired: int, spare: int, low: int | None, high: int | None
 ) -> None:
-    least, most = beside(desired, desired + spare, low, high)
+    least, most = rollout_percentages(desired, desired + spare, low, high)
     assert low is None or least == low
     assert high is None or most == high
     assert least < most or (low is not None and high is not None)
@@ -82,24 +82,24 @@ def test_what_is_given_stays_and_the_other_goes_with_it(
 def test_a_maximum_without_room_for_a_whole_task_lets_one_stop_first(
     desired: int, high: int, percentages: tuple[int, int]
 ) -> None:
-    assert beside(desired, 20, None, high) == percentages
+    assert rollout_percentages(desired, 20, None, high) == percentages
 
 
 @pytest.mark.parametrize(
-    ("asked", "reading", "slots"),
+    ("asked", "assumption", "slots"),
     [
-        ({"gpus": 1}, Reading.CERTAIN, 8),
-        ({"gpus": 3}, Reading.CERTAIN, 2),
-        ({"gpus": 1, "memory": 48_000}, Reading.CERTAIN, 6),
-        ({"gpus": 1, "memory": 48_000}, Reading.POSSIBLE, 8),
-        pytest.param({"gpus": 5}, Reading.CERTAIN, UNKNOWN, id="none that is certain"),
-        pytest.param({"gpus": UNKNOWN}, Reading.CERTAIN, UNKNOWN, id="a number of the deploy"),
-        pytest.param({"gpus": 1, "most": UNKNOWN}, Reading.POSSIBLE, UNKNOWN, id="any number of hosts"),
-        pytest.param({"gpus": 0, "port": 8080}, Reading.CERTAIN, 2, id="a port"),
+        ({"gpus": 1}, Assumption.WORST, 8),
+        ({"gpus": 3}, Assumption.WORST, 2),
+        ({"gpus": 1, "memory": 48_000}, Assumption.WORST, 6),
+        ({"gpus": 1, "memory": 48_000}, Assumption.BEST, 8),
+        pytest.param({"gpus": 5}, Assumption.WORST, UNKNOWN, id="none that is certain"),
+        pytest.param({"gpus": UNKNOWN}, Assumption.WORST, UNKNOWN, id="a number of the deploy"),
+        pytest.param({"gpus": 1, "most": UNKNOWN}, Assumption.BEST, UNKNOWN, id="any number of hosts"),
+        pytest.param({"gpus": 0, "port": 8080}, Assumption.WORST, 2, id="a port"),
     ],
 )
 def test_slots_of_a_pool_at_its_maximum(
-    asked: dict[str, int | Unknown], reading: Reading, slots: int | Unknown
+    asked: dict[str, int | Unknown], assumption: Assumption, slots: int | Unknown
 ) -> None:
     gpus, port = asked["gpus"], asked.get("port")
     container = Container(
@@ -115,4 +115,4 @@ def test_slots_of_a_pool_at_its_maximum(
         min_instances=0,
         max_instances=asked.get("most", 2),
     )
-    assert task_slots(Task(name="t", containers=(container,)), hosts, reading=reading) == slots
+    assert task_slots(Task(name="t", containers=(container,)), hosts, assumption=assumption) == slots

@@ -24,7 +24,7 @@ from gpu_constructs.fleet import Container, Fleet, NvidiaMps, ResourceRequiremen
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import fair_share, task_slots
 from gpu_constructs.rules import check
-from gpu_constructs.rules.requests import one_option
+from gpu_constructs.rules.tasks.requests import one_option
 from tests.synthesis import ROOT, Site
 
 OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260902-kernel-6.1-x86_64-ebs"

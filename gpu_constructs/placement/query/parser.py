@@ -1,4 +1,4 @@
-"""Reading an expression.
+"""Assumption an expression.
 
 The grammar, from https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html::
 

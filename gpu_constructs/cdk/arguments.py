@@ -1,0 +1,209 @@
+"""What users give, checked the same way everywhere."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import SupportsIndex, TypeVar
+
+from gpu_constructs.cdk.tokens import is_text_token, is_token
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, Unknown
+
+__all__ = [
+    "LARGEST_INTEGER",
+    "flag",
+    "gpu_memory_mib",
+    "known_or",
+    "name",
+    "of_kind",
+    "texts",
+    "variables",
+    "whole_number",
+]
+
+LARGEST_INTEGER = 2**31 - 1
+"""The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
+
+MAX_GPU_MEMORY_GIB = 1024
+"""Above any GPU there is (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
+
+_Given = TypeVar("_Given")
+
+
+def whole_number(
+    argument: str, value: object, *, smallest: int, largest: int = LARGEST_INTEGER, unit: str, fix: str
+) -> int | Unknown:
+    """A whole number within limits, or unknown where it is a token.
+
+    ``True``, 1.0 and a token that is text are refused: they would reach the template as something else than the user
+    wrote, or CDK would refuse them under another name.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given.
+        smallest: The smallest number allowed.
+        largest: The largest number allowed.
+        unit: What is counted, such as ``hosts`` or ``MiB``.
+        fix: The likely fix.
+
+    Raises:
+        InvalidValueError: It is not a whole number, or out of the limits.
+    """
+    if is_token(value):
+        if not isinstance(value, str):
+            return UNKNOWN
+        fix = "value_as_number of the parameter, or cdk.Token.as_number(…) of any other token"
+    try:
+        number = operator.index(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else None
+    except TypeError:
+        number = None
+    if number is None or not smallest <= number <= largest:
+        raise InvalidValueError(
+            f"expects a whole number of {unit}, got {shown(value)}",
+            argument=argument,
+            value=value,
+            allowed=f"{smallest} or more" if largest == LARGEST_INTEGER else f"{smallest} to {largest}",
+            fix=fix,
+        )
+    return number
+
+
+def flag(argument: str, value: object, *, fix: str = "leave it out") -> None:
+    """Refuses what is neither ``True`` nor ``False``; 1 and a token would be taken for something else than was meant.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given.
+        fix: The likely fix.
+
+    Raises:
+        InvalidValueError: It is something else.
+    """
+    if type(value) is not bool:
+        raise InvalidValueError(f"expects True or False, got {shown(value)}", argument=argument, value=value, fix=fix)
+
+
+def gpu_memory_mib(gib: float) -> int:
+    """Memory in MiB that each GPU must have, from the argument ``gpu_memory_gib``.
+
+    Args:
+        gib: What was given.
+
+    Raises:
+        InvalidValueError: It is no size of a GPU's memory, or only known at deploy time.
+    """
+    if is_token(gib):
+        raise InvalidValueError(
+            "a need that is only known at deploy time cannot choose a host",
+            argument="gpu_memory_gib",
+            fix="gpu_memory_gib=16, known when the app is synthesized",
+        )
+    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 < gib <= MAX_GPU_MEMORY_GIB:
+        raise InvalidValueError(
+            f"expects GiB for each GPU, got {shown(gib)}",
+            argument="gpu_memory_gib",
+            value=gib,
+            allowed=f"a number above 0, up to {MAX_GPU_MEMORY_GIB}",
+            fix="gpu_memory_gib=16; 22 for an L4, 44 for an L40S, 79 for an H100",
+        )
+    return ceil(Fraction(gib) * 1024)
+
+
+def known_or(given: _Given, checked: _Given | Unknown) -> _Given:
+    """The checked value, or what was given where only CDK can resolve it."""
+    return given if isinstance(checked, Unknown) else checked
+
+
+def name(argument: str, value: str, *, fix: str) -> None:
+    """Refuses text that ECS takes for no name: 1 to 255 letters, digits, hyphens and underscores.
+
+    Raises:
+        InvalidValueError: It is no such text; a token passes.
+    """
+    if is_text_token(value):
+        return
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise InvalidValueError(
+            f"{shown(value)} is no name that ECS takes",
+            argument=argument,
+            value=value,
+            allowed="1 to 255 letters, digits, hyphens and underscores",
+            fix=fix,
+        )
+
+
+def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
+    """A list of text; text alone would be taken letter by letter, and a set has no order.
+
+    Raises:
+        InvalidValueError: It is no list, or something in it is not text.
+    """
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
+        split = f"{shown(value.split())}, or " if isinstance(value, str) else ""
+        raise InvalidValueError(
+            f"expects a list of text, got {shown(value)}", argument=argument, value=value, fix=f"{split}{example}"
+        )
+    return list(value)
+
+
+def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, example: str) -> dict[str, _Given]:
+    """Environment variables: names with a value of one type.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given; None for none.
+        of: The type of every value.
+        example: What it should look like.
+
+    Raises:
+        InvalidValueError: It is no mapping, a name is no name, or a value has another type.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidValueError(
+            f"expects a mapping, got {shown(value)}", argument=argument, value=value, fix=f"{argument}={example}"
+        )
+    for key, each in value.items():
+        if not isinstance(key, str) or not key or "=" in key or "\0" in key:
+            raise InvalidValueError(
+                f"{shown(key)} is no name of a variable", argument=argument, value=key, fix=f"{argument}={example}"
+            )
+        if not isinstance(each, of):
+            raise InvalidValueError(
+                f"{key} expects {of.__name__}, got {shown(each)}",
+                argument=argument,
+                value=each,
+                fix=f"{key!r}: {str(each)!r}" if of is str else f"{argument}={example}",
+            )
+    return dict(value)
+
+
+def of_kind(argument: str, value: _Given | None, kind: type[_Given], *, example: str) -> _Given:
+    """A part as given, or the default one.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given; None for the default.
+        kind: Its class.
+        example: What it should look like.
+
+    Raises:
+        InvalidValueError: It is something else.
+    """
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise InvalidValueError(
+            f"expects a {kind.__name__}, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=f"{argument}={example}",
+        )
+    return value

@@ -1,0 +1,156 @@
+"""The check at synth: every template of an app is read back and put to the rules, whoever made its constructs.
+
+It is a validation plugin of CDK's own, so that an error fails ``cdk synth``, findings are located at the construct, and
+a warning that is meant is acknowledged by id with a reason::
+
+    Validations.of(capacity).acknowledge(Acknowledgment(id="gpu-constructs::GPU001", reason="our account has p3"))
+
+https://docs.aws.amazon.com/cdk/v2/guide/policy-validation-synthesis.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from weakref import WeakSet
+
+import aws_cdk as cdk
+import jsii
+from constructs import IConstruct
+
+from gpu_constructs.checking.report import check_files, findings_in
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import METADATA_KEY, Origin
+from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.template import UnreadableError
+from gpu_constructs.version import version
+
+__all__ = ["GpuChecks", "announce"]
+
+_NOT_UNDERSTOOD = "GPU116"
+_ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id == _NOT_UNDERSTOOD)
+"""At synth only what needs an answer is shown; that a part was not understood does."""
+
+_CHECKED: WeakSet[IConstruct] = WeakSet()
+
+
+@jsii.implements(cdk.IPolicyValidationPlugin)
+class GpuChecks:
+    """Reads the templates of an app and reports what cannot work as errors and what may not as warnings.
+
+    An app with a `GpuCluster` has it already. An app without one gets it with one line, which may be repeated::
+
+        GpuChecks.add_to(app)
+
+    Args:
+        directory: Where the app writes its cloud assembly; by default CDK is asked where its templates are.
+    """
+
+    def __init__(self, *, directory: str | None = None) -> None:
+        self._directory = directory
+
+    @staticmethod
+    def add_to(scope: IConstruct) -> None:
+        """Checks the whole app of a scope at every synth; once, however often it is called.
+
+        Args:
+            scope: The app, or anything in it.
+
+        Raises:
+            InvalidValueError: `scope` is no construct.
+        """
+        if not hasattr(type(scope), "node"):
+            raise InvalidValueError(
+                f"expects the app or a construct in it, got {shown(scope)}",
+                argument="scope",
+                value=scope,
+                fix="GpuChecks.add_to(app)",
+            )
+        # Each `.` into CDK is a question to Node, and the stage around most scopes is the app itself.
+        stage = cdk.Stage.of(scope)
+        root = stage if isinstance(stage, cdk.App) else scope.node.root
+        if root not in _CHECKED:
+            _CHECKED.add(root)
+            directory = root.outdir if isinstance(root, cdk.App) else None
+            cdk.Validations.of(root).add_plugins(GpuChecks(directory=directory))
+
+    @property
+    def name(self) -> str:
+        """First half of the ids by which findings are acknowledged."""
+        return METADATA_KEY
+
+    @property
+    def version(self) -> str:
+        """Version of this library."""
+        return version()
+
+    @property
+    def rule_ids(self) -> list[str]:
+        """Ids of all rules."""
+        return [each.id for each in RULES]
+
+    def validate(self, context: cdk.IPolicyValidationContext) -> cdk.PolicyValidationPluginReport:
+        """Called by CDK when the templates are written.
+
+        Args:
+            context: Where the templates are.
+        """
+        try:
+            findings = findings_in(self._directories(context), rules=_ASKED)
+        except UnreadableError:
+            # One template that cannot be read keeps none of the others from being checked.
+            findings = tuple(each for stack in context.stack_templates for each in _findings_of_one(stack))
+        return cdk.PolicyValidationPluginReport(
+            success=not any(each.severity is Severity.ERROR for each in findings),
+            violations=[_violation(each) for each in findings],
+        )
+
+    def _directories(self, context: cdk.IPolicyValidationContext) -> list[str]:
+        """A whole assembly says more than its templates: regions, stack names, what was acknowledged where."""
+        if self._directory is not None:
+            return [self._directory]
+        folders = {Path(each).parent for each in context.template_paths}
+        return [str(each) for each in sorted(folders) if not any(other in each.parents for other in folders)]
+
+
+def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
+    """Shows what no template can tell at the construct; acknowledged like everything else.
+
+    Args:
+        construct: What the findings are about.
+        findings: What is to be said.
+    """
+    for each in findings:
+        text = f"{each.message}; {each.fix}" if each.fix else each.message
+        cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
+
+
+def _violation(finding: Finding) -> cdk.PolicyViolation:
+    origin = finding.origin
+    return cdk.PolicyViolation(
+        rule_name=finding.rule,
+        description=finding.message,
+        fix=finding.fix or None,
+        severity=finding.severity.value,
+        violating_resources=[]
+        if origin is None
+        else [
+            cdk.PolicyViolatingResource(
+                resource_logical_id=origin.resource or None,
+                construct_path=None if origin.resource else origin.construct_path,
+                template_path=origin.file,
+                locations=["/".join(map(str, origin.path[2:]))],
+            )
+        ],
+    )
+
+
+def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
+    try:
+        return check_files([stack.template_path], rules=_ASKED).findings
+    except UnreadableError as error:
+        origin = Origin(resource="", file=stack.template_path, construct_path=stack.stack_construct_path)
+        text = f"the template was not checked: {error}"
+        return (
+            Finding(rule=_NOT_UNDERSTOOD, severity=Severity.WARNING, subject="template", message=text, origin=origin),
+        )

@@ -1,0 +1,183 @@
+"""Two assumptions about what is not known before the deploy: the worst case and the best case.
+
+They differ in values that are tokens, in memory near a host's nominal size, and in the types that a group launches. A
+task that has room in the worst case has room. One that has no room in the best case has none. Between the two the
+answer is unknown.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gpu_constructs.fleet import Pool, Unknown, known
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement.demand import Demand
+from gpu_constructs.placement.host import cpu_units, expected_memory_mib, expected_shareable_mib, most_memory_mib
+from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.placement.packing import Need, Room
+from gpu_constructs.placement.pool_profile import profile_of
+
+__all__ = ["RESERVED_PORTS", "Assumption", "hosts_of", "need_of", "room_of"]
+
+RESERVED_PORTS = frozenset((port, "tcp") for port in (22, 2375, 2376, 51678, 51679, 51680))
+"""Ports that the agent keeps on every host by default.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
+"""
+
+_BILLION = 1_000_000_000
+_PLENTY = 1 << 40  # more of anything than a host has
+_ANY_HOST = Room(units=(_PLENTY,) * 5, gpu_memory_mib=_PLENTY)
+
+_DEVICES = (0, "neuron")
+"""Stands for devices that no two tasks of one host can have, as a port does; no port has the number 0."""
+
+
+class Assumption(Enum):
+    """Which of the two cases is meant."""
+
+    WORST = "certain"
+    BEST = "possible"
+
+
+def room_of(pool: Pool, assumption: Assumption) -> Room | None:
+    """What each host of a pool has for tasks.
+
+    Of several types the worst case takes the least of each, because any of them may come, and the best case the most.
+
+    Args:
+        pool: The hosts.
+        assumption: Which case.
+
+    Returns:
+        None where nothing about them is certain.
+    """
+    certain, possible = _rooms(pool)
+    return certain if assumption is Assumption.WORST else possible
+
+
+def hosts_of(pool: Pool, assumption: Assumption) -> int | None:
+    """Hosts that a pool may have for tasks that ask for them.
+
+    Without managed scaling only `Pool.min_instances` are certain.
+
+    Args:
+        pool: The hosts.
+        assumption: Which case.
+
+    Returns:
+        None where there may be any number.
+    """
+    most = pool.max_instances
+    if assumption is Assumption.BEST:
+        return None if isinstance(most, Unknown) else max(0, most)
+    if pool.managed_scaling is True and pool.has_provider and not isinstance(most, Unknown):
+        return max(0, most)
+    return max(0, known(pool.min_instances))
+
+
+def need_of(demand: Demand, room: Room, assumption: Assumption) -> Need | None:
+    """What one copy of a task takes of a host.
+
+    Args:
+        demand: What it asks for.
+        room: The host it goes to, because ``ALL`` takes what that has.
+        assumption: Which case.
+
+    Returns:
+        None where nothing about it is certain.
+    """
+    if demand.all_gpus or demand.part:
+        return _need(demand, room, assumption)
+    certain, possible = _needs_anywhere(demand)
+    return certain if assumption is Assumption.WORST else possible
+
+
+@by_identity(maxsize=4096)
+def _needs_anywhere(demand: Demand) -> tuple[Need | None, Need | None]:
+    """Both readings of a demand that does not depend on the host."""
+    return _need(demand, _ANY_HOST, Assumption.WORST), _need(demand, _ANY_HOST, Assumption.BEST)
+
+
+def _need(demand: Demand, room: Room, assumption: Assumption) -> Need | None:
+    certain = assumption is Assumption.WORST
+    if certain and demand.unknown:
+        return None
+    gpus = demand.gpus + (demand.summed_gpus if certain else 0)
+    whole, part, shared = gpus, int(demand.part * _BILLION), 0
+    if demand.all_gpus:
+        whole, part = _all_of(room, gpus, part)
+    elif demand.shared_memory_mib is not None:
+        # Its containers share one GPU, which `Demand.gpus` counts as one more than the whole ones.
+        whole, shared = gpus - 1, max(1, demand.shared_memory_mib)
+        if whole:  # the API refuses a task with both
+            whole, shared = whole + int(certain), 0
+    if part and certain:
+        part = max(part, room.units[1])  # whether two tasks share one part is written nowhere
+    interfaces = int(certain) if demand.is_network_unknown else demand.interfaces
+    ports = demand.host_ports if certain else demand.certain_ports
+    if demand.neuron or (certain and demand.neuron_devices):
+        ports |= {_DEVICES}
+    # The API refuses negative numbers; here they take nothing.
+    units = (max(0, whole), max(0, part), max(0, demand.cpu), max(0, demand.memory_mib), interfaces)
+    return Need(units=units, shared_mib=shared, ports=ports)
+
+
+def _all_of(room: Room, gpus: int, part: int) -> tuple[int, int]:
+    """Every GPU of the host, and those of other containers on top: one GPU is associated with one container only."""
+    if not room.gpus and room.units[1] and gpus == 1:  # what ALL is on a host with a part of a GPU is not written
+        return 0, max(part, room.units[1])
+    return gpus - 1 + max(1, room.gpus), part
+
+
+@by_identity(maxsize=1024)
+def _rooms(pool: Pool) -> tuple[Room | None, Room]:
+    offer = profile_of(pool)
+    types = pool.instance_types
+    if offer.unknown_types:
+        return None, _ANY_HOST
+    reserved = offer.reserved_mib
+    certain = None
+    if not isinstance(reserved, Unknown):
+        certain = Room(
+            units=(
+                min(each.gpus for each in types),
+                min(map(_part, types)),
+                min(map(cpu_units, types)),
+                min(expected_memory_mib(each, offer.may_reserve_mib) for each in types),
+                max(0, min(map(offer.free_interfaces, types))),
+            ),
+            gpu_memory_mib=min(_shareable_mib(each, certain=True) for each in types),
+            gpus=min(each.gpus for each in types),
+            ports=RESERVED_PORTS,
+        )
+    possible = Room(
+        units=(
+            max(each.gpus for each in types),
+            max(map(_part, types)),
+            max(map(cpu_units, types)),
+            max(0, *(most_memory_mib(each, known(reserved)) for each in types)),
+            max(0, *map(offer.free_interfaces, types)),
+        ),
+        gpu_memory_mib=max(_shareable_mib(each, certain=False) for each in types),
+        gpus=max(each.gpus for each in types),
+    )
+    return certain, possible
+
+
+def _part(instance_type: InstanceType) -> int:
+    devices = instance_type.accelerators
+    if devices is None or not devices.is_fractional:
+        return 0
+    return int(devices.partition * _BILLION) * devices.logical_count
+
+
+def _shareable_mib(instance_type: InstanceType, *, certain: bool) -> int:
+    """Memory of one GPU that containers can share; a part of a GPU cannot be shared."""
+    devices = instance_type.accelerators
+    if devices is None or not instance_type.gpus or devices.is_fractional:
+        return 0
+    if instance_type.gpu_memory_mib is None:
+        return 0 if certain else _PLENTY
+    memory = instance_type.gpu_memory_mib
+    return expected_shareable_mib(memory) if certain else memory

@@ -1,0 +1,133 @@
+"""Who shares a pool while a fleet is proved: copies of workloads, daemons, and what nobody can size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload
+from gpu_constructs.placement.assumptions import Assumption, need_of, room_of
+from gpu_constructs.placement.demand import Demand
+from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host, room_beside
+from gpu_constructs.placement.proof import Place
+
+__all__ = ["PoolLoad", "Tenant"]
+
+
+@dataclass(slots=True)
+class Tenant:
+    """Copies of one workload that come to one pool.
+
+    Attributes:
+        workload: The workload.
+        demand: What one copy asks for.
+        pool: The pool.
+        least: Copies that come at least.
+        most: Copies that come at most; None if nobody knows.
+        fits: Whether one copy fits on every host that the pool may launch.
+        distinct: Whether no two of them may be on one host.
+        is_bound: Whether a strategy names the pool, so that managed scaling launches hosts for them.
+        placed: Copies that certainly have room.
+        slots: Copies that would, had the workload all hosts to itself.
+    """
+
+    workload: Workload
+    demand: Demand
+    pool: Pool
+    least: int
+    most: int | None
+    fits: bool | Unknown
+    distinct: bool
+    is_bound: bool
+    placed: int = 0
+    slots: int = 0
+
+    def load(self, room: Room, assumption: Assumption) -> Load | None:
+        """What of them is to be packed; None where that is not known.
+
+        Args:
+            room: What a host has.
+            assumption: Whether what is certain counts, or what is possible.
+        """
+        copies = self.most if assumption is Assumption.WORST else self.least
+        need = self.need(room, assumption)
+        if need is None or copies is None:
+            return None
+        return Load(need=need, copies=copies, distinct=self.distinct)
+
+    def need(self, room: Room, assumption: Assumption) -> Need | None:
+        """What one copy takes; None where that is not known.
+
+        Args:
+            room: What a host has.
+            assumption: Whether what is certain counts, or what is possible.
+        """
+        return need_of(self.demand, room, assumption)
+
+    def slots_on(self, need: Need, room: Room, hosts: int | None) -> int | None:
+        """Copies that so many hosts take without others.
+
+        Args:
+            need: What one copy takes.
+            room: What a host has.
+            hosts: How many there are; None if there are as many as it takes.
+
+        Returns:
+            None where there is no limit.
+        """
+        each = copies_per_host(need, room)
+        if self.distinct:
+            each = min(each, 1)
+        return hosts * each if hosts is not None else None if each else 0
+
+    def place(self) -> Place:
+        """The same as a value that travels."""
+        return Place(pool=self.pool, least=self.least, most=self.most, fits=self.fits, slots=self.slots)
+
+
+@dataclass(slots=True)
+class PoolLoad:
+    """A pool with what comes to it.
+
+    Attributes:
+        pool: The pool.
+        tenants: Workloads that it may take.
+        daemons: Daemons that run on every host of it.
+        is_crowded: Whether workloads come of which nobody knows what they run.
+    """
+
+    pool: Pool
+    tenants: list[Tenant] = field(default_factory=list)
+    daemons: list[Tenant] = field(default_factory=list)
+    is_crowded: bool = False
+
+    def room(self, assumption: Assumption) -> Room | None:
+        """What each host has beside its daemons; None where that is not known.
+
+        Args:
+            assumption: Whether what is certain counts, or what is possible.
+        """
+        room = room_of(self.pool, assumption)
+        certain = assumption is Assumption.WORST
+        for daemon in self.daemons:
+            if room is None or (not certain and daemon.fits is not True):
+                continue
+            need = daemon.need(room, assumption)
+            beside = None if need is None else room_beside(room, need)
+            # A daemon that has no room is missing on the host, and takes none.
+            room = beside if certain or beside is not None else room
+        return room
+
+    @property
+    def is_made_to_measure(self) -> bool:
+        """Whether hosts are chosen for the tasks that wait for them, one for each if need be.
+
+        https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ManagedInstances.html
+        """
+        return self.pool.kind is PoolKind.MANAGED_INSTANCES
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that comes was certainly placed."""
+        return not self.is_crowded and all(
+            each.fits is True and each.placed == each.most for each in self.tenants if each.is_bound
+        )

@@ -1,0 +1,177 @@
+"""What a pool offers to one task, taken together once so that many tasks can be held against it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from gpu_constructs.fleet import Pool, PoolKind, Unknown, UserData
+from gpu_constructs.hardware import Architecture, InstanceType
+from gpu_constructs.placement.host import RESERVED_MEMORY_MIB, cpu_units, expected_memory_mib
+from gpu_constructs.placement.memo import Identical, by_identity
+from gpu_constructs.placement.query import Host, host_of
+
+__all__ = ["Floor", "PoolProfile", "profile_of"]
+
+_LONGEST_ATTRIBUTES = 16_384  # characters; user data of EC2 has no more
+
+_EVERY_TYPE_TAKES = 2
+"""Network interfaces that even the smallest instance types take.
+
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/AvailableIpPerENI.html
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """What every host of a pool has at least, so that a task that asks for no more fits whatever is launched.
+
+    Attributes:
+        gpus: Whole GPUs.
+        cpu: CPU units.
+        memory_mib: Memory in MiB that it is expected to register.
+        interfaces: Network interfaces that are free for tasks.
+        architecture: Processor architecture; None if they differ.
+    """
+
+    gpus: int
+    cpu: int
+    memory_mib: int
+    interfaces: int
+    architecture: Architecture | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PoolProfile:
+    """What a pool offers to one task; equal to itself only.
+
+    Attributes:
+        instance_types: What it may launch.
+        kind: What launches its hosts.
+        reserved_mib: Memory in MiB that its agents keep for certain; unknown where they are told a number that only
+            exists at deploy time.
+        may_reserve_mib: Memory in MiB that they are expected to keep where nobody says.
+        attributes: Custom attributes of its hosts, as far as its user data tells them.
+        occupied: Network interfaces that a host has before any task.
+        is_linux: Whether its hosts certainly run Linux.
+        smallest_decides: Whether managed scaling looks at the smallest type only.
+        may_have_hosts: Whether hosts may run though managed scaling never launches one.
+        unknown_types: Why its types are not all known; empty if they are.
+        floor: What every host has at least; None where that is not known.
+    """
+
+    instance_types: tuple[InstanceType, ...] = ()
+    kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
+    reserved_mib: int | Unknown = RESERVED_MEMORY_MIB
+    may_reserve_mib: int = RESERVED_MEMORY_MIB
+    attributes: tuple[tuple[str, str], ...] = ()
+    occupied: int = 1
+    is_linux: bool = False
+    smallest_decides: bool | Unknown = False
+    may_have_hosts: bool = False
+    unknown_types: str = ""
+    floor: Floor | None = None
+
+    def free_interfaces(self, instance_type: InstanceType) -> int:
+        """Network interfaces of a host for tasks in network mode ``awsvpc``, without ENI trunking.
+
+        https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-eni.html
+
+        Args:
+            instance_type: What the host is.
+        """
+        return _interfaces(instance_type) - self.occupied
+
+    def host(self, instance_type: InstanceType) -> Host:
+        """A host as a placement constraint sees it.
+
+        Args:
+            instance_type: What it is.
+        """
+        linux = (("ecs.os-type", "linux"),) if self.is_linux else ()
+        return host_of(instance_type, attributes=dict((*linux, *self.attributes)))
+
+
+@by_identity(maxsize=1024)
+def profile_of(pool: Pool) -> PoolProfile:
+    """What a pool offers to one task.
+
+    Args:
+        pool: Where it may be placed.
+    """
+    reserved = pool.reserved_memory_mib
+    told = pool.user_data.get("ECS_RESERVED_MEMORY") is not None
+    return _of_settings(
+        Identical(*pool.instance_types),
+        kind=pool.kind,
+        reserved_mib=reserved if told else 0,
+        # A text that is not known whole seldom hides this setting. It is a doubt only where it is written with a value
+        # of the deploy; else what most hosts reserve is taken off what they are expected to register.
+        may_reserve_mib=RESERVED_MEMORY_MIB if isinstance(reserved, Unknown) else reserved,
+        attributes=_attributes(pool.user_data),
+        occupied=max(1, len(pool.interfaces)),
+        is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux
+        smallest_decides=_smallest_decides(pool),
+        may_have_hosts=isinstance(pool.min_instances, Unknown) or pool.min_instances > 0,
+        unknown_types=_unknown_types(pool),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _of_settings(types: Identical[InstanceType], **settings: Any) -> PoolProfile:  # noqa: ANN401 - the fields of an offer
+    """One offer for all pools that are alike, so that what was found for one holds for the others."""
+    offer = PoolProfile(instance_types=types.values, **settings)
+    return (
+        offer if offer.unknown_types or isinstance(offer.reserved_mib, Unknown) else replace(offer, floor=_floor(offer))
+    )
+
+
+def _floor(offer: PoolProfile) -> Floor:
+    types = offer.instance_types
+    architectures = {each.architecture for each in types}
+    return Floor(
+        gpus=min(each.gpus for each in types),
+        cpu=min(map(cpu_units, types)),
+        memory_mib=min(expected_memory_mib(each, offer.may_reserve_mib) for each in types),
+        interfaces=min(map(offer.free_interfaces, types)),
+        architecture=architectures.pop() if len(architectures) == 1 else None,
+    )
+
+
+def _interfaces(instance_type: InstanceType) -> int:
+    return instance_type.network.max_interfaces or _EVERY_TYPE_TAKES
+
+
+def _smallest_decides(pool: Pool) -> bool | Unknown:
+    if pool.kind is not PoolKind.AUTO_SCALING_GROUP or not pool.has_provider:
+        return False
+    return pool.managed_scaling
+
+
+def _unknown_types(pool: Pool) -> str:
+    if pool.unknown_type_names:
+        names = ", ".join(each[:40] for each in pool.unknown_type_names[:3])
+        return f"{names} is not in the catalogue, so nobody can say what such a host has"
+    if pool.has_unknown_types or not pool.instance_types:
+        return "instance types are only known at deploy time, so nobody can say what a host has"
+    return ""
+
+
+def _attributes(user_data: UserData) -> tuple[tuple[str, str], ...]:
+    """``ECS_INSTANCE_ATTRIBUTES``, a JSON object of names and values; nothing where it is something else.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
+    """
+    text = user_data.get("ECS_INSTANCE_ATTRIBUTES")
+    if not isinstance(text, str) or len(text) > _LONGEST_ATTRIBUTES:
+        return ()
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    if not isinstance(read, dict):
+        return ()
+    # Names that begin with "ecs." are ECS's own.
+    return tuple((name, value) for name, value in read.items() if isinstance(value, str) and name[:4] != "ecs.")

@@ -1,0 +1,1 @@
+"""AWS Batch: what does it refuse that ECS itself takes?"""

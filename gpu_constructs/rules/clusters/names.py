@@ -1,0 +1,66 @@
+"""Names that the ECS API refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import Fleet, Scheduler
+from gpu_constructs.rules.evidence.walk import tasks
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
+_RESERVED = ("aws", "ecs", "fargate")
+_ALLOWED = "1 to 255 letters, digits, hyphens and underscores"
+
+
+@rule(
+    "GPU046",
+    Severity.ERROR,
+    question="are the names of capacity providers, families and containers ones that ECS takes?",
+    because="they have up to 255 letters, digits, hyphens and underscores, and a capacity provider's does not begin "
+    "with aws, ecs or fargate; ECS refuses any other",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html",
+)
+def accepted(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        name = pool.provider
+        if not isinstance(name, str) or not pool.has_provider:
+            continue
+        reserved = [each for each in _RESERVED if name.startswith(each)]
+        if reserved:
+            yield Problem(
+                about=pool,
+                message=f"the capacity provider is called {shown(name)}, and no name may begin with {reserved[0]}",
+                fix=f"gpu-{name[:200]}, or no name, and CloudFormation makes one",
+            )
+        elif not _NAME.fullmatch(name):
+            yield Problem(
+                about=pool,
+                message=f"the capacity provider is called {shown(name)}; a name has {_ALLOWED}",
+                fix=_fixed(name),
+            )
+    for task in tasks(fleet):
+        if task.scheduler is not Scheduler.ECS:
+            continue
+        if isinstance(task.family, str) and not _NAME.fullmatch(task.family):
+            yield Problem(
+                about=task,
+                message=f"the family of {task.name} is {shown(task.family)}; a family has {_ALLOWED}",
+                fix=_fixed(task.family),
+            )
+        for container in task.containers:
+            if not _NAME.fullmatch(container.name):
+                yield Problem(
+                    about=task,
+                    container=container,
+                    message=f"a container of {task.name} is called {shown(container.name)}; a name has {_ALLOWED}",
+                    fix=_fixed(container.name),
+                )
+
+
+def _fixed(name: str) -> str:
+    better = re.sub(r"[^A-Za-z0-9_-]+", "-", name[:255]).strip("-")
+    return f"such as {better}" if better and better != name else "a shorter one" if name else "any name"

@@ -1,0 +1,3 @@
+"""Evidence: what several rules look at, worked out once. This room holds no rules."""
+
+__all__ = []

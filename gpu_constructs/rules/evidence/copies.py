@@ -1,0 +1,117 @@
+"""How many copies of a workload its pools hold, worked out once for all rules that ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Task, Unknown, Workload, known, total
+from gpu_constructs.placement import Assumption, demand_of, task_slots
+from gpu_constructs.placement.destinations import Assignment, Destination, assignments
+from gpu_constructs.placement.memo import by_identity
+
+__all__ = ["Copies", "counted", "wanted_copies"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Copies:
+    """A workload with what its pools hold of it at their maximum, had it them to itself.
+
+    Attributes:
+        assignment: The workload with its pools.
+        certain: Copies that each pool certainly holds, in the order of its destinations.
+        possible: Copies that each pool holds at most.
+    """
+
+    assignment: Assignment
+    certain: tuple[int | Unknown, ...]
+    possible: tuple[int | Unknown, ...]
+
+    @property
+    def workload(self) -> Workload:
+        """What keeps the copies running."""
+        return self.assignment.workload
+
+    @property
+    def task(self) -> Task:
+        """What each of them runs."""
+        return self.assignment.task
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Where they go."""
+        return tuple([each.pool for each in self.assignment.destinations])
+
+    @property
+    def pool_names(self) -> tuple[str, ...]:
+        """What they are called."""
+        return tuple([each.name for each in self.pools])
+
+    @property
+    def hosts(self) -> int | Unknown:
+        """Hosts of all pools at most."""
+        return total(each.pool.max_instances for each in self.assignment.destinations)
+
+    @property
+    def ports(self) -> frozenset[tuple[int, str]]:
+        """Ports that each copy takes of its host."""
+        return demand_of(self.task).certain_ports
+
+    def lacks_hosts(self, wanted: int) -> bool:
+        """Whether each copy must be on a host of its own, and there are too few: GPU083 or GPU084 says so.
+
+        Args:
+            wanted: How many copies there are to be.
+        """
+        if not self.workload.distinct_instances and not self.ports:
+            return False
+        hosts = self.hosts
+        return not isinstance(hosts, Unknown) and wanted > hosts
+
+
+@by_identity(maxsize=4)
+def counted(fleet: Fleet) -> tuple[Copies, ...]:
+    """Workloads that keep a number of copies on pools that have a number of hosts at most.
+
+    ECS Managed Instances launch what waits. Where a copy never runs, how many would have room is no question.
+
+    Args:
+        fleet: What was asked for.
+    """
+    return tuple(
+        Copies(
+            assignment=each,
+            certain=tuple([_slots(each, pool, Assumption.WORST) for pool in each.destinations]),
+            possible=tuple([_slots(each, pool, Assumption.BEST) for pool in each.destinations]),
+        )
+        for each in assignments(fleet)
+        if each.workload.daemon is False and not each.never and not any(map(_is_managed, each.destinations))
+    )
+
+
+def wanted_copies(fleet: Fleet) -> Iterator[tuple[Copies, int]]:
+    """Those of them of which the number that is wanted is known, and all pools are, with that number.
+
+    Args:
+        fleet: What was asked for.
+    """
+    for each in counted(fleet):
+        wanted = each.workload.desired_count
+        if isinstance(wanted, Unknown) or wanted < 0:
+            continue
+        if all(item.pool is not None for item in each.workload.strategy):
+            yield each, wanted
+
+
+def _slots(assignment: Assignment, destination: Destination, assumption: Assumption) -> int | Unknown:
+    if destination.fit.answer is False:
+        return 0
+    if known(destination.pool.max_instances) < 0:
+        return UNKNOWN  # GPU119 tells
+    return task_slots(
+        assignment.task, destination.pool, constraints=assignment.workload.constraints, assumption=assumption
+    )
+
+
+def _is_managed(destination: Destination) -> bool:
+    return destination.pool.kind is PoolKind.MANAGED_INSTANCES

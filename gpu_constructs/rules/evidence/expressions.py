@@ -1,0 +1,191 @@
+"""Placement expressions as rules look at them: read once, and known by the instance types that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.fleet import Fleet, PlacementConstraint, Task, Workload
+from gpu_constructs.hardware import InstanceType, accelerated, general
+from gpu_constructs.placement.query import (
+    MAX_EXPRESSION_LENGTH,
+    And,
+    Attribute,
+    Comparison,
+    In,
+    Operator,
+    Or,
+    Query,
+    QuerySyntaxError,
+    contradicts,
+    evaluate,
+    host_of,
+    parse,
+)
+from gpu_constructs.rules.evidence.walk import tasks
+
+__all__ = [
+    "INSTANCE_TYPE",
+    "Place",
+    "contradiction",
+    "joined",
+    "places",
+    "readable",
+    "recorded_types",
+    "satisfied_by_none",
+    "syntax_problem",
+    "unsatisfiable",
+]
+
+INSTANCE_TYPE = Attribute("ecs.instance-type")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where constraints are written.
+
+    Attributes:
+        about: The task or workload.
+        own: Its constraints.
+        all: Those that hold for its tasks: its own, and for a workload those of its task.
+    """
+
+    about: Task | Workload
+    own: tuple[PlacementConstraint, ...]
+    all: tuple[PlacementConstraint, ...]
+
+
+def places(fleet: Fleet) -> Iterator[Place]:
+    """Every task and workload that has constraints of its own.
+
+    Args:
+        fleet: What was asked for.
+    """
+    for task in tasks(fleet):
+        if task.constraints:
+            yield Place(about=task, own=task.constraints, all=task.constraints)
+    for workload in fleet.workloads:
+        if workload.constraints:
+            inherited = workload.task.constraints if workload.task is not None else ()
+            yield Place(about=workload, own=workload.constraints, all=(*inherited, *workload.constraints))
+
+
+def readable(constraints: tuple[PlacementConstraint, ...]) -> tuple[str, ...]:
+    """The expressions that are known and can be read.
+
+    Args:
+        constraints: Of a task or a workload.
+    """
+    return tuple(
+        each.expression
+        for each in constraints
+        if isinstance(each.expression, str) and each.type != "distinctInstance" and _read(each.expression) is not None
+    )
+
+
+@lru_cache(maxsize=1024)
+def syntax_problem(expression: str) -> tuple[str, str, str] | None:
+    """What is wrong with an expression: the problem, the piece of the text around it, and what to write; None if fine.
+
+    Args:
+        expression: Not longer than ECS takes, which is another question.
+    """
+    if len(expression) > MAX_EXPRESSION_LENGTH:
+        return None
+    try:
+        parse(expression)
+    except QuerySyntaxError as error:
+        piece = error.excerpt.partition("\n")[0].strip()
+        return error.problem, piece, error.fix or (f"allowed: {error.expected}" if error.expected else "")
+    return None
+
+
+@lru_cache(maxsize=1024)
+def joined(expressions: tuple[str, ...]) -> Query | None:
+    """All of several expressions; None if there is none or they are too deep to be joined.
+
+    Args:
+        expressions: Each of them `readable`.
+    """
+    queries = [each for each in map(_read, dict.fromkeys(expressions)) if each is not None]
+    if len(queries) < 2:  # noqa: PLR2004 - one stands for itself
+        return queries[0] if queries else None
+    try:
+        return And(tuple(queries))
+    except GpuConstructsError:
+        return None
+
+
+@lru_cache(maxsize=1024)
+def contradiction(expressions: tuple[str, ...]) -> str | None:
+    """Conditions that no host satisfies together, in words; None if none are found.
+
+    Args:
+        expressions: Each of them `readable`.
+    """
+    query = joined(expressions)
+    found = None if query is None else contradicts(query)
+    return None if found is None else str(found)
+
+
+@lru_cache(maxsize=1024)
+def unsatisfiable(expressions: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The instance types to which expressions restrict the hosts, if all are known and none satisfies them; else None.
+
+    A type that is newer than the catalogue could satisfy anything but a list of names, so a list there must be.
+
+    Args:
+        expressions: Each of them `readable`.
+    """
+    query = joined(expressions)
+    names = None if query is None else _named_types(query)
+    if query is None or not names:
+        return None
+    recorded = recorded_types()
+    if not names <= recorded.keys():
+        return None
+    if any(evaluate(query, host_of(recorded[each])) is not False for each in names):
+        return None
+    return tuple(sorted(names))
+
+
+def satisfied_by_none(constraints: tuple[PlacementConstraint, ...]) -> bool:
+    """Whether no host at all satisfies constraints, which GPU041 and GPU045 tell.
+
+    Args:
+        constraints: Of a task and its workload together.
+    """
+    expressions = readable(constraints)
+    return contradiction(expressions) is not None or unsatisfiable(expressions) is not None
+
+
+@lru_cache(maxsize=1)
+def recorded_types() -> dict[str, InstanceType]:
+    """Every instance type of the catalogue by name."""
+    return {each.name: each for each in (*accelerated(), *general())}
+
+
+@lru_cache(maxsize=1024)
+def _read(expression: str) -> Query | None:
+    try:
+        return parse(expression)
+    except QuerySyntaxError:
+        return None
+
+
+def _named_types(query: Query) -> frozenset[str] | None:
+    """The instance types that can satisfy an expression by name; None if it does not list any."""
+    if isinstance(query, And):
+        lists = [each for each in map(_named_types, query.terms) if each is not None]
+        return min(lists, key=len) if lists else None
+    if isinstance(query, Or):
+        choices = [_named_types(each) for each in query.terms]
+        known = [each for each in choices if each is not None]
+        return frozenset().union(*known) if len(known) == len(choices) else None
+    if isinstance(query, Comparison) and query.subject == INSTANCE_TYPE and query.operator is Operator.EQUALS:
+        return frozenset({query.argument})
+    if isinstance(query, In) and query.subject == INSTANCE_TYPE and not query.negated:
+        return frozenset(query.values)
+    return None

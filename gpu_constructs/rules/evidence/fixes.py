@@ -1,0 +1,59 @@
+"""What would make a task fit: the fixes of rules, and whether there is one at all."""
+
+from __future__ import annotations
+
+from gpu_constructs.fleet import Pool, Task
+from gpu_constructs.placement import (
+    Fit,
+    Resource,
+    Shortfall,
+    alternatives,
+    expected_memory_mib,
+    profile_of,
+    runs_somewhere,
+)
+from gpu_constructs.rules.evidence.lists import and_list
+
+__all__ = ["can_run", "fix_of", "provider_for"]
+
+
+def can_run(task: Task) -> bool:
+    """Whether some instance type may run a GPU task; of a task without GPUs nothing is claimed.
+
+    Args:
+        task: One of a fleet.
+    """
+    return not task.wants_gpu or runs_somewhere(task)
+
+
+def fix_of(task: Task, pool: Pool, found: Fit) -> str:
+    """The smallest change that makes a task fit: a type that has as much, or asking for less.
+
+    Args:
+        task: What is to run.
+        pool: Where it does not fit.
+        found: Why not.
+    """
+    if found.hosts:
+        return provider_for(found)
+    types = alternatives(task, like=pool)
+    larger = f"hosts of a type such as {types[0]}" if types else "no type that is offered would do: ask for less"
+    less = [text for short in found.shortfalls if (text := _less(short, pool))]
+    return ", or ".join((larger, *([and_list(less)] if less else [])))
+
+
+def provider_for(found: Fit) -> str:
+    """A capacity provider that launches only what can run a task.
+
+    Args:
+        found: The types that can.
+    """
+    return f"a capacity provider of its own for {and_list(found.hosts)}"
+
+
+def _less(short: Shortfall, pool: Pool) -> str:
+    available = short.available or 0
+    if short.resource is Resource.MEMORY:
+        # What the host may have at most is not what it will register.
+        available = expected_memory_mib(short.instance_type, profile_of(pool).may_reserve_mib)
+    return f"{short.resource.label} no higher than {short.resource.amount(available)}" if available > 0 else ""

@@ -1,0 +1,1 @@
+"""Placement expressions: can ECS read them, and can a host satisfy them?"""

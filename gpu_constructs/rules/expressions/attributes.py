@@ -1,0 +1,257 @@
+"""Instance types and attributes in placement expressions: whether they mean what they seem to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import Fleet, Pool, Task, Workload
+from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families
+from gpu_constructs.placement.destinations import pools_of
+from gpu_constructs.placement.query import (
+    BUILT_IN_ATTRIBUTES,
+    MAX_EXPRESSION_LENGTH,
+    Attribute,
+    Comparison,
+    Condition,
+    In,
+    Matches,
+    Query,
+    conditions,
+    describe,
+    evaluate,
+    host_of,
+    instance_type_in,
+    instance_type_patterns,
+)
+from gpu_constructs.rules.evidence.expressions import INSTANCE_TYPE, joined, places, readable, recorded_types
+from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
+
+# Attributes of that page which only some hosts have; `ecs.capability.` is a family of them.
+_OPTIONAL = frozenset({"ecs.awsvpc-trunk-id", "ecs.outpost-arn"})
+_CAPABILITY = "ecs.capability."
+_VALUES: Mapping[str, tuple[str, ...]] = {
+    "ecs.cpu-architecture": ("x86_64", "arm64"),
+    "ecs.os-type": ("linux", "windows"),
+}
+_CUSTOM = "ECS_INSTANCE_ATTRIBUTES"
+_FAMILY = re.compile(r"[a-z]+[0-9]+[a-z]*(?:-[a-z]+[0-9]+)?")
+_NEAR = 0.6
+
+
+@rule(
+    "GPU042",
+    Severity.WARNING,
+    question="do the instance types and attributes of placement expressions exist?",
+    because="a name that no host has is never equal to anything: the condition holds on no host, or excludes none",
+    source=_PAGE,
+)
+def existing(fleet: Fleet) -> Iterator[Problem]:
+    set_by_user = any(pool.user_data.get(_CUSTOM) is not None for pool in fleet.pools)
+    for place in places(fleet):
+        doubts = (each for text in readable(place.own) for each in _doubts(text))
+        for message, fix, is_custom in dict.fromkeys(doubts):
+            if not (is_custom and set_by_user):
+                yield Problem(
+                    about=place.about,
+                    message=f"in a placement expression of {place.about.name}, {message}",
+                    fix=fix,
+                )
+
+
+@rule(
+    "GPU043",
+    Severity.WARNING,
+    question="does a pattern on the instance type match only the family that it names?",
+    because="a pattern such as g5.* is a regular expression, whose dot is any character: it also matches g5g, which is "
+    "arm64",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html",
+)
+def one_family(fleet: Fleet) -> Iterator[Problem]:
+    workloads_of: dict[str, list[Workload]] = {}
+    for workload in fleet.workloads:
+        if workload.task is not None:
+            workloads_of.setdefault(workload.task.name, []).append(workload)
+    for place in places(fleet):
+        whole = joined(readable(place.all))
+        if whole is None:
+            continue
+        runs = workloads_of.get(place.about.name, []) if isinstance(place.about, Task) else [place.about]
+        for text in readable(place.own):
+            for pattern, meant, others in _traps(text):
+                left = [
+                    each
+                    for each in others
+                    if _is_possible(whole, each)
+                    and not _is_out_of_reach(fleet, runs, each)
+                    and not _is_built_otherwise(place.about, each)
+                ]
+                if left:
+                    yield Problem(
+                        about=place.about,
+                        message=f"the pattern {pattern} of {place.about.name} means {and_list(meant)} and also matches "
+                        f"{and_list(f'{each} ({_what(each)})' for each in left)}, because a dot is any character",
+                        fix=_listed(pattern, meant),
+                    )
+
+
+@lru_cache(maxsize=1024)
+def _doubts(expression: str) -> tuple[tuple[str, str, bool], ...]:
+    """What an expression names that does not exist: the message, the fix, and whether users may have made it exist."""
+    query = joined((expression,))
+    return () if query is None else tuple(found for each in conditions(query) for found in _of_condition(each))
+
+
+def _of_condition(condition: Condition) -> Iterator[tuple[str, str, bool]]:
+    subject = condition.subject
+    if not isinstance(subject, Attribute):
+        return
+    yield from _of_attribute(subject.name)
+    if subject == INSTANCE_TYPE:
+        yield from _of_types(condition)
+    allowed = _VALUES.get(subject.name)
+    if allowed:
+        for value in _arguments(condition):
+            if value not in allowed:
+                yield f"{subject.name} is never {shown(value)}", f"{or_list(allowed)}", False
+
+
+def _of_attribute(name: str) -> Iterator[tuple[str, str, bool]]:
+    if name in BUILT_IN_ATTRIBUTES or name in _OPTIONAL or name.startswith(_CAPABILITY):
+        return
+    if name.lower().startswith("ecs."):
+        near = get_close_matches(name.lower(), BUILT_IN_ATTRIBUTES | _OPTIONAL, n=1, cutoff=_NEAR)
+        yield f"{name} is no attribute that ECS documents", f"did you mean {near[0]}?" if near else "", False
+    elif f"ecs.{name}" in BUILT_IN_ATTRIBUTES:
+        yield f"{name} is an attribute of your own, and ECS calls its one ecs.{name}", f"attribute:ecs.{name}", True
+
+
+def _of_types(condition: Condition) -> Iterator[tuple[str, str, bool]]:
+    recorded = recorded_types()
+    for value in _arguments(condition):
+        if value not in recorded:
+            near = _near_types(value)
+            yield (
+                f"{shown(value)} is no instance type that was known on {RECORDED}",
+                f"did you mean {or_list(near)}?" if near else "",
+                False,
+            )
+    if isinstance(condition, Matches) and not _matched(condition):
+        text = f"the pattern {condition.pattern} matches no instance type that was known on {RECORDED}"
+        near = _near_types(re.sub(r"[^a-z0-9.-]", "", condition.pattern.lower())[:64])
+        yield text, f"a list, such as attribute:ecs.instance-type in [{', '.join(near or ('g6.xlarge',))}]", False
+
+
+def _near_types(name: str) -> tuple[str, ...]:
+    wanted = name.strip().lower()[:64]
+    if wanted in families():
+        return tuple(each.name for each in recorded_types().values() if each.family == wanted)[:3]
+    return tuple(get_close_matches(wanted, recorded_types(), n=2, cutoff=_NEAR))
+
+
+def _arguments(condition: Condition) -> tuple[str, ...]:
+    if isinstance(condition, In):
+        return condition.values
+    if isinstance(condition, Comparison) and not condition.operator.is_order:
+        return (condition.argument,)
+    return ()
+
+
+def _matched(condition: Matches) -> tuple[InstanceType, ...]:
+    """The types that a pattern matches or may match, whether it is asked for or excluded."""
+    asked = Matches(condition.subject, condition.pattern)
+    return tuple(each for each in recorded_types().values() if evaluate(asked, host_of(each)) is not False)
+
+
+@lru_cache(maxsize=1024)
+def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
+    """Patterns that match families beside those they name, and unlike them: pattern, the families meant, the others."""
+    query = joined((expression,))
+    if query is None:
+        return ()
+    found = []
+    for each in instance_type_patterns(query):
+        words = {word for word in _FAMILY.findall(each.pattern) if word in families()}
+        if each.negated or not words:
+            continue
+        matched = {one.family for one in _certain(each)}
+        meant = tuple(sorted(words & matched))
+        others = tuple(
+            sorted(
+                family
+                for family in matched - words
+                if any(family.startswith(name) and _what(family) != _what(name) for name in meant)
+            )
+        )
+        if meant and others:
+            found.append((each.pattern, meant, others))
+    return tuple(found)
+
+
+def _certain(pattern: Matches) -> tuple[InstanceType, ...]:
+    return tuple(each for each in recorded_types().values() if evaluate(pattern, host_of(each)) is True)
+
+
+def _is_possible(query: Query, family: str) -> bool:
+    return any(evaluate(query, host_of(each)) is not False for each in _types_of(family))
+
+
+def _is_built_otherwise(about: Task | Workload, family: str) -> bool:
+    """Whether the task says which processor it is built for, and the family has another."""
+    task = about if isinstance(about, Task) else about.task
+    built = None if task is None else task.architecture
+    return isinstance(built, Architecture) and _types_of(family)[0].architecture is not built
+
+
+def _is_out_of_reach(fleet: Fleet, workloads: list[Workload], family: str) -> bool:
+    """Whether every workload has pools that are known, by its strategy or its cluster, none of which has this family.
+
+    Tasks with a strategy run on hosts of its providers alone
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html).
+    """
+    reached = [_reached(fleet, each) for each in workloads]
+    return bool(reached) and all(
+        pool is not None and pool.types_are_known and all(each.family != family for each in pool.instance_types)
+        for pools in reached
+        for pool in pools or (None,)
+    )
+
+
+def _reached(fleet: Fleet, workload: Workload) -> tuple[Pool | None, ...]:
+    """The pools of its strategy, None for one that is not here; else those of its cluster."""
+    return tuple(item.pool for item in workload.strategy) if workload.strategy else pools_of(fleet, workload)
+
+
+def _types_of(family: str) -> tuple[InstanceType, ...]:
+    return _by_family()[family]
+
+
+@lru_cache(maxsize=1)
+def _by_family() -> dict[str, tuple[InstanceType, ...]]:
+    found: dict[str, tuple[InstanceType, ...]] = {}
+    for each in recorded_types().values():
+        found[each.family] = (*found.get(each.family, ()), each)
+    return found
+
+
+def _what(family: str) -> str:
+    """What makes a family another one for a GPU task: its architecture and its accelerator."""
+    first = _types_of(family)[0]
+    devices = first.accelerators
+    part = "part of an " if devices is not None and devices.is_fractional else ""
+    return f"{first.architecture}, {part}{devices.model}" if devices is not None else f"{first.architecture}, no GPU"
+
+
+def _listed(pattern: str, meant: tuple[str, ...]) -> str:
+    """The list of types that the pattern meant, or the shorter fix where that is too long."""
+    types = [each for each in _certain(Matches(INSTANCE_TYPE, pattern)) if each.family in meant]
+    offered = [each.name for each in types if each.is_offered_anywhere] or [each.name for each in types]
+    text = describe(instance_type_in(offered))
+    return text if len(text) <= MAX_EXPRESSION_LENGTH else "attribute:ecs.instance-type in [...] with the types meant"

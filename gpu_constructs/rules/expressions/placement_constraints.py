@@ -1,0 +1,103 @@
+"""Placement constraints and launch types against the pools of a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, PoolKind, Unknown
+from gpu_constructs.placement import DoubtKind, ObstacleKind
+from gpu_constructs.placement.destinations import Assignment, assignments
+from gpu_constructs.rules.evidence.expressions import satisfied_by_none
+from gpu_constructs.rules.evidence.fixes import provider_for
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_CONSTRAINTS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
+_SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
+_MOST_NAMED = 4
+
+
+@rule(
+    "GPU070",
+    Severity.ERROR,
+    question="can a host of the pool satisfy the placement constraints?",
+    because="if there are no instances that match the constraint, the task remains in a pending state",
+    source=_CONSTRAINTS,
+)
+def satisfiable(fleet: Fleet) -> Iterator[Problem]:
+    for assignment in assignments(fleet):
+        barred = [(each, why) for each in assignment.stuck if (why := each.barred_by(ObstacleKind.CONSTRAINT))]
+        enough_left = not assignment.every and len(barred) < len(assignment.destinations)
+        if not barred or enough_left or satisfied_by_none(_constraints(assignment)):
+            continue
+        first = barred[0]
+        yield Problem(
+            about=assignment.workload,
+            message=f"no host of {and_list(each.pool.name for each, _ in barred)} satisfies the placement constraints "
+            "of "
+            f"{assignment.workload.name}: {'; '.join(map(str, first[1][:_MOST_NAMED]))}",
+            fix=f"an expression that is true for {and_list(first[0].pool.instance_types)}, or none",
+        )
+
+
+@rule(
+    "GPU071",
+    Severity.WARNING,
+    question="are placement constraints true for every type of a pool with managed scaling?",
+    because="managed scaling samples the types of the Auto Scaling group; constraints that they do not satisfy may "
+    "stop it from scaling out",
+    source=_SCALING,
+)
+def true_for_all(fleet: Fleet) -> Iterator[Problem]:
+    for assignment in assignments(fleet):
+        for each in assignment.in_question if assignment.every else ():
+            for doubt in each.fit.doubts:
+                if doubt.kind is DoubtKind.CONSTRAINED_TYPES:
+                    yield Problem(
+                        about=assignment.workload,
+                        message=f"{assignment.task.name} may wait for ever on {each.pool.name}: {doubt}",
+                        fix=provider_for(each.fit),
+                    )
+
+
+@rule(
+    "GPU072",
+    Severity.WARNING,
+    question="do tasks reach managed scaling through a capacity provider strategy?",
+    because="a pending task that doesn't have a capacity provider strategy won't cause any capacity provider to scale "
+    "out",
+    source=_SCALING,
+)
+def scales(fleet: Fleet) -> Iterator[Problem]:
+    for assignment in assignments(fleet):
+        workload = assignment.workload
+        if workload.strategy or workload.daemon is not False:
+            continue
+        idle = [each.pool for each in assignment.destinations if each.fit.answer is not False and _waits(each.pool)]
+        if idle:
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} has no capacity provider strategy{_launch_type(workload.launch_type)}, so "
+                f"its tasks never make {and_list(each.name for each in idle)} scale out",
+                fix=f"a capacity provider strategy with {and_list(_provider(each) for each in idle)}, and no launch "
+                "type",
+            )
+
+
+def _constraints(assignment: Assignment) -> tuple[PlacementConstraint, ...]:
+    return (*assignment.task.constraints, *assignment.workload.constraints)
+
+
+def _waits(pool: Pool) -> bool:
+    """Whether managed scaling could launch more hosts than there are."""
+    scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
+    return scaled and (isinstance(pool.min_instances, Unknown) or pool.min_instances != pool.max_instances)
+
+
+def _launch_type(launch_type: object) -> str:
+    return f" but launch type {launch_type}" if isinstance(launch_type, str) else ""
+
+
+def _provider(pool: Pool) -> str:
+    return pool.provider if isinstance(pool.provider, str) else pool.name

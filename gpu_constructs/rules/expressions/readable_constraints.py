@@ -1,0 +1,174 @@
+"""Placement constraints: whether ECS can read them, and whether any host can satisfy them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import Fleet, PlacementConstraint, Task
+from gpu_constructs.placement.demand import MEMBER_OF
+from gpu_constructs.placement.query import MAX_CONSTRAINTS, MAX_EXPRESSION_LENGTH
+from gpu_constructs.rules.evidence.expressions import (
+    Place,
+    contradiction,
+    places,
+    readable,
+    syntax_problem,
+    unsatisfiable,
+)
+from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_LANGUAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html"
+_CONSTRAINT = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html"
+_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
+_DISTINCT = "distinctInstance"
+_EXAMPLE = "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"
+
+
+@rule(
+    "GPU040",
+    Severity.ERROR,
+    question="can ECS read every placement expression?",
+    because="an expression that is not in the cluster query language is refused",
+    source=_LANGUAGE,
+)
+def in_the_language(fleet: Fleet) -> Iterator[Problem]:
+    for place in places(fleet):
+        for each in place.own:
+            if each.type == _DISTINCT or not isinstance(each.expression, str) or not each.expression.strip():
+                continue
+            found = syntax_problem(each.expression)
+            if found is not None:
+                problem, piece, fix = found
+                yield Problem(
+                    about=place.about,
+                    message=f"the placement expression of {place.about.name} cannot be read, {problem}: {piece}",
+                    fix=fix,
+                )
+
+
+@rule(
+    "GPU041",
+    Severity.ERROR,
+    question="do the placement expressions agree with themselves and each other?",
+    because="a task is placed on a host that satisfies all its constraints; none satisfies these, so it waits for ever",
+    source=_PAGE,
+)
+def consistent(fleet: Fleet) -> Iterator[Problem]:
+    for place in places(fleet):
+        found = _contradiction(place)
+        if found is not None:
+            yield Problem(
+                about=place.about,
+                message=f"no host can satisfy the placement constraints of {place.about.name}: {found}",
+                fix=f"a list of what is allowed, such as {_EXAMPLE}",
+            )
+
+
+@rule(
+    "GPU044",
+    Severity.ERROR,
+    question="are the placement constraints within what ECS takes?",
+    because=f"a task has {MAX_CONSTRAINTS} constraints at most, an expression {MAX_EXPRESSION_LENGTH} characters; "
+    "memberOf needs an expression, distinctInstance has none and stands in no task definition",
+    source=_CONSTRAINT,
+)
+def within_limits(fleet: Fleet) -> Iterator[Problem]:
+    for place in places(fleet):
+        inherited = len(place.all) - len(place.own)
+        if len(place.all) > MAX_CONSTRAINTS >= inherited:
+            yield Problem(
+                about=place.about,
+                message=f"tasks of {place.about.name} have {len(place.all)} placement constraints, those of the task "
+                f"definition among them; ECS takes {MAX_CONSTRAINTS}",
+                fix="one expression with `and` for several",
+            )
+        for each in place.own:
+            yield from _wrong_type(place, each)
+            yield from _wrong_expression(place, each)
+
+
+@rule(
+    "GPU045",
+    Severity.ERROR,
+    question="does an instance type exist that satisfies the placement expressions?",
+    because="a task is placed on a host that satisfies all its constraints; of the instance types that they name none "
+    "does, so it waits for ever",
+    source=_PAGE,
+)
+def satisfiable(fleet: Fleet) -> Iterator[Problem]:
+    for place in places(fleet):
+        if _contradiction(place) is not None:
+            continue
+        types = unsatisfiable(readable(place.own))
+        if types is None and len(place.all) > len(place.own) and unsatisfiable(_inherited(place)) is None:
+            types = unsatisfiable(readable(place.all))
+        if types is not None:
+            yield Problem(
+                about=place.about,
+                message=f"the placement constraints of {place.about.name} allow {or_list(types)} by name, and no such "
+                "host satisfies the rest of them",
+                fix="conditions that hold for the instance types that are listed, or other types",
+            )
+
+
+def _contradiction(place: Place) -> str | None:
+    """A contradiction that is written here: in its own expressions, or between them and the task's."""
+    expressions = readable(place.own)
+    for each in expressions:
+        found = contradiction((each,))
+        if found is not None:
+            return found
+    if len(place.all) > len(place.own) and contradiction(_inherited(place)) is not None:
+        return None
+    return contradiction(readable(place.all))
+
+
+def _inherited(place: Place) -> tuple[str, ...]:
+    return readable(place.all[: len(place.all) - len(place.own)])
+
+
+def _wrong_type(place: Place, constraint: PlacementConstraint) -> Iterator[Problem]:
+    name, kind = place.about.name, constraint.type
+    if kind == "":
+        yield Problem(about=place.about, message=f"a placement constraint of {name} has no type", fix=MEMBER_OF)
+    elif isinstance(kind, str) and kind not in {MEMBER_OF, _DISTINCT}:
+        near = [each for each in (MEMBER_OF, _DISTINCT) if each.lower() == kind.lower().replace("_", "")]
+        yield Problem(
+            about=place.about,
+            message=f"{name} has a placement constraint of type {shown(kind)}; the types are memberOf and, for "
+            "services and runs, distinctInstance",
+            fix=near[0] if near else MEMBER_OF,
+        )
+    elif kind == _DISTINCT and isinstance(place.about, Task):
+        yield Problem(
+            about=place.about,
+            message=f"the task definition {name} has the constraint distinctInstance, which services and runs can "
+            "have; a task definition takes memberOf only",
+            fix="move it to the service",
+        )
+
+
+def _wrong_expression(place: Place, constraint: PlacementConstraint) -> Iterator[Problem]:
+    name, kind, expression = place.about.name, constraint.type, constraint.expression
+    if kind == _DISTINCT and expression is not None and expression != "":
+        yield Problem(
+            about=place.about,
+            message=f"{name} gives distinctInstance an expression, which it cannot have",
+            fix="a memberOf of its own for the expression",
+        )
+    if kind == MEMBER_OF and (expression is None or (isinstance(expression, str) and not expression.strip())):
+        yield Problem(
+            about=place.about,
+            message=f"{name} has a memberOf constraint without an expression",
+            fix=f"{_EXAMPLE}, or no constraint",
+        )
+    if isinstance(expression, str) and len(expression) > MAX_EXPRESSION_LENGTH:
+        yield Problem(
+            about=place.about,
+            message=f"a placement expression of {name} has {len(expression)} characters; ECS takes "
+            f"{MAX_EXPRESSION_LENGTH}",
+            fix=f"constraints of their own for parts that are joined by `and`, at most {MAX_CONSTRAINTS}",
+        )

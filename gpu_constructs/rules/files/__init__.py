@@ -1,0 +1,1 @@
+"""Files: what could not be read in what was given?"""

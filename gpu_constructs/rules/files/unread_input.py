@@ -1,0 +1,39 @@
+"""What was odd about the files that a fleet was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, RemarkKind
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+
+@rule(
+    "GPU115",
+    Severity.WARNING,
+    question="is every key written once?",
+    because="of a key that is written twice the last value counts, and the first is dropped without a word",
+    source="https://github.com/aws-cloudformation/cfn-lint/blob/main/docs/rules.md (E0000 refuses duplicate keys)",
+)
+def written_once(fleet: Fleet) -> Iterator[Problem]:
+    return _remarks(fleet, RemarkKind.DUPLICATE_KEY)
+
+
+@rule(
+    "GPU116",
+    Severity.INFO,
+    question="was every part of the file understood?",
+    because="what was not understood was not checked either",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html",
+)
+def understood(fleet: Fleet) -> Iterator[Problem]:
+    return _remarks(fleet, RemarkKind.NOT_READ)
+
+
+def _remarks(fleet: Fleet, kind: RemarkKind) -> Iterator[Problem]:
+    for each in fleet.remarks:
+        if each.kind is kind:
+            yield Problem(
+                about=each.origin.resource or each.origin.file or "file", message=each.text, origin=each.origin
+            )

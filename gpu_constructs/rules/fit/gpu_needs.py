@@ -1,0 +1,104 @@
+"""What containers need of their GPUs beside the number: memory, capability, number format, NVLink.
+
+Stated by the author of a task, and warnings throughout: ECS places without regard to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, Pool, Task
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement import NeedKind, UnmetNeed, alternatives, unmet_needs
+from gpu_constructs.placement.destinations import assignments
+from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_OnType = tuple[InstanceType, tuple[UnmetNeed, ...]]
+_BLIND = "ECS places by the number of GPUs and without regard to what they are"
+
+
+@rule(
+    "GPU064",
+    Severity.WARNING,
+    question="have the GPUs as much memory as the task needs?",
+    because=f"{_BLIND}; a program that needs more than its GPU has fails with an out-of-memory error of CUDA",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
+)
+def enough_memory(fleet: Fleet) -> Iterator[Problem]:
+    return _unmet(fleet, {NeedKind.GPU_MEMORY})
+
+
+@rule(
+    "GPU065",
+    Severity.WARNING,
+    question="are the GPUs of the task joined by NVLink, where it needs that?",
+    because=f"{_BLIND}; over PCIe the same collective operations run at a fraction of the speed",
+    source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html",
+)
+def linked(fleet: Fleet) -> Iterator[Problem]:
+    return _unmet(fleet, {NeedKind.NVLINK})
+
+
+@rule(
+    "GPU066",
+    Severity.WARNING,
+    question="can the GPUs compute what the task needs?",
+    because=f"{_BLIND}; an image built for a higher compute capability finds no kernel, and a number format that the "
+    "GPU does not have is emulated or refused",
+    source="https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html",
+)
+def capable(fleet: Fleet) -> Iterator[Problem]:
+    return _unmet(fleet, {NeedKind.COMPUTE_CAPABILITY, NeedKind.PRECISION})
+
+
+def _unmet(fleet: Fleet, kinds: set[NeedKind]) -> Iterator[Problem]:
+    for task, pool, types in _unmet_anywhere(fleet):
+        by_type = [(each, tuple(need for need in unmet if need.need in kinds)) for each, unmet in types]
+        missing = [(each, unmet) for each, unmet in by_type if unmet]
+        if missing:
+            yield _problem(task, pool, missing, others=len(missing) < len(by_type))
+
+
+@by_identity(maxsize=4)
+def _unmet_anywhere(fleet: Fleet) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]], ...]:
+    """For each task and pool the types that it may land on, with the needs that they do not serve, if any does not."""
+    found = []
+    for assignment in assignments(fleet):
+        task = assignment.task
+        if any(container.needs for container in task.containers):
+            seen: dict[str, _OnType] = {}
+            for destination in assignment.destinations:
+                for each in destination.types:
+                    if each.name not in seen:
+                        seen[each.name] = each, unmet_needs(task, each)
+            if any(unmet for _, unmet in seen.values()):
+                found += [
+                    (task, destination.pool, tuple(seen[each.name] for each in destination.types))
+                    for destination in assignment.destinations
+                ]
+    return tuple(found)
+
+
+def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) -> Problem:
+    worst = missing[0][1][0]
+    container = next(each for each in task.containers if each.name == worst.container)
+    which = f"{and_list(each for each, _ in missing)} of {pool.name}" + (", on which it may land," if others else "")
+    types = alternatives(task, like=pool)
+    return Problem(
+        about=task,
+        container=container,
+        message=f"container {container.name} of {task.name} needs {worst.asked} {_OF[worst.need]}, and {which} "
+        f"{'have' if len(missing) > 1 else 'has'} {worst.has}",
+        fix=f"a type such as {types[0]}" if types else "",
+    )
+
+
+_OF = {
+    NeedKind.GPU_MEMORY: "of memory on each GPU",
+    NeedKind.COMPUTE_CAPABILITY: "of compute capability",
+    NeedKind.PRECISION: "of its GPUs",
+    NeedKind.NVLINK: "between its GPUs",
+}

@@ -1,0 +1,81 @@
+"""What a host is, against what a task is made for: its processor, the memory of one GPU, its Neuron devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet
+from gpu_constructs.placement import ObstacleKind, Resource, alternatives
+from gpu_constructs.placement.destinations import Assignment, Destination, assignments
+from gpu_constructs.rules.evidence.fixes import can_run
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+
+@rule(
+    "GPU067",
+    Severity.ERROR,
+    question="have the hosts the processor that the task is built for?",
+    because="a host runs images of its own architecture only, and a task whose runtimePlatform names another is not "
+    "placed on it",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html",
+)
+def same_architecture(fleet: Fleet) -> Iterator[Problem]:
+    for assignment, each in _stuck(fleet):
+        task = assignment.task
+        for obstacle in each.barred_by(ObstacleKind.ARCHITECTURE):
+            yield Problem(
+                about=assignment.workload,
+                message=f"{task.name} runs nowhere on {each.pool.name}: {obstacle}",
+                fix=_such_as(assignment, each, f"hosts with {task.architecture}"),
+            )
+
+
+@rule(
+    "GPU068",
+    Severity.ERROR,
+    question="has one GPU the memory that containers share through MPS?",
+    because="containers of a task that share a GPU get the same one, which must have enough memory for all of them",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html",
+)
+def enough_to_share(fleet: Fleet) -> Iterator[Problem]:
+    for assignment, each in _stuck(fleet):
+        for short in each.fit.shortfalls:
+            if short.resource is Resource.SHARED_GPU_MEMORY:
+                yield Problem(
+                    about=assignment.workload,
+                    message=f"{assignment.task.name} fits on no GPU of {each.pool.name}: {short}",
+                    fix=_such_as(assignment, each, "GPUs with more memory")
+                    + f", or nvidiaMps memory of {short.available} MiB at most, all containers together",
+                )
+
+
+@rule(
+    "GPU073",
+    Severity.ERROR,
+    question="have the hosts the Neuron devices that the task is given?",
+    because="a container that is given a device its host does not have does not start",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html",
+)
+def enough_neuron_devices(fleet: Fleet) -> Iterator[Problem]:
+    for assignment, each in _stuck(fleet):
+        short = [short for short in each.fit.shortfalls if short.resource is Resource.NEURON_DEVICES]
+        none = [obstacle for obstacle in each.fit.obstacles if obstacle.kind is ObstacleKind.NEURON]
+        if short or none:
+            yield Problem(
+                about=assignment.workload,
+                message=f"{assignment.task.name} cannot run on {each.pool.name}: "
+                f"{'; '.join(map(str, (*short, *none)))}",
+                fix=_such_as(assignment, each, "hosts with as many Neuron devices"),
+            )
+
+
+def _stuck(fleet: Fleet) -> Iterator[tuple[Assignment, Destination]]:
+    return (
+        (assignment, each) for assignment in assignments(fleet) for each in assignment.stuck if can_run(assignment.task)
+    )
+
+
+def _such_as(assignment: Assignment, destination: Destination, what: str) -> str:
+    types = alternatives(assignment.task, like=destination.pool)
+    return f"{what}, such as {types[0]}" if types else what

@@ -1,0 +1,80 @@
+"""Tasks that fit none of the hosts here, where hosts that other files or stacks define may take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpu_constructs.fleet import Fleet, Pool, Task
+from gpu_constructs.placement import Fit, Obstacle, ObstacleKind, fit
+from gpu_constructs.placement.destinations import assignments, carries_gpus, schedules, unassigned
+from gpu_constructs.rules.evidence.expressions import satisfied_by_none
+from gpu_constructs.rules.evidence.fixes import can_run
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+__all__ = ["fitting_none"]
+
+_MOST_NAMED = 4
+_TOLD_OF_ANY = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})
+_FIX = "give the files with its hosts too, and all of them are checked together"
+
+
+@rule(
+    "GPU075",
+    Severity.WARNING,
+    question="does a task that other hosts may take fit some of those that are here?",
+    because="a task without a capacity provider strategy goes to any host of its cluster, and one that nothing here "
+    "runs may belong to another cluster: hosts of other files may have what these lack, and nobody says so",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+)
+def fits_here(fleet: Fleet) -> Iterator[Problem]:
+    for assignment in assignments(fleet):
+        never = () if assignment.is_closed else assignment.never
+        task, workload = assignment.task, assignment.workload
+        if not can_run(task) or satisfied_by_none((*task.constraints, *workload.constraints)):
+            continue
+        told = _told((each.pool, each.fit) for each in never)
+        if told:
+            yield Problem(
+                about=workload,
+                message=f"{task.name} fits on no host of its cluster here ({told}): it waits for ever, unless hosts of "
+                "other files join the cluster",
+                fix=_FIX,
+            )
+    for task, seen in () if fleet.is_whole else fitting_none(fleet):
+        if told := _told(seen):
+            yield Problem(
+                about=task,
+                message=f"{task.name} fits on none of the GPU hosts here ({told}), and nothing here runs it: hosts of "
+                "other files may take it",
+                fix=_FIX,
+            )
+
+
+def fitting_none(fleet: Fleet) -> Iterator[tuple[Task, list[tuple[Pool, Fit]]]]:
+    """GPU tasks that no workload runs and no pool here takes, with the GPU pools and why not.
+
+    Args:
+        fleet: What was asked for.
+    """
+    for task in unassigned(fleet):
+        pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
+        if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
+            continue
+        if not any(_takes(pool, task) for pool in pools):
+            yield task, [(pool, fit(task, pool)) for pool in pools if carries_gpus(pool)]
+
+
+def _takes(pool: Pool, task: Task) -> bool:
+    found = fit(task, pool)
+    return found.answer is not False or bool(found.hosts)
+
+
+def _told(seen: Iterable[tuple[Pool, Fit]]) -> str:
+    """Why none of them takes it; what GPU027 and GPU029 say of hosts anywhere is left to them."""
+    named = []
+    for pool, each in seen:
+        obstacles: list[Obstacle] = [one for one in each.obstacles if one.kind not in _TOLD_OF_ANY]
+        if reasons := [*each.shortfalls, *obstacles]:
+            named.append(f"{pool.name}: {'; '.join(map(str, reasons))}")
+    return "; ".join(named[:_MOST_NAMED])

@@ -1,0 +1,79 @@
+"""Host ports: whether a host has those that tasks take, for every copy of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from gpu_constructs.fleet import Fleet, Task, Unknown
+from gpu_constructs.placement import demand_of
+from gpu_constructs.placement.assumptions import RESERVED_PORTS
+from gpu_constructs.rules.evidence.copies import wanted_copies
+from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.evidence.walk import tasks
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html"
+
+
+@rule(
+    "GPU084",
+    Severity.WARNING,
+    question="is there a host with the port free for every copy?",
+    because="a static host port is given once on each host, and the agent keeps some for itself",
+    source=_PORTS,
+)
+def static_ports(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        kept = demand_of(task).certain_ports & RESERVED_PORTS
+        if kept:
+            yield Problem(
+                about=task,
+                message=f"{task.name} takes host port {_listed(kept)}, which the agent keeps on every host by default",
+                fix="a dynamic host port (0), or another below 32768",
+            )
+    for each, wanted in wanted_copies(fleet):
+        ports = each.ports
+        if ports and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
+            yield Problem(
+                about=each.workload,
+                message=f"{wanted} tasks take host port {_listed(ports)}, which each host has once, and "
+                f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} hosts at most: the others wait for ever",
+                fix="a dynamic host port (0) behind a load balancer, or network mode awsvpc",
+            )
+
+
+@rule(
+    "GPU086",
+    Severity.ERROR,
+    question="does each container of a task take host ports of its own?",
+    because="a host port is reserved by the first container that takes it, so the second never starts",
+    source=_PORTS,
+)
+def ports_once(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        if not demand_of(task).certain_ports:
+            continue
+        for port in _taken_twice(task):
+            names = [each.name for each in task.containers if port in each.host_ports]
+            yield Problem(
+                about=task,
+                message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
+                f"{_listed((port,))} more than once, and a host has it once",
+                fix="another host port for one of them, or a dynamic one (0)",
+            )
+
+
+def _taken_twice(task: Task) -> list[tuple[int, str]]:
+    """Host ports that the task asks for more than once.
+
+    In network mode ``host`` nothing is mapped, so there two mappings of one container are two words for one port.
+    """
+    once = frozenset if task.network_mode == "host" else tuple
+    taken = Counter(port for container in task.containers for port in once(container.host_ports))
+    return [port for port, times in taken.items() if times > 1]
+
+
+def _listed(ports: Iterable[tuple[int, str]]) -> str:
+    return or_list(f"{number}/{protocol}" for number, protocol in sorted(ports))

@@ -1,0 +1,170 @@
+"""Whether a task fits the hosts that it may be placed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpu_constructs.fleet import Fleet, Task
+from gpu_constructs.hardware import Vendor
+from gpu_constructs.placement import (
+    DoubtKind,
+    Obstacle,
+    ObstacleKind,
+    Resource,
+    Shortfall,
+    demand_of,
+    fit,
+)
+from gpu_constructs.placement.destinations import (
+    UNSCALED,
+    Assignment,
+    Destination,
+    assignments,
+    carries_gpus,
+    schedules,
+    unassigned,
+)
+from gpu_constructs.rules.evidence.fixes import can_run, fix_of, provider_for
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.walk import tasks
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
+_SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
+_MEMORY = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html"
+_PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
+
+# Rules of their own tell of the others.
+_RESOURCES = frozenset({Resource.GPU, Resource.CPU, Resource.MEMORY, Resource.INTERFACES})
+_UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
+
+
+@rule(
+    "GPU006",
+    Severity.WARNING,
+    question="is the task certain to fit, with what a host is expected to register?",
+    because="a host registers less memory than its nominal size; near it only a running host can tell",
+    source=_MEMORY,
+)
+def certain(fleet: Fleet) -> Iterator[Problem]:
+    for assignment, each in _in_question(fleet):
+        for doubt in each.fit.doubts:
+            if doubt.kind in _UNSURE:
+                yield Problem(
+                    about=assignment.task, message=f"{assignment.task.name} may not fit on {each.pool.name}: {doubt}"
+                )
+    for task in unassigned(fleet):
+        pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
+        if any(fit(task, pool).answer is True for pool in pools):
+            continue
+        for pool in pools:
+            answer = fit(task, pool)
+            for doubt in answer.doubts if answer.answer is not False else ():
+                if doubt.kind in _UNSURE:
+                    yield Problem(about=task, message=f"{task.name} may not fit on {pool.name}: {doubt}")
+
+
+@rule(
+    "GPU014",
+    Severity.WARNING,
+    question="is it known before the deploy what the task asks for?",
+    because="a number that only exists at deploy time can be more than any host has, and nobody says so before",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
+)
+def known_task(fleet: Fleet) -> Iterator[Problem]:
+    placed = {each.task.name for each in assignments(fleet)}
+    for task in tasks(fleet):
+        if not task.wants_gpu and task.name not in placed:
+            continue
+        for label in demand_of(task).unknown:
+            yield Problem(
+                about=task,
+                message=f"{task.name} may not fit: {label} is only known at deploy time, so nobody can say before that "
+                "whether a host has as much",
+                fix="take it from context, or write the number",
+            )
+
+
+@rule(
+    "GPU060",
+    Severity.ERROR,
+    question="does the task fit the hosts of each pool that gets some?",
+    because="ECS gives a task to one capacity provider and never moves it; on hosts that are too small it waits for "
+    "ever, in PROVISIONING",
+    source=_SCALING,
+)
+def fits(fleet: Fleet) -> Iterator[Problem]:
+    for assignment in assignments(fleet):
+        never = assignment.stuck
+        if not never or not can_run(assignment.task) or _asks_in_two_ways(assignment.task):
+            continue
+        told = [(each, told) for each in never if (told := _told(assignment.task, each))]
+        if assignment.every:
+            for each, reasons in told:
+                yield _does_not_fit(assignment, f"on {each.pool.name}: {_joined(reasons)}", each)
+        elif told:
+            where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in told[:4])
+            yield _does_not_fit(assignment, f"on any host of its cluster here ({where})", told[0][0])
+
+
+@rule(
+    "GPU069",
+    Severity.WARNING,
+    question="can the smallest type of a capacity provider run the task?",
+    because="managed scaling compares a task with the smallest type of the Auto Scaling group and does not scale out "
+    "for one that needs more; it runs only on a larger host that is there already",
+    source=_SCALING,
+)
+def fits_the_smallest(fleet: Fleet) -> Iterator[Problem]:
+    for assignment, each in _in_question(fleet):
+        for doubt in each.fit.doubts:
+            if doubt.kind in UNSCALED:
+                yield Problem(
+                    about=assignment.workload,
+                    message=f"{assignment.task.name} may wait for ever on {each.pool.name}: {doubt}",
+                    fix=provider_for(each.fit),
+                )
+
+
+def _in_question(fleet: Fleet) -> Iterator[tuple[Assignment, Destination]]:
+    return ((assignment, each) for assignment in assignments(fleet) for each in assignment.in_question)
+
+
+def _told(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, ...]:
+    """What is told of a pool that never runs a task; what has a rule of its own is left to it."""
+    obstacles = {ObstacleKind.GPU_PART} | (set() if task.wants_gpu else {ObstacleKind.OPERATING_SYSTEM})
+    return (
+        *(
+            each
+            for each in destination.fit.shortfalls
+            if each.resource in _RESOURCES and not _of_another_vendor(each, destination)
+        ),
+        *(each for each in destination.fit.obstacles if each.kind in obstacles),
+    )
+
+
+def _asks_in_two_ways(task: Task) -> bool:
+    """Whether it asks for GPUs of its own and for a share of one, which GPU022 or GPU023 tells."""
+    shares = any(each.mps for each in task.containers)
+    return shares and any(entry.value is not None for each in task.containers for entry in each.gpu_requirements)
+
+
+def _of_another_vendor(short: Shortfall, destination: Destination) -> bool:
+    """Whether GPUs are short because all hosts carry devices that ECS does not hand out, which GPU054 tells."""
+    devices = short.instance_type.accelerators
+    foreign = devices is not None and devices.vendor is not Vendor.NVIDIA
+    return short.resource is Resource.GPU and foreign and not carries_gpus(destination.pool)
+
+
+def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Problem:
+    on_larger = f"; only {and_list(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
+    return Problem(
+        about=assignment.workload,
+        message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
+        fix=fix_of(assignment.task, each.pool, each.fit),
+    )
+
+
+def _joined(reasons: Iterable[Shortfall | Obstacle]) -> str:
+    return "; ".join(map(str, reasons))

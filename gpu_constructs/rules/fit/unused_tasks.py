@@ -1,0 +1,117 @@
+"""GPU tasks that no service runs, and tasks that nothing can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, Task
+from gpu_constructs.hardware import accelerated
+from gpu_constructs.placement import alternatives, cpu_units, demand_of
+from gpu_constructs.placement.destinations import assignments, carries_gpus, schedules, unassigned
+from gpu_constructs.rules.evidence.fixes import can_run, fix_of
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.walk import tasks
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.fit.other_stacks import fitting_none
+from gpu_constructs.rules.rule import Problem, rule
+
+_SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
+
+
+@rule(
+    "GPU061",
+    Severity.ERROR,
+    question="does a task that no service runs fit any GPU host?",
+    because="started by hand or by a queue, it is placed on none of the hosts that are here",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+)
+def fits_somewhere_here(fleet: Fleet) -> Iterator[Problem]:
+    for task, seen in fitting_none(fleet) if fleet.is_whole else ():  # else GPU075 tells
+        where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:4])
+        yield Problem(
+            about=task,
+            message=f"{task.name} fits on none of the GPU hosts here ({where})",
+            fix=fix_of(task, *seen[0]),
+        )
+
+
+@rule(
+    "GPU062",
+    Severity.WARNING,
+    question="is there a host with GPUs for the task?",
+    because="a task that asks for GPUs waits until a host with GPUs is in its cluster",
+    source=_SPECIFYING,
+)
+def has_gpu_hosts(fleet: Fleet) -> Iterator[Problem]:
+    for task in unassigned(fleet):
+        pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
+        if any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
+            continue
+        if not pools and not fleet.is_whole:
+            continue  # one file of several: its hosts are elsewhere
+        here = (
+            f"the hosts here have none ({and_list(pool.name for pool in pools)})"
+            if pools
+            else "there are no hosts here"
+        )
+        smallest = [each for each in alternatives(task) if each.accelerators]
+        yield Problem(
+            about=task,
+            message=f"{task.name} asks for GPUs, and {here}",
+            fix=f"hosts with GPUs, such as {smallest[0]}" if smallest else "hosts with GPUs",
+        )
+
+
+@rule(
+    "GPU063",
+    Severity.ERROR,
+    question="is there an instance type that can run the task?",
+    because="all containers of a task run on one host, and no host has as much",
+    source=_SPECIFYING,
+)
+def exists(fleet: Fleet) -> Iterator[Problem]:
+    placed = {
+        each.task.name for each in assignments(fleet) if any(destination.types for destination in each.destinations)
+    }
+    for task in tasks(fleet):
+        if task.name not in placed and not can_run(task) and not _contradicts_itself(task):
+            yield Problem(
+                about=task,
+                message=f"no instance type can run {task.name}: it asks one host for {_asked(task)}; {_largest(task)}",
+                fix="ask for less on one host: several smaller tasks, one for each host",
+            )
+
+
+def _contradicts_itself(task: Task) -> bool:
+    """Whether it asks for ALL GPUs of a host and for others, or for several parts: GPU023 or GPU024 tells."""
+    demand = demand_of(task)
+    parts = [each for each in task.containers if each.gpu_part]
+    return (demand.all_gpus and demand.gpus > 1) or (bool(demand.part) and len(parts) > 1)
+
+
+def _asked(task: Task) -> str:
+    demand = demand_of(task)
+    gpus = "1 GPU" if demand.gpus == 1 else f"{demand.gpus} GPUs"
+    asked = {
+        "every GPU of the host" if demand.all_gpus else gpus: demand.gpus and demand.shared_memory_mib is None,
+        f"{demand.part:g} of a GPU": demand.part,
+        f"{demand.shared_memory_mib} MiB of one GPU through MPS": demand.shared_memory_mib,
+        f"{demand.cpu} CPU units": demand.cpu,
+        f"{demand.memory_mib} MiB of memory": demand.memory_mib,
+    }
+    built = f", built for {demand.architecture}" if demand.architecture else ""
+    return f"{and_list(text for text, number in asked.items() if number)}{built}"
+
+
+def _largest(task: Task) -> str:
+    """What the largest hosts have of what the task asks for."""
+    part = demand_of(task).part
+    if part:
+        parts = {each.accelerators.partition for each in accelerated() if each.accelerators}
+        return f"the parts of a GPU that hosts have are {and_list(f'{each:g}' for each in sorted(parts) if each < 1)}"
+    offered = [each for each in accelerated() if each.gpus and each.is_offered_anywhere]
+    by_gpus = max(offered, key=lambda each: (each.gpus, each.memory_mib))
+    return (
+        f"the largest that is offered, {by_gpus}, has {by_gpus.gpus} GPUs of {by_gpus.gpu_memory_mib} MiB, "
+        f"{cpu_units(by_gpus)} CPU units and {by_gpus.memory_mib} MiB"
+    )

@@ -1,0 +1,116 @@
+"""SSM parameters that stand for a machine image: whether they hold an AMI id, and of a system that ECS hosts run.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import Fleet, Pool
+from gpu_constructs.hardware import IMAGES, Image
+from gpu_constructs.placement.destinations import gpu_workloads
+from gpu_constructs.rules.evidence.lists import with_verb
+from gpu_constructs.rules.evidence.walk import brief
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
+
+_PARAMETER = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
+_LEAF = "/image_id"
+_AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
+_BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
+_NEAR = 0.6
+
+# Public parameters of images that are not made for ECS on Linux, by how they begin; the first that fits counts.
+_NOT_OF_ECS: Mapping[str, str] = {
+    "/aws/service/eks/": "an image for EKS, which joins a Kubernetes cluster",
+    "/aws/service/bottlerocket/aws-k8s-": "an image for EKS, which joins a Kubernetes cluster",
+    "/aws/service/ami-windows-latest/": "a Windows image, and the ECS agent hands out GPUs on Linux only",
+    f"{_AMAZON_LINUX}windows": "a Windows image, and the ECS agent hands out GPUs on Linux only",
+    "/aws/service/ami-amazon-linux-latest/": "plain Amazon Linux, which has neither the ECS agent nor an NVIDIA driver",
+}
+
+
+@rule(
+    "GPU130",
+    Severity.ERROR,
+    question="does the SSM parameter of the machine image hold an AMI id?",
+    because="the parameter of an ECS-optimized image without /image_id at its end holds a JSON document, which is no "
+    "AMI id, so no host is launched",
+    source=_PAGE,
+)
+def holds_an_id(fleet: Fleet) -> Iterator[Problem]:
+    for pool, name in _parameters(fleet):
+        folder = name.rpartition("/")[0]
+        if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and folder in _folders():
+            yield Problem(
+                about=pool,
+                message=f"the parameter {shown(brief(name))} holds a JSON document, and an ImageId is an AMI id",
+                fix=f"{name}{_LEAF}",
+            )
+
+
+@rule(
+    "GPU141",
+    Severity.WARNING,
+    question="is the SSM parameter of the machine image one that AWS publishes?",
+    because="a parameter that does not exist fails the deploy, or every launch",
+    source=_PAGE,
+)
+def published(fleet: Fleet) -> Iterator[Problem]:
+    for pool, name in _parameters(fleet):
+        of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _other_system(name)
+        folder = name.removesuffix(_LEAF).rpartition("/")[0]
+        if of_ecs and folder not in _folders() and name.rpartition("/")[0] not in _folders():
+            near = get_close_matches(folder[:200], _folders(), n=1, cutoff=_NEAR)
+            yield Problem(
+                about=pool,
+                message=f"no image that is known here has the parameter {shown(brief(name))}",
+                fix=f"did you mean {_folders()[near[0]].ssm_parameter}?" if near else "",
+            )
+
+
+@rule(
+    "GPU142",
+    Severity.WARNING,
+    question="is the machine image of GPU tasks made for ECS on Linux?",
+    because="a host without the ECS agent joins no cluster, and one without an NVIDIA driver registers no GPU, unless "
+    "the user data installs them",
+    source=_PAGE,
+)
+def made_for_ecs(fleet: Fleet) -> Iterator[Problem]:
+    for pool, name in _parameters(fleet):
+        system = _other_system(name)
+        waiting = gpu_workloads(fleet).get(pool.name) if system else None
+        if waiting:
+            yield Problem(
+                about=pool,
+                message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
+                f"{shown(brief(name))} is {system}",
+                fix=f"{{{{resolve:ssm:{_AMAZON_LINUX}amazon-linux-2023/gpu/recommended{_LEAF}}}}}",
+            )
+
+
+def _parameters(fleet: Fleet) -> Iterator[tuple[Pool, str]]:
+    """Pools whose image is written as an SSM parameter that says nothing, with its name."""
+    for pool in fleet.pools:
+        written = (pool.image_written or "").strip()
+        found = _PARAMETER.fullmatch(written[:1200])
+        if found:
+            yield pool, found[1]
+
+
+def _other_system(name: str) -> str:
+    return next((what for start, what in _NOT_OF_ECS.items() if name.startswith(start)), "")
+
+
+@cache
+def _folders() -> Mapping[str, Image]:
+    """Images by what stands before the release in the names of their parameters."""
+    return {each.pinned_ssm_parameter.partition("/{release}")[0]: each for each in IMAGES}

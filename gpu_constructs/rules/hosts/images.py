@@ -1,0 +1,282 @@
+"""Machine images: whether they drive the hosts, stay the same, and are still kept up."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat, Workload
+from gpu_constructs.hardware import (
+    IMAGES,
+    RECORDED,
+    Image,
+    InstanceType,
+    OperatingSystem,
+    Vendor,
+    Verdict,
+    compatibility,
+    default_image,
+)
+from gpu_constructs.placement.destinations import carries_gpus, gpu_workloads
+from gpu_constructs.rules.evidence.lists import or_list, with_verb
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+
+@rule(
+    "GPU002",
+    Severity.INFO,
+    question="is the machine image pinned to a release?",
+    because="an image that follows the newest release is resolved at every deploy, so any deploy may change the AMI of "
+    "hosts that start after it, and with it the driver",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html",
+)
+def pinned(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        if not isinstance(pool.image, Unknown) and pool.image.is_floating:
+            known = pool.image.image.known_release
+            yield Problem(
+                about=pool,
+                message=f"image {pool.image.image.name} follows the newest release, so any deploy may change the AMI "
+                "of hosts that start after it",
+                fix=f"pin a release{f', such as {known}' if known else ''}",
+            )
+
+
+@rule(
+    "GPU003",
+    Severity.WARNING,
+    question="is the machine image still kept up?",
+    because="past its end of life an image gets no more security updates",
+    source="https://github.com/aws/amazon-ecs-ami",
+)
+def kept_up(fleet: Fleet) -> Iterator[Problem]:
+    for pool, image in _known(fleet):
+        end: date | None = image.end_of_life
+        if end is not None and end < RECORDED:
+            yield Problem(
+                about=pool,
+                message=f"image {image.name} is past its end of life, {end:%Y-%m-%d}, and gets no more security "
+                "updates",
+                fix=f"{OperatingSystem.AMAZON_LINUX_2023.value} has taken its place",
+            )
+
+
+@rule(
+    "GPU004",
+    Severity.WARNING,
+    question="does somebody confirm that the machine image drives the instance types?",
+    because="a type that is newer than the list of what an image supports may find no driver that loads",
+    source="UNCONFIRMED: no list of the image's makers names the type",
+)
+def confirmed(fleet: Fleet) -> Iterator[Problem]:
+    for pool, image in _known(fleet):
+        for reason, types in _doubts(pool, image, Verdict.UNCONFIRMED).items():
+            yield Problem(
+                about=pool, message=f"nobody confirms that image {image.name} drives {or_list(types)}: {reason}"
+            )
+
+
+@rule(
+    "GPU052",
+    Severity.ERROR,
+    question="can the machine image drive the instance types?",
+    because="an image of another architecture does not boot, and a GPU without a driver that knows it is never "
+    "registered with ECS",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+)
+def drives(fleet: Fleet) -> Iterator[Problem]:
+    for each, waiting in _judged(fleet):
+        if each.is_certain and not each.leaves_others:
+            yield Problem(
+                about=each.pool,
+                message=f"image {each.image.name} cannot drive {or_list(each.types)}: {each.reason}",
+                fix=_instead(each),
+            )
+        elif waiting:
+            yield Problem(
+                about=each.pool,
+                message=f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for GPUs, and image "
+                f"{each.image.name} has no driver for {or_list(each.types)}: {_registers_none(each.image)}",
+                fix=_instead(each),
+            )
+
+
+@rule(
+    "GPU117",
+    Severity.WARNING,
+    question="can the machine image drive all instance types of the pool?",
+    because="a host whose GPUs the image has no driver for costs money and registers none of them, and the group "
+    "launches whichever type has capacity; the other types work",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+)
+def drives_all(fleet: Fleet) -> Iterator[Problem]:
+    for each, _ in _judged(fleet):
+        if each.is_certain and each.leaves_others:
+            yield Problem(
+                about=each.pool,
+                message=f"of the types of {each.pool.name}, image {each.image.name} cannot drive "
+                f"{or_list(each.types)}: "
+                f"{each.reason}",
+                fix=f"leave {or_list(each.types)} out, or {_instead(each)}",
+            )
+
+
+@rule(
+    "GPU099",
+    Severity.WARNING,
+    question="is the machine image made for what the instance types carry?",
+    because="a plain image leaves GPUs idle unless the user data installs a driver; a GPU image on a host without GPUs "
+    "waits for devices that never come, and older agents do not start at all",
+    source="https://github.com/aws/amazon-ecs-agent/issues/2424",
+)
+def made_for(fleet: Fleet) -> Iterator[Problem]:
+    for each, waiting in _judged(fleet):
+        if each.is_certain or waiting:
+            continue
+        image, devices = each.image, each.types[0].accelerators
+        if devices is None:
+            message = f"image {image.name} is for hosts with accelerators, which {or_list(each.types)} does not have"
+        else:
+            message = (
+                f"image {image.name} has no driver for the {devices.model} of {or_list(each.types)}: {_idle(each)}"
+            )
+        yield Problem(about=each.pool, message=message, fix=_instead(each))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refused:
+    """Types of one kind that the image of their pool is not made for, and why for the first of them."""
+
+    pool: Pool
+    image: Image
+    types: tuple[InstanceType, ...]
+    reason: str
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a mechanism that no user data can change keeps the image from them."""
+        first = self.types[0]
+        if self.image.architecture is not first.architecture:
+            return True
+        return self.image.accelerator is not None and first.accelerators is not None
+
+    @property
+    def leaves_others(self) -> bool:
+        """Whether the pool may launch something else that the image drives, and no launch fails for these types."""
+        pool, image = self.pool, self.image
+        if pool.requirements is None and any(image.architecture is not each.architecture for each in self.types):
+            return False  # types that were written by name are launched, and do not boot
+        return not pool.types_are_known or any(
+            each.accelerators is not None and compatibility(image, each).verdict is not Verdict.CANNOT
+            for each in pool.instance_types
+        )
+
+    @property
+    def registers_no_gpu(self) -> bool:
+        """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs."""
+        devices = self.types[0].accelerators
+        if self.image.accelerator is not None or devices is None or devices.vendor is not Vendor.NVIDIA:
+            return False
+        # The agent only looks for GPUs when it is told to; Bottlerocket has no shell to install a driver with.
+        user_data = self.pool.user_data
+        told = user_data.get("ECS_ENABLE_GPU_SUPPORT") is not None or not user_data.complete
+        return not told or self.image.operating_system is OperatingSystem.BOTTLEROCKET
+
+
+def _judged(fleet: Fleet) -> Iterator[tuple[_Refused, tuple[Workload | Task, ...]]]:
+    """What images are not made for, with the workloads and jobs that wait for the GPUs of hosts that register none."""
+    refused = list(_refused(fleet))
+    waiting_on = gpu_workloads(fleet) if any(each.registers_no_gpu for each in refused) else {}
+    for each in refused:
+        waiting: tuple[Workload | Task, ...] = waiting_on.get(each.pool.name, ())
+        if each.pool.kind is PoolKind.BATCH:
+            waiting = _jobs(fleet, refused)
+        yield each, waiting if each.registers_no_gpu else ()
+
+
+def _jobs(fleet: Fleet, refused: Iterable[_Refused]) -> tuple[Task, ...]:
+    """Jobs with GPUs, where everything was read and no compute environment registers one."""
+    idle = {each.pool.name for each in refused if each.registers_no_gpu}
+    hosts = (each for each in fleet.pools if each.kind is PoolKind.BATCH)
+    if not fleet.is_whole or any(
+        not each.types_are_known or (each.name not in idle and carries_gpus(each)) for each in hosts
+    ):
+        return ()
+    return tuple([each for each in fleet.tasks if each.scheduler is Scheduler.BATCH and each.wants_gpu])
+
+
+def _known(fleet: Fleet) -> Iterator[tuple[Pool, Image]]:
+    return ((pool, pool.image.image) for pool in fleet.pools if not isinstance(pool.image, Unknown))
+
+
+def _doubts(pool: Pool, image: Image, verdict: Verdict) -> dict[str, list[InstanceType]]:
+    found: dict[str, list[InstanceType]] = {}
+    for each in pool.instance_types:
+        answer = compatibility(image, each)
+        if answer.verdict is verdict:
+            found.setdefault(answer.reason, []).append(each)
+    return found
+
+
+def _refused(fleet: Fleet) -> Iterator[_Refused]:
+    for pool, image in _known(fleet):
+        groups: dict[Hashable, list[InstanceType]] = {}
+        reasons: dict[Hashable, str] = {}
+        for each in pool.instance_types:
+            answer = compatibility(image, each)
+            devices = each.accelerators
+            if answer.verdict is Verdict.CANNOT and not _declared(image, each):
+                kind: Hashable = (each.architecture, devices and (devices.vendor, devices.generation))
+                groups.setdefault(kind, []).append(each)
+                reasons.setdefault(kind, answer.reason)
+        for key, types in groups.items():
+            yield _Refused(pool=pool, image=image, types=tuple(types), reason=reasons[key])
+
+
+def _declared(image: Image, instance_type: InstanceType) -> bool:
+    """Whether an image of the user's own is said to drive devices that no published image drives."""
+    devices = instance_type.accelerators
+    return (
+        devices is not None
+        and devices.vendor not in {Vendor.NVIDIA, Vendor.NEURON}
+        and image.accelerator is devices.vendor
+        and image.architecture is instance_type.architecture
+    )
+
+
+def _idle(refused: _Refused) -> str:
+    if refused.pool.user_data.get("ECS_ENABLE_GPU_SUPPORT") is not None:
+        return "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
+    if refused.registers_no_gpu:
+        return "its hosts register no GPU, and no task gets one"
+    return "nobody uses it, unless the user data installs one"
+
+
+def _registers_none(image: Image) -> str:
+    if image.operating_system is OperatingSystem.BOTTLEROCKET:
+        return "its hosts register no GPU, and no script can install one"
+    return "without ECS_ENABLE_GPU_SUPPORT=true its hosts register no GPU"
+
+
+def _instead(refused: _Refused) -> str:
+    """The images to take, of the same operating system where it has one, because user data is written for that."""
+    system = refused.image.operating_system
+    try:
+        images = dict.fromkeys(_alike(each, system) or default_image(each) for each in refused.types)
+    except IncompatibleError as error:
+        return error.fix or ""
+    form = refused.pool.user_data.format
+    others = {each.operating_system for each in images} - {system}
+    toml = OperatingSystem.BOTTLEROCKET in others and form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG}
+    return f"image {or_list(images)}{', with its user data in TOML' if toml else ''}"
+
+
+def _alike(instance_type: InstanceType, system: OperatingSystem) -> Image | None:
+    """The Bottlerocket image for a type, where Bottlerocket is what the pool has."""
+    if system is not OperatingSystem.BOTTLEROCKET:
+        return None
+    able = (each for each in IMAGES if each.operating_system is system)
+    return next((each for each in able if compatibility(each, instance_type).verdict is Verdict.DRIVES), None)

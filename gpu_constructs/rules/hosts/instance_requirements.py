@@ -1,0 +1,269 @@
+"""Instance requirements, by which ECS Managed Instances and Auto Scaling groups choose types themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from difflib import get_close_matches
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import Fleet, InstanceRequirements, Pool, PoolKind, satisfies
+from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
+from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_EC2 = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html"
+_ECS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html"
+
+_API_NAMES = {
+    "vcpus": "VCpuCount",
+    "memory_mib": "MemoryMiB",
+    "accelerator_count": "AcceleratorCount",
+    "accelerator_memory_mib": "AcceleratorTotalMemoryMiB",
+    "accelerator_manufacturers": "AcceleratorManufacturers",
+    "accelerator_names": "AcceleratorNames",
+    "accelerator_types": "AcceleratorTypes",
+    "allowed_instance_types": "AllowedInstanceTypes",
+    "excluded_instance_types": "ExcludedInstanceTypes",
+    "cpu_architectures": "the architecture of the image",
+    "instance_generations": "InstanceGenerations",
+    "local_storage": "LocalStorage",
+}
+_RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
+
+# The enumerations of the EC2 API, and what is left of them in the API of ECS (botocore 1.44.5).
+_ECS_NAMES = frozenset(
+    {
+        "a100",
+        "a10g",
+        "h100",
+        "inferentia",
+        "k520",
+        "k80",
+        "l4",
+        "l40s",
+        "m60",
+        "radeon-pro-v520",
+        "t4",
+        "t4g",
+        "v100",
+        "vu9p",
+    }
+)
+_VALUES = {
+    "accelerator_names": _ECS_NAMES | {"gaudi-hl-205", "inferentia2", "trainium", "trainium2", "u30"},
+    "accelerator_manufacturers": frozenset({"amazon-web-services", "amd", "habana", "nvidia", "xilinx"}),
+    "accelerator_types": frozenset({"fpga", "gpu", "inference", "media"}),
+}
+_ECS_VALUES = {"accelerator_names": _ECS_NAMES, "accelerator_types": frozenset({"fpga", "gpu", "inference"})}
+
+
+@rule(
+    "GPU100",
+    Severity.ERROR,
+    question="is there an instance type that satisfies the requirements?",
+    because="requirements that contradict each other select no type, so no host can ever be launched",
+    source=_EC2,
+)
+def satisfiable(fleet: Fleet) -> Iterator[Problem]:
+    for pool, wanted in _required(fleet):
+        for field, low, high in _out_of_order(wanted):
+            yield Problem(
+                about=pool,
+                message=f"{_API_NAMES[field]} asks for {low} at least and {high} at most: nothing is both",
+            )
+        if _selects_nothing(pool, wanted) and _contradicts(wanted):
+            yield _unsatisfied(pool, wanted)
+
+
+@rule(
+    "GPU109",
+    Severity.WARNING,
+    question="is there an instance type in the catalogue that satisfies the requirements?",
+    because="requirements that no type satisfies launch no host; a type that is newer than the catalogue may",
+    source=_EC2,
+)
+def satisfied(fleet: Fleet) -> Iterator[Problem]:
+    for pool, wanted in _required(fleet):
+        if not _selects_nothing(pool, wanted) or _contradicts(wanted) or any(_out_of_order(wanted)):
+            continue
+        yield _unsatisfied(pool, wanted)
+
+
+@rule(
+    "GPU101",
+    Severity.WARNING,
+    question="do the requirements select NVIDIA GPUs only?",
+    because="acceleratorTypes gpu, or a mere count, is satisfied by AMD GPUs and other accelerators too, which ECS "
+    "cannot hand to a task as GPU",
+    source=_EC2,
+)
+def nvidia_only(fleet: Fleet) -> Iterator[Problem]:
+    for pool, _ in _required(fleet):
+        others = [each for each in pool.instance_types if each.accelerators and not _is_nvidia(each)]
+        if others and any(_is_nvidia(each) for each in pool.instance_types):
+            families = dict.fromkeys(each.family for each in others)
+            yield Problem(
+                about=pool,
+                message=f"the requirements also admit {and_list(families)}, which have no NVIDIA GPU",
+                fix="AcceleratorManufacturers nvidia",
+            )
+
+
+@rule(
+    "GPU102",
+    Severity.ERROR,
+    question="does the API have the values of the requirements?",
+    because="accelerator names, manufacturers and types are enumerations; the API refuses every other value",
+    source=_EC2,
+)
+def in_api(fleet: Fleet) -> Iterator[Problem]:
+    for pool, wanted in _required(fleet):
+        for field, value in _outside(wanted, _VALUES):
+            yield Problem(
+                about=pool,
+                message=f"{_API_NAMES[field]} has no {shown(value)}; the API has {', '.join(sorted(_VALUES[field]))}",
+                fix=_say_instead(field, value),
+            )
+
+
+@rule(
+    "GPU103",
+    Severity.WARNING,
+    question="does ECS itself have the values of the requirements?",
+    because="the ECS API lists fewer accelerators than EC2 and CloudFormation; what it makes of others, no page says",
+    source=_ECS,
+)
+def in_ecs(fleet: Fleet) -> Iterator[Problem]:
+    for pool, wanted in _required(fleet):
+        if pool.kind is not PoolKind.MANAGED_INSTANCES:
+            continue
+        for field, value in _outside(wanted, _ECS_VALUES):
+            if value in _VALUES[field]:
+                yield Problem(
+                    about=pool,
+                    message=f"{_API_NAMES[field]} {value} is in the API of EC2, not in that of ECS",
+                    fix=_by_type(value),
+                )
+
+
+@rule(
+    "GPU108",
+    Severity.WARNING,
+    question="does every allowed pattern name an instance type?",
+    because="a pattern that matches nothing is newer than the catalogue, or misspelt",
+    source=_EC2,
+)
+def patterns_match(fleet: Fleet) -> Iterator[Problem]:
+    for pool, wanted in _required(fleet):
+        for pattern in _unmatched(wanted):
+            yield Problem(
+                about=pool,
+                message=f"AllowedInstanceTypes {shown(pattern)} matches no type of the catalogue of {RECORDED}",
+            )
+
+
+def _required(fleet: Fleet) -> Iterator[tuple[Pool, InstanceRequirements]]:
+    return ((pool, pool.requirements) for pool in fleet.pools if pool.requirements is not None)
+
+
+def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
+    """Whether it is certain that nothing satisfies them; not where a newer or unlisted type may."""
+    if pool.instance_types or pool.has_unknown_types or pool.unknown_type_names or not _asks_accelerators(wanted):
+        return False
+    if any(_outside(wanted, _VALUES)) or _unmatched(wanted):
+        return False
+    return not _some(accelerated(), wanted)
+
+
+def _out_of_order(wanted: InstanceRequirements) -> Iterator[tuple[str, int, int]]:
+    for field in _RANGES:
+        low, high = getattr(wanted, field)
+        if low is not None and high is not None and low > high:
+            yield field, low, high
+
+
+def _contradicts(wanted: InstanceRequirements) -> bool:
+    """Whether what they say of the accelerators goes for none, each of which is known: an AMD T4."""
+    said = {field: getattr(wanted, field) for field in _VALUES if getattr(wanted, field)}
+    alone = (_some(accelerated(), InstanceRequirements(**{field: value})) for field, value in said.items())
+    return len(said) > 1 and all(alone) and not _some(accelerated(), InstanceRequirements(**said))
+
+
+def _unsatisfied(pool: Pool, wanted: InstanceRequirements) -> Problem:
+    culprits = _culprits(wanted)
+    return Problem(
+        about=pool,
+        message=f"no instance type of the catalogue of {RECORDED} satisfies the requirements {_asked(wanted)}",
+        fix=f"without {or_list(culprits)} there would be some" if culprits else "ask for less",
+    )
+
+
+def _asks_accelerators(wanted: InstanceRequirements) -> bool:
+    least = (wanted.accelerator_count[0] or 0) + (wanted.accelerator_memory_mib[0] or 0)
+    return bool(least or wanted.accelerator_manufacturers or wanted.accelerator_names or wanted.accelerator_types)
+
+
+def _culprits(wanted: InstanceRequirements) -> list[str]:
+    """Requirements that alone keep all types out, in the words of the API."""
+    free = InstanceRequirements()
+    return [
+        _API_NAMES[each.name]
+        for each in fields(wanted)
+        if getattr(wanted, each.name) != getattr(free, each.name)
+        and _some(accelerated(), replace(wanted, **{each.name: getattr(free, each.name)}))
+    ]
+
+
+def _asked(wanted: InstanceRequirements) -> str:
+    said = []
+    for each in fields(wanted):
+        value = getattr(wanted, each.name)
+        if each.name in _RANGES:
+            low, high = value
+            if value != (None, None):
+                said.append(
+                    f"{_API_NAMES[each.name]} {'any' if low is None else low} to {'any' if high is None else high}"
+                )
+        elif value:
+            said.append(f"{_API_NAMES[each.name]} {or_list(value)}")
+    return and_list(said)
+
+
+def _some(types: Iterable[InstanceType], wanted: InstanceRequirements) -> bool:
+    return any(satisfies(each, wanted) for each in types)
+
+
+def _unmatched(wanted: InstanceRequirements) -> list[str]:
+    return [
+        each
+        for each in wanted.allowed_instance_types
+        if not _some(accelerated(), InstanceRequirements(allowed_instance_types=(each,)))
+        and not _some(general(), InstanceRequirements(allowed_instance_types=(each,)))
+    ]
+
+
+def _outside(wanted: InstanceRequirements, values: dict[str, frozenset[str]]) -> list[tuple[str, str]]:
+    return [(field, value) for field, known in values.items() for value in getattr(wanted, field) if value not in known]
+
+
+def _say_instead(field: str, value: str) -> str:
+    if field == "accelerator_names" and value.lower() not in _VALUES[field] and _by_type(value):
+        return _by_type(value)
+    near = get_close_matches(value.lower()[:64], sorted(_VALUES[field]), n=2)
+    return f"did you mean {or_list(near)}?" if near else ""
+
+
+def _by_type(value: str) -> str:
+    """The way to ask for an accelerator that has no name in the API; empty if the catalogue has none of it."""
+    families = dict.fromkeys(
+        f"{each.family}.*"
+        for each in accelerated()
+        if each.accelerators is not None and each.accelerators.model.lower().replace(" ", "-") == value.lower()
+    )
+    return f"AllowedInstanceTypes {and_list(families)}" if families else ""
+
+
+def _is_nvidia(each: InstanceType) -> bool:
+    return each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA

@@ -1,0 +1,153 @@
+"""Instance types: whether they exist, go together in one pool, and carry GPUs that ECS can hand out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Shape
+from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type
+from gpu_constructs.placement import fit
+from gpu_constructs.placement.destinations import assignments, gpu_workloads, unassigned
+from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_NAMES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html"
+_LONGEST = 64  # no instance type has a name half as long
+
+# `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
+_FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
+# Every size that EC2 has used; a new number before `xlarge` or `xl` is no surprise, another word would be.
+_SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
+
+_ACCELERATED = re.compile(r"(dl|f|g|gr|inf|p|trn|vt)[0-9]")
+"""Families that carry accelerators; of a new one without, nothing here asks."""
+
+# Batch takes families and these words instead of types
+# (https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html).
+_BATCH_WORDS = frozenset({"optimal", "default_x86_64", "default_arm64"})
+
+
+@rule(
+    "GPU050",
+    Severity.ERROR,
+    question="can there be an instance type of this name?",
+    because="the name of an instance type is a family, a dot and one of few sizes; EC2 refuses any other",
+    source=_NAMES,
+)
+def well_formed(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        for name in pool.unknown_type_names:
+            problem = _malformed(pool, name)
+            if problem:
+                yield Problem(
+                    about=pool, message=f"{shown(name)} is no instance type: {problem}", fix=_did_you_mean(name)
+                )
+
+
+@rule(
+    "GPU051",
+    Severity.WARNING,
+    question="is the instance type in the catalogue?",
+    because="nothing is known about a type that is newer than the catalogue, so nothing about it can be checked",
+    source=_NAMES,
+)
+def in_catalogue(fleet: Fleet) -> Iterator[Problem]:
+    wanted = {each.pool.name for one in assignments(fleet) if one.task.wants_gpu for each in one.destinations}
+    for pool in fleet.pools:
+        for name in pool.unknown_type_names:
+            if _malformed(pool, name) or (pool.kind is PoolKind.BATCH and name in _BATCH_WORDS):
+                continue
+            if not _ACCELERATED.match(name) and pool.name not in wanted:
+                continue
+            yield Problem(
+                about=pool,
+                message=f"the catalogue of {RECORDED} has no {shown(name)}: it may be newer, or misspelt, and nothing "
+                "that depends on it was checked",
+                fix=_did_you_mean(name),
+            )
+
+
+@rule(
+    "GPU053",
+    Severity.WARNING,
+    question="have all instance types of a capacity provider the same GPUs?",
+    because="managed scaling compares a task with the smallest type of the Auto Scaling group; one that needs more "
+    "never makes the group grow",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
+)
+def one_shape(fleet: Fleet) -> Iterator[Problem]:
+    mixed = [pool for pool in fleet.pools if _is_scaled(pool) and len(pool.shapes) > 1]
+    # Of a task that is known GPU060 and GPU069 tell, if it needs more than the smallest type has.
+    known = {each.pool.name for one in assignments(fleet) for each in one.destinations} if mixed else set()
+    by_hand = [each for each in unassigned(fleet) if each.scheduler is Scheduler.ECS] if mixed else []
+    for pool in (pool for pool in mixed if pool.name not in known):
+        if by_hand and all(fit(each, pool).answer is True for each in by_hand):
+            continue
+        yield Problem(
+            about=pool,
+            message=f"its types have different shapes ({_by_shape(pool)}), and managed scaling only looks at the "
+            "smallest: a task that needs more never makes it grow",
+            fix="a capacity provider for each shape",
+        )
+
+
+@rule(
+    "GPU054",
+    Severity.ERROR,
+    question="do the hosts of a GPU task carry GPUs that ECS can hand out?",
+    because="ECS hands out NVIDIA GPUs only; a host with any other accelerator registers none, and the task is never "
+    "placed",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+)
+def usable(fleet: Fleet) -> Iterator[Problem]:
+    suspects = [pool for pool in fleet.pools if pool.types_are_known and _vendors(pool) - {None, Vendor.NVIDIA}]
+    waiting_on = gpu_workloads(fleet) if suspects else {}
+    for pool in suspects:
+        waiting = waiting_on.get(pool.name)
+        if waiting and Vendor.NVIDIA not in _vendors(pool):
+            others = [each for each in pool.instance_types if each.accelerators is not None]
+            devices = dict.fromkeys(each.accelerators.model for each in others if each.accelerators is not None)
+            yield Problem(
+                about=pool,
+                message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
+                f"{or_list(others)} carries {and_list(devices)}: ECS hands out NVIDIA GPUs only",
+                fix="NVIDIA types, such as g6.xlarge",
+            )
+
+
+def _is_scaled(pool: Pool) -> bool:
+    return pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is not False
+
+
+def _malformed(pool: Pool, name: str) -> str:
+    """Why nothing can have this name; empty if something can."""
+    family, dot, size = name[:_LONGEST].partition(".")
+    if pool.kind is PoolKind.BATCH and not dot and (family in _BATCH_WORDS or _FAMILY.fullmatch(family)):
+        return ""
+    if len(name) > _LONGEST or not dot or not _FAMILY.fullmatch(family):
+        return "a name is a family, a dot and a size, in lower case"
+    return "" if _SIZE.fullmatch(size) else f"EC2 has never had a size {shown(size)}"
+
+
+def _did_you_mean(name: str) -> str:
+    try:
+        instance_type(name[:_LONGEST])
+    except UnknownNameError as error:
+        return f"did you mean {or_list(error.nearest)}?" if error.nearest else ""
+    except GpuConstructsError:
+        pass
+    return ""
+
+
+def _by_shape(pool: Pool) -> str:
+    groups: dict[Shape, list[InstanceType]] = {}
+    for each in pool.instance_types:
+        groups.setdefault(Shape.of(each), []).append(each)
+    return "; ".join(f"{shape}: {and_list(types)}" for shape, types in groups.items())
+
+
+def _vendors(pool: Pool) -> set[Vendor | None]:
+    return {None if each.accelerators is None else each.accelerators.vendor for each in pool.instance_types}

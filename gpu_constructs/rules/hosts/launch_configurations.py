@@ -1,0 +1,84 @@
+"""Launch configurations, which EC2 Auto Scaling has left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, Pool
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_PAGE = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
+_FIX = (
+    "a launch template; in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig "
+    "makes one"
+)
+
+# Accelerated families that the EC2 API did not know at the end of 2022: they are not in the `InstanceType` of botocore
+# 1.29.41, released on 2022-12-30
+# (https://github.com/boto/botocore/blob/1.29.41/botocore/data/ec2/2016-11-15/service-2.json).
+_SINCE_2023 = frozenset(
+    {
+        "dl2q",
+        "f2",
+        "g6",
+        "g6e",
+        "g6f",
+        "g7",
+        "g7e",
+        "gr6",
+        "gr6f",
+        "inf2",
+        "p5",
+        "p5e",
+        "p5en",
+        "p6-b200",
+        "p6-b300",
+        "p6e-gb200",
+        "trn1n",
+        "trn2",
+    }
+)
+
+
+@rule(
+    "GPU055",
+    Severity.ERROR,
+    question="can a launch configuration launch the instance type?",
+    because="CreateLaunchConfiguration refuses instance types that were released after 2022-12-31",
+    source=_PAGE,
+)
+def old_enough(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        newer = _too_new(pool)
+        if newer:
+            yield Problem(
+                about=pool,
+                message=f"a launch configuration cannot launch {or_list(newer)}: types that were released after "
+                "2022-12-31 are refused",
+                fix=_FIX,
+            )
+
+
+@rule(
+    "GPU056",
+    Severity.WARNING,
+    question="are the hosts launched from a launch template?",
+    because="accounts created since 2024-10-01 cannot create launch configurations at all",
+    source=_PAGE,
+)
+def launch_template(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        if pool.launch_configuration and not _too_new(pool):
+            yield Problem(
+                about=pool,
+                message=f"{pool.name} has a launch configuration, which an account created since 2024-10-01 cannot "
+                "create",
+                fix=_FIX,
+            )
+
+
+def _too_new(pool: Pool) -> list[InstanceType]:
+    return [each for each in pool.instance_types if each.family in _SINCE_2023] if pool.launch_configuration else []

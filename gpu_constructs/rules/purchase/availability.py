@@ -1,0 +1,115 @@
+"""Whether what was asked for can be had: in a region, in an account, from the values that exist at synth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
+from gpu_constructs.hardware import RECORDED, InstanceType, regions
+from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_DISAGREE = ", though AWS's own lists disagree"
+_DOUBTS = {
+    "g4ad": _DISAGREE,
+    "p3": _DISAGREE,
+    "p6e-gb200": ", and is sold as a part of an UltraServer, in Capacity Blocks in a Local Zone",
+}
+"""Families that another list still has, though no region of the recorded offerings does."""
+
+_GIVE = "give the file that defines it too"
+_LIST = "a list of instance types"
+_REQUIRE = "InstanceRequirements with the accelerators that tasks need"
+_OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"
+
+
+@rule(
+    "GPU001",
+    Severity.WARNING,
+    question="does any recorded region offer the instance type?",
+    because="sources disagree on whether an account may still launch an old type; only the account can say",
+    source=_OFFERINGS,
+)
+def offered(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        if pool.requirements is not None:
+            continue  # what attributes select comes from what the region offers
+        missing = [each for each in pool.instance_types if each.accelerators and not each.is_offered_anywhere]
+        if missing:
+            doubts: dict[str, list[InstanceType]] = {}
+            for each in missing:
+                doubts.setdefault(_DOUBTS.get(each.family, ""), []).append(each)
+            modern = dict.fromkeys(each.replaced_by for each in missing if each.replaced_by)
+            told = "; ".join(
+                f"{or_list(types)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}{doubt}"
+                for doubt, types in doubts.items()
+            )
+            yield Problem(
+                about=pool,
+                message=f"{told}: whether this account may still launch it, only the account can say",
+                fix=f"modern replacements: {', '.join(modern)}" if modern else "",
+            )
+
+
+@rule(
+    "GPU011",
+    Severity.WARNING,
+    question="does the stack's region offer the instance type?",
+    because="a region that does not offer a type launches none of it; offerings change, so this is what was recorded",
+    source=_OFFERINGS,
+)
+def offered_here(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        if pool.region not in regions():
+            continue
+        missing = [each for each in pool.instance_types if each.is_offered_anywhere and pool.region not in each.regions]
+        if missing:
+            yield Problem(
+                about=pool,
+                message=f"{or_list(missing)} was not offered in {pool.region} on {RECORDED}, but in "
+                f"{', '.join(missing[0].regions[:5])}",
+            )
+
+
+@rule(
+    "GPU005",
+    Severity.WARNING,
+    question="are instance types and numbers of hosts known before the deploy?",
+    because="nothing that depends on a value of the deploy can be checked",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
+)
+def known_before_deploy(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        values = {
+            "instance_types": pool.has_unknown_types,
+            "min_instances": isinstance(pool.min_instances, Unknown),
+            "max_instances": isinstance(pool.max_instances, Unknown) and _is_limited(pool),
+        }
+        unknown = [argument for argument, is_unknown in values.items() if is_unknown]
+        if unknown:
+            message, fix = _unknown(pool, unknown)
+            yield Problem(about=pool, message=f"{message}, so nothing that depends on that was checked", fix=fix)
+
+
+def _is_limited(pool: Pool) -> bool:
+    """Whether the number of hosts is a value of its own: AWS Batch limits vCPUs, and ECS Managed Instances nothing."""
+    in_vcpus = pool.kind is PoolKind.BATCH and pool.has_unknown_types
+    return pool.kind is not PoolKind.MANAGED_INSTANCES and not in_vcpus
+
+
+def _unknown(pool: Pool, arguments: list[str]) -> tuple[str, str]:
+    """What is not known, why it may not be, and what would help."""
+    if arguments == ["instance_types"]:
+        if pool.kind is PoolKind.MANAGED_INSTANCES:
+            return f"{pool.name} has no instance requirements that are known, and ECS chooses its types", _REQUIRE
+        if pool.kind is PoolKind.BATCH:
+            return f"AWS Batch or a value of the deploy chooses the instance types of {pool.name}", _LIST
+        unread = isinstance(pool.image, Unknown) and pool.image_written is None
+        if unread and isinstance(pool.user_data.format, Unknown):
+            return f"the launch template of {pool.name} is not in the files that were read", _GIVE
+    everything = len(arguments) == 3 and pool.group is None  # noqa: PLR2004 - types, least and most
+    if everything and pool.has_provider and pool.kind is PoolKind.AUTO_SCALING_GROUP:
+        return f"the Auto Scaling group of {pool.name} is not in the files that were read", _GIVE
+    verb = "is" if len(arguments) == 1 and arguments[0] != "instance_types" else "are"
+    return f"{and_list(arguments)} of {pool.name} {verb} only known at deploy time", "take them from context instead"

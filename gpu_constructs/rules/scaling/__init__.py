@@ -1,0 +1,1 @@
+"""Scaling: can Auto Scaling and ECS add and remove hosts as these settings say?"""

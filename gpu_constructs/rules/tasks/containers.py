@@ -1,0 +1,190 @@
+"""Memory, CPU and environment of the containers of GPU tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import Container, Fleet, Scheduler, Task, Unknown, known
+from gpu_constructs.placement import demand_of
+from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, asks_for_accelerator, containers, tasks
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.tasks.key_names import plain
+
+__all__ = ["MIN_MEMORY_MIB"]
+
+MIN_MEMORY_MIB = 6
+"""Memory of a container at least: Docker 20.10 and later refuse less, both as limit and as reservation.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
+"""
+
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount of every Linux container
+_DEFAULT_SHARED_MEMORY_MIB = 64
+_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+# `void` leaves the container alone, which is what a task without GPUs gets anyway.
+_HIDING = frozenset({"", "void", "none"})
+
+_ASKED = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}] instead of the variable'
+_OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is nobody else's"
+
+_CONTAINER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
+_GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
+
+
+@rule(
+    "GPU035",
+    Severity.ERROR,
+    question="does every container have memory?",
+    because="without a memory value of the task, each container must have memory or memoryReservation, and not 0; ECS "
+    "refuses the task definition otherwise",
+    source=_CONTAINER,
+)
+def has_memory(fleet: Fleet) -> Iterator[Problem]:
+    for task, container in containers(fleet):
+        if task.scheduler is not Scheduler.ECS or task.memory_limit_mib is not None:
+            continue
+        sizes = (container.memory_limit_mib, container.memory_reservation_mib)
+        if all(each is None or each == 0 for each in sizes):
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} has no memory: neither Memory nor MemoryReservation, and the task "
+                "has none either",
+                fix='"Memory": 8192, in MiB',
+            )
+
+
+@rule(
+    "GPU036",
+    Severity.ERROR,
+    question="do the sizes of containers go together, and with those of the task?",
+    because="a container keeps no more memory than its limit and has at least 6 MiB, and all containers together have "
+    "no more CPU and memory than their task; ECS or Docker refuses anything else",
+    source=_CONTAINER,
+)
+def sizes(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        for container in task.containers:
+            yield from _sizes(task, container)
+        # Of a Windows task its own CPU and memory are ignored.
+        if demand_of(task).windows:
+            continue
+        for name, unit, limit, total in (
+            ("Cpu", " CPU units", task.cpu_limit, sum(known(each.cpu) for each in task.containers)),
+            ("Memory", " MiB", task.memory_limit_mib, sum(known(each.memory_mib) for each in task.containers)),
+        ):
+            if isinstance(limit, int) and total > limit:
+                yield Problem(
+                    about=task,
+                    message=f"the containers of {task.name} ask for {total}{unit} together, and the task has {limit}",
+                    fix=f"{name} of the task at least {total}, or none, or less in the containers",
+                )
+
+
+@rule(
+    "GPU037",
+    Severity.WARNING,
+    question="is it left to ECS to say which GPUs a container sees?",
+    because="the ECS agent writes NVIDIA_VISIBLE_DEVICES of a container that asks for GPUs over whatever is set, with "
+    "the ids of those that it reserved",
+    source=_GPUS,
+)
+def left_to_ecs(fleet: Fleet) -> Iterator[Problem]:
+    for task, container in containers(fleet):
+        value = _visible(container)
+        if value is not None and container.wants_gpu:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} sets {_VISIBLE} to {_quoted(value)} and asks for GPUs: the ECS "
+                "agent writes the ids of the GPUs that it reserved over it",
+                fix=f"leave {_VISIBLE} out",
+            )
+
+
+@rule(
+    "GPU038",
+    Severity.WARNING,
+    question="does a container that wants to see GPUs also ask ECS for them?",
+    because="the agent sets the NVIDIA runtime only in tasks that ask for GPUs, and the scheduler counts nothing else: "
+    "such a container sees no GPU, or with NVIDIA as Docker's default runtime those of other tasks",
+    source=_GPUS,
+)
+def asked_of_ecs(fleet: Fleet) -> Iterator[Problem]:
+    daemons = {each.task.name for each in fleet.workloads if each.daemon is True and each.task is not None}
+    for task in tasks(fleet):
+        if any(asks_for_accelerator(each) for each in task.containers):
+            continue
+        for container in task.containers:
+            value = _visible(container)
+            if value is not None and (isinstance(value, Unknown) or value.strip().lower() not in _HIDING):
+                yield Problem(
+                    about=task,
+                    container=container,
+                    message=f"container {container.name} sets {_VISIBLE} to {_quoted(value)}, and no container of "
+                    f"{task.name} asks for a GPU: ECS places it on any host and counts none, and unless NVIDIA is the "
+                    "default runtime there it sees none",
+                    fix=_OF_A_DAEMON if task.name in daemons else _ASKED,
+                )
+
+
+@rule(
+    "GPU039",
+    Severity.INFO,
+    question="is /dev/shm large enough for several GPUs?",
+    because="Docker gives a container 64 MiB of shared memory, and NCCL and the workers of a PyTorch DataLoader hand "
+    "data over in it",
+    source="https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
+)
+def shared_memory(fleet: Fleet) -> Iterator[Problem]:
+    for task, container in containers(fleet):
+        gpus = container.gpus
+        several = "all GPUs of its host" if container.takes_all_gpus else f"{gpus} GPUs"
+        if not container.takes_all_gpus and (isinstance(gpus, Unknown) or gpus <= 1):
+            continue
+        mounts = any(plain(each).endswith("tmpfs") for each in container.used_keys)
+        if container.shared_memory_mib is None and task.ipc_mode is None and not mounts:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} has {several} and Docker's {_DEFAULT_SHARED_MEMORY_MIB} MiB of "
+                f"{_SHARED_MEMORY}, where NCCL and a DataLoader's workers hand data over",
+                fix=_larger(task),
+            )
+
+
+def _sizes(task: Task, container: Container) -> Iterator[Problem]:
+    limit, kept = container.memory_limit_mib, container.memory_reservation_mib
+    for name, size in (("Memory", limit), ("MemoryReservation", kept)):
+        if isinstance(size, int) and 0 < size < MIN_MEMORY_MIB:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} has {size} MiB ({name}); Docker takes no less than "
+                f"{MIN_MEMORY_MIB} MiB",
+                fix=f'"{name}" in MiB: 8 GiB are 8192',
+            )
+    if isinstance(limit, int) and isinstance(kept, int) and 0 < limit < kept:
+        yield Problem(
+            about=task,
+            container=container,
+            message=f"container {container.name} keeps {kept} MiB (MemoryReservation) and is stopped above {limit} MiB "
+            "(Memory)",
+            fix=f"Memory of {kept} or more, or MemoryReservation of {limit} or less",
+        )
+
+
+def _larger(task: Task) -> str:
+    if MANAGED_INSTANCES in task.compatibilities:
+        return "ECS Managed Instances cannot enlarge it; EC2 hosts can, with LinuxParameters.SharedMemorySize"
+    return "LinuxParameters.SharedMemorySize, in MiB; half of the container's memory is usual"
+
+
+def _visible(container: Container) -> str | Unknown | None:
+    return dict(container.environment).get(_VISIBLE)
+
+
+def _quoted(value: str | Unknown) -> str:
+    return "a value of the deploy" if isinstance(value, Unknown) else shown(value)

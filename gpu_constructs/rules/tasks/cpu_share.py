@@ -1,0 +1,59 @@
+"""Whether the processors beside the GPUs can feed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, Unknown
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement import cpu_units, demand_of
+from gpu_constructs.placement.destinations import Assignment, assignments
+from gpu_constructs.placement.host import CPU_UNITS_PER_VCPU
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
+
+
+@rule(
+    "GPU074",
+    Severity.WARNING,
+    question="has a task with a CPU limit of its own at least one vCPU for each GPU?",
+    because="the CPU of a task definition is a hard limit for all its containers together; with less than one vCPU for "
+    "a GPU, loading data and launching kernels is what it waits for (a heuristic: AWS sells four or more for each)",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size",
+)
+def fed(fleet: Fleet) -> Iterator[Problem]:
+    told = set()
+    for assignment in assignments(fleet):
+        task = assignment.task
+        limit = task.cpu_limit
+        if limit is None or isinstance(limit, Unknown) or not limit or task.name in told:
+            continue
+        thin = [
+            (host, gpus)
+            for host in _hosts(assignment)
+            if (gpus := _gpus(assignment, host)) and limit < gpus * CPU_UNITS_PER_VCPU
+        ]
+        if thin and all(host.vcpus >= _PLENTY_FOR_A_GPU * host.gpus for host, _ in thin):
+            host, gpus = thin[0]
+            told.add(task.name)
+            share = cpu_units(host) * gpus // host.gpus
+            yield Problem(
+                about=task,
+                message=f"{task.name} has a hard limit of {limit} CPU units, {limit / CPU_UNITS_PER_VCPU:g} vCPU, for "
+                f"all containers with {gpus} GPUs together, while {host} has {host.vcpus // host.gpus} vCPUs for each "
+                "GPU",
+                fix=f"Cpu of {share}, the share of {gpus} GPUs, or no Cpu of the task",
+            )
+
+
+def _hosts(assignment: Assignment) -> Iterator[InstanceType]:
+    return (host for each in assignment.destinations for host in each.types if host.gpus)
+
+
+def _gpus(assignment: Assignment, host: InstanceType) -> int:
+    demand = demand_of(assignment.task)
+    if demand.shared_memory_mib is not None or "gpus" in demand.unknown:
+        return 0
+    return host.gpus if demand.all_gpus else demand.gpus

@@ -1,0 +1,64 @@
+"""Numbers below zero where something is counted or measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Container, Fleet, Pool, Task, Unknown, Workload
+from gpu_constructs.rules.evidence.walk import tasks
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+
+@rule(
+    "GPU119",
+    Severity.ERROR,
+    question="is no count and no size below zero?",
+    because="the APIs of ECS and EC2 Auto Scaling refuse a number of tasks, of hosts, of CPU units or of MiB below 0",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
+)
+def counts(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        yield from _negative(pool, pool.name, MinSize=pool.min_instances, MaxSize=pool.max_instances)
+        if pool.warm_pool is not None:
+            warm = pool.warm_pool
+            yield from _negative(
+                pool,
+                f"the warm pool of {pool.name}",
+                MinSize=warm.min_size,
+                MaxGroupPreparedCapacity=warm.max_prepared,
+            )
+    for workload in fleet.workloads:
+        yield from _negative(
+            workload,
+            workload.name,
+            DesiredCount=workload.desired_count,
+            MaxCapacity=workload.max_count,
+            MinimumHealthyPercent=workload.min_healthy_percent,
+            MaximumPercent=workload.max_healthy_percent,
+        )
+    for task in tasks(fleet):
+        yield from _negative(task, task.name, Cpu=task.cpu_limit, Memory=task.memory_limit_mib)
+        for container in task.containers:
+            yield from _negative(
+                task,
+                f"container {container.name}",
+                container,
+                Cpu=container.cpu,
+                Memory=container.memory_limit_mib,
+                MemoryReservation=container.memory_reservation_mib,
+                SharedMemorySize=container.shared_memory_mib,
+            )
+
+
+def _negative(
+    about: Pool | Task | Workload, who: str, container: Container | None = None, **numbers: int | Unknown | None
+) -> Iterator[Problem]:
+    for name, number in numbers.items():
+        if isinstance(number, int) and number < 0:
+            yield Problem(
+                about=about,
+                container=container,
+                message=f"{name} of {who} is {number}, which is no count; nothing that depends on it was checked",
+                fix=f"a {name} of 0 or more",
+            )

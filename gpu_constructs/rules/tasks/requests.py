@@ -1,0 +1,299 @@
+"""What containers ask of the accelerators: whether the request says what ECS can read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Fleet, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.rules.evidence.lists import and_list, with_verb
+from gpu_constructs.rules.evidence.walk import asks_for_accelerator, brief, containers, is_gpu, requirements, tasks
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.tasks.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
+
+__all__ = ["RIGHT_FORM"]
+
+RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
+"""A request for one GPU, as CloudFormation takes it."""
+
+_CAPABILITIES = '"Environment": [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": "compute,utility"}]'
+_RIGHT_NEURON_FORM = '"ResourceRequirements": [{"Type": "NeuronDevice", "Value": "ALL"}]'
+
+_BATCH_NEURON = 'in a job, LinuxParameters.Devices: [{"HostPath": "/dev/neuron0"}], and no entry of this type'
+
+_HUGE = re.compile(r"[1-9][0-9]{6,}")
+"""More GPUs than are read as a number of them."""
+
+_ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
+_BATCH_TYPES = (GPU, "MEMORY", "VCPU")
+
+_API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html"
+_GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
+
+
+@rule(
+    "GPU020",
+    Severity.ERROR,
+    question="is the number of GPUs a value that ECS takes?",
+    because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; a task "
+    "definition with another value is refused, or gets no GPU",
+    source=_GPUS,
+)
+def countable(fleet: Fleet) -> Iterator[Problem]:
+    for task, container, each in requirements(fleet):
+        value = each.value
+        if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all:
+            continue
+        if not each.part:
+            message, fix = _miscounted(container, value)
+            yield Problem(about=task, container=container, message=message, fix=fix)
+        elif task.scheduler is Scheduler.BATCH:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} asks AWS Batch for {shown(value)} of a GPU; a job reserves whole "
+                "physical GPUs",
+                fix='{"Type": "GPU", "Value": "1"}',
+            )
+
+
+@rule(
+    "GPU021",
+    Severity.ERROR,
+    question="is the request for GPUs written in the form that ECS reads?",
+    because="the API knows the types GPU, NeuronDevice and InferenceAccelerator, in this case, and the keys type, "
+    "value and sharingStrategy; CloudFormation refuses any other",
+    source=_API,
+)
+def right_form(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        keys = [each for each in task.unknown_keys if plain(each) in GPU_WORDS]
+        if keys:
+            yield Problem(
+                about=task,
+                message=f"{with_verb(keys, 'is no key', 'are no keys')} of a task definition: GPUs are asked for by "
+                "container",
+                fix=f"in the container, {RIGHT_FORM}",
+            )
+        for container in task.containers:
+            yield from _misformed(task, container)
+
+
+@rule(
+    "GPU022",
+    Severity.ERROR,
+    question="does each request for GPUs say either how many or how they are shared?",
+    because="the API takes either value or sharingStrategy, and not both",
+    source=_API,
+)
+def one_amount(fleet: Fleet) -> Iterator[Problem]:
+    for task, container, each in requirements(fleet):
+        if not is_gpu(each) or isinstance(each.value, Unknown) or each.unknown_keys:
+            continue
+        if each.value is None and each.nvidia_mps is None:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} asks for GPUs and says neither how many (Value) nor how one is "
+                "shared (SharingStrategy)",
+                fix=RIGHT_FORM,
+            )
+        elif each.value is not None and each.nvidia_mps is not None:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} asks for GPUs of its own (Value {shown(each.value)}) and for a "
+                "share of one (SharingStrategy) in one entry",
+                fix="leave out Value to share a GPU, or SharingStrategy to have it alone",
+            )
+
+
+@rule(
+    "GPU023",
+    Severity.ERROR,
+    question="do all GPU containers of a task ask in the same way?",
+    because="the containers of a task that request GPUs must all use the same option, value or sharingStrategy; and "
+    "one GPU serves one container, so that ALL leaves none for another, nor does the one part of a fractional host",
+    source=_API,
+)
+def one_option(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        asking = [each for each in task.containers if each.wants_gpu]
+        if len(asking) < 2:  # noqa: PLR2004 - one has nobody to disagree with
+            continue
+        sharing = [each.name for each in asking if each.mps]
+        alone = [each.name for each in asking if any(entry.value is not None for entry in each.gpu_requirements)]
+        greedy = [each.name for each in asking if each.takes_all_gpus]
+        if sharing and alone:
+            yield Problem(
+                about=task,
+                message=f"{and_list(sharing)} share a GPU through MPS and {and_list(alone)} ask for GPUs of their "
+                "own; the GPU "
+                "containers of one task must all use the same option",
+                fix="SharingStrategy for all of them, Value for all of them, or two task definitions",
+            )
+        elif greedy:
+            others = [each.name for each in asking if each.name != greedy[0]]
+            yield Problem(
+                about=task,
+                message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {and_list(others)} of the "
+                "same "
+                "task",
+                fix="a number of GPUs for each container",
+            )
+        elif task.scheduler is Scheduler.ECS and all(each.gpu_part for each in asking):
+            yield Problem(
+                about=task,
+                message=f"{and_list(each.name for each in asking)} ask for a part of a GPU each; a host has one "
+                "part, which serves one container",
+                fix="a task definition for each",
+            )
+
+
+@rule(
+    "GPU024",
+    Severity.WARNING,
+    question="does each container have one entry for GPUs at most?",
+    because="no page says whether ECS adds up two entries, takes one of them or refuses the task definition",
+    source="UNCONFIRMED: API_ResourceRequirement says nothing of a type that is listed twice",
+)
+def one_entry(fleet: Fleet) -> Iterator[Problem]:
+    for task, container in containers(fleet):
+        entries = container.gpu_requirements
+        if len(entries) > 1:
+            values = [each.value for each in entries if each.value is not None]
+            asked = f" ({and_list(values)})" if values else ""
+            numbers = [each.whole for each in entries if each.whole]
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} has {len(entries)} entries of type GPU{asked}; whether ECS adds "
+                "them up is not documented",
+                fix=f'one entry: {{"Type": "GPU", "Value": "{sum(numbers)}"}}' if numbers else "one entry",
+            )
+
+
+@rule(
+    "GPU025",
+    Severity.WARNING,
+    question="does a container that is set up for a GPU also ask for one?",
+    because="a task that asks for no GPU is placed on any host, and its containers run without the NVIDIA runtime",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+)
+def asked_at_all(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        if any(asks_for_accelerator(each) or _has_mistake(each) for each in task.containers):
+            continue
+        for container in task.containers:
+            sign = _sign_of_gpu(container)
+            if sign:
+                yield Problem(
+                    about=task,
+                    container=container,
+                    message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: it is "
+                    "placed on any host and sees no GPU there",
+                    fix=RIGHT_FORM,
+                )
+
+
+@rule(
+    "GPU026",
+    Severity.ERROR,
+    question="is the accelerator one that still exists?",
+    because="Amazon Elastic Inference ended in April 2024",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ElasticInferenceAccelerator.html",
+)
+def no_elastic_inference(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        using = [c.name for c in task.containers if any(each.type == "InferenceAccelerator" for each in c.requirements)]
+        listed = any(plain(key) == "inferenceaccelerators" for key in (*task.used_keys, *task.unknown_keys))
+        if using or listed:
+            where = with_verb([f"container {each}" for each in using] or [task.name], "asks", "ask")
+            yield Problem(
+                about=task,
+                message=f"{where} for an accelerator of Amazon Elastic Inference, which ended in April 2024",
+                fix=f"a GPU, {RIGHT_FORM}, or Inferentia2 (inf2.xlarge)",
+            )
+
+
+def _miscounted(container: Container, value: str) -> tuple[str, str]:
+    if _HUGE.fullmatch(value):
+        asked = f"container {container.name} asks for {brief(value)} GPUs"
+        return f"{asked}; no host has that many", "the number of GPUs of one host"
+    message = (
+        f"container {container.name} asks for GPUs with the value {shown(value)}; ECS takes a whole number from 1, ALL "
+        "for every GPU of the host, or a decimal below 1 such as 0.25 for hosts with a part of a GPU"
+    )
+    return message, _counted(value)
+
+
+def _counted(value: str) -> str:
+    text = value.strip()
+    if text.upper() == "ALL":
+        return 'write it "ALL"'
+    if text.lstrip("+").isdecimal() and text.isascii():
+        number = text.lstrip("+0")
+        return f'write it "{number[:6]}"' if number else "leave the entry out for a container without a GPU"
+    if text.startswith("-"):
+        return "leave the entry out for a container without a GPU"
+    return RIGHT_FORM
+
+
+def _misformed(task: Task, container: Container) -> Iterator[Problem]:
+    wrong = [f"{each} is no key of a container" for each in container.unknown_keys if plain(each) in GPU_WORDS]
+    for entry in container.requirements:
+        wrong.extend(_wrong_type(entry, task))
+        wrong.extend(_wrong_keys(entry))
+    if wrong:
+        yield Problem(
+            about=task,
+            container=container,
+            message=f"container {container.name} asks for accelerators in a form that ECS does not know: "
+            f"{'; '.join(dict.fromkeys(wrong))}",
+            fix=_reformed(task, container),
+        )
+
+
+def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
+    allowed = _BATCH_TYPES if task.scheduler is Scheduler.BATCH else _ECS_TYPES
+    if entry.type == "":
+        if not any(plain(each) == "type" for each in entry.unknown_keys):
+            yield f"an entry has no type, the types are {and_list(allowed)}"
+    elif isinstance(entry.type, str) and entry.type not in allowed:
+        near = [each for each in allowed if each.lower() == entry.type.lower()]
+        right = f"it is written {near[0]}" if near else f"the types are {and_list(allowed)}"
+        yield f"the type {shown(entry.type)} does not exist, {right}"
+
+
+def _wrong_keys(entry: ResourceRequirement) -> Iterator[str]:
+    for key in entry.unknown_keys:
+        if plain(key) in REQUIREMENT_WORDS:
+            yield f"{key} is no key of a resource requirement ({REQUIREMENT_WORDS[plain(key)]})"
+        elif plain(key) in REQUIREMENT_KEYS:
+            yield f"{key} is written {REQUIREMENT_KEYS[plain(key)]}"
+
+
+def _reformed(task: Task, container: Container) -> str:
+    if any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements):
+        return _BATCH_NEURON if task.scheduler is Scheduler.BATCH else _RIGHT_NEURON_FORM
+    if any(plain(key) == "capabilities" for each in container.requirements for key in each.unknown_keys):
+        return f"{RIGHT_FORM}, {_CAPABILITIES}"
+    return RIGHT_FORM
+
+
+def _has_mistake(container: Container) -> bool:
+    return any(plain(each) in GPU_WORDS for each in container.unknown_keys)
+
+
+def _sign_of_gpu(container: Container) -> str:
+    if container.devices:
+        return ""
+    if container.needs is not None:
+        return "states what it needs of a GPU,"
+    if any(name == "NVIDIA_DRIVER_CAPABILITIES" for name, _ in container.environment):
+        # With NVIDIA_VISIBLE_DEVICES beside it, GPU038 has more to say.
+        visible = any(name == "NVIDIA_VISIBLE_DEVICES" for name, _ in container.environment)
+        return "" if visible else "sets NVIDIA_DRIVER_CAPABILITIES,"
+    return ""

@@ -1,0 +1,276 @@
+"""GPUs that containers share through NVIDIA MPS: what a share must say, and which hosts can serve it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Fleet, HostImage, Pool, PoolKind, Task, Unknown, Workload
+from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
+from gpu_constructs.placement.destinations import Destination, assignments
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.walk import brief, containers, tasks
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+__all__ = ["LEAST_CAPABILITY", "NEW_ENOUGH", "why_too_old"]
+
+_FIRST_RELEASE = "20260922"
+"""Date of the first release of the Amazon Linux 2023 GPU image with ECS agent 1.107.0.
+
+Agent 1.107.0 is the first that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0); the public
+SSM parameter of this image reports it.
+"""
+
+_RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
+_MOST_PERCENT = 100
+_API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html"
+_SHARING = (
+    "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
+    "ecs-gpu-sharing.md"
+)
+NEW_ENOUGH = f"image al2023-gpu of release 2023.0.{_FIRST_RELEASE} or later"
+"""The images whose hosts share GPUs, as a fix."""
+
+LEAST_CAPABILITY = (7, 0)
+"""CUDA compute capability from which MPS limits the memory and the compute of each client (Volta)."""
+
+
+@rule(
+    "GPU030",
+    Severity.WARNING,
+    question="is it known that the hosts' image can share GPUs?",
+    because="sharing needs ECS agent 1.107.0 and the MPS service of the Amazon Linux 2023 GPU image; whether another "
+    "image has both, no page says",
+    source="UNCONFIRMED: no page names an image but Amazon Linux 2023 with GPU sharing",
+)
+def served(fleet: Fleet) -> Iterator[Problem]:
+    for workload, task, each in _shared(fleet):
+        doubt = _doubt(each)
+        if doubt:
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {doubt}",
+                fix=NEW_ENOUGH,
+            )
+
+
+@rule(
+    "GPU031",
+    Severity.ERROR,
+    question="does every share of a GPU say how much memory it takes?",
+    because="the API asks for memory, at least 1 MiB, and takes 1 to 100 as maxComputePercent",
+    source=_API,
+)
+def measured(fleet: Fleet) -> Iterator[Problem]:
+    for task, container in containers(fleet):
+        for each in container.mps:
+            memory, percent = each.memory_mib, each.max_compute_percent
+            if memory is None or (not isinstance(memory, Unknown) and memory < 1):
+                said = "without a size" if memory is None else f"of {memory} MiB"
+                yield Problem(
+                    about=task,
+                    container=container,
+                    message=f"container {container.name} takes a share {said} of a GPU's memory; ECS places it by "
+                    "memory, at least 1 MiB",
+                    fix='"SharingStrategy": {"NvidiaMps": {"Memory": 4096}}',
+                )
+            if percent is not None and not isinstance(percent, Unknown) and not 1 <= percent <= _MOST_PERCENT:
+                yield Problem(
+                    about=task,
+                    container=container,
+                    message=f"container {container.name} limits itself to {percent} % of a GPU (MaxComputePercent); "
+                    "allowed is 1 to 100",
+                    fix="leave it out for no limit" if percent < 1 else "100, or leave it out for no limit",
+                )
+
+
+@rule(
+    "GPU032",
+    Severity.ERROR,
+    question="do shares of a GPU run where ECS can share one?",
+    because="GPU sharing works on EC2 hosts and ECS Managed Instances, not for tasks of EXTERNAL compatibility and not "
+    "on hosts that have a part of a GPU (g6f, gr6f)",
+    source=_SHARING,
+)
+def shareable(fleet: Fleet) -> Iterator[Problem]:
+    for task in tasks(fleet):
+        if task.shares_gpu and "EXTERNAL" in task.compatibilities:
+            yield Problem(
+                about=task,
+                message=f"{task.name} shares GPUs through MPS ({_who(task)}) and is for "
+                f"{and_list(map(brief, task.compatibilities))}; hosts of launch type EXTERNAL cannot share GPUs",
+                fix="RequiresCompatibilities without EXTERNAL, or whole GPUs (Value)",
+            )
+    for workload in fleet.workloads:
+        task_or_none = workload.task
+        external = workload.launch_type == "EXTERNAL"
+        if external and task_or_none and task_or_none.shares_gpu and "EXTERNAL" not in task_or_none.compatibilities:
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} shares GPUs through MPS ({_who(task_or_none)}) with launch type EXTERNAL, "
+                "whose hosts cannot share GPUs",
+                fix="whole GPUs (Value)",
+            )
+    for workload, task, each in _shared(fleet):
+        types = each.pool.instance_types
+        if each.is_certain and each.pool.types_are_known and all(map(_is_fractional, types)):
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}, whose hosts "
+                f"({and_list(types)}) have a part of a GPU, which cannot be shared",
+                fix='a part of a GPU as the value, such as "Value": "0.25", or hosts with whole GPUs',
+            )
+
+
+@rule(
+    "GPU033",
+    Severity.ERROR,
+    question="is the hosts' image new enough to share GPUs?",
+    because="ECS agents before 1.107.0 (24 September 2026) do not have the capability, and the Amazon Linux 2 images "
+    "have no MPS service: a task that asks for a share is placed on none of their hosts",
+    source="https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0",
+)
+def new_enough(fleet: Fleet) -> Iterator[Problem]:
+    for workload, task, each in _shared(fleet):
+        reason = why_too_old(each.pool)
+        if each.is_certain and reason:
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {reason}",
+                fix=NEW_ENOUGH,
+            )
+
+
+@rule(
+    "GPU034",
+    Severity.WARNING,
+    question="does a fault of one container leave the others alone?",
+    because="containers that share a GPU share its failures: a fatal fault of one, such as an illegal memory access, "
+    "restarts the others, and there are no GPU metrics for one task",
+    source=_SHARING,
+)
+def apart(fleet: Fleet) -> Iterator[Problem]:
+    copies: dict[str, list[Workload]] = {}
+    for workload in fleet.workloads:
+        if workload.task is not None and workload.task.shares_gpu:
+            copies.setdefault(workload.task.name, []).append(workload)
+    for task in tasks(fleet):
+        if not task.shares_gpu:
+            continue
+        sharing = [each.name for each in task.containers if each.mps]
+        several = [f"{each.name} ({_copies(each)})" for each in copies.get(task.name, ()) if _copies(each)]
+        if len(sharing) > 1 or several:
+            who = f"the containers {and_list(sharing)}" if len(sharing) > 1 else f"the copies of {and_list(several)}"
+            yield Problem(
+                about=task,
+                message=f"{who} may share a GPU through MPS: a fatal fault of one, such as an illegal memory access, "
+                "restarts its neighbours, and there are no GPU metrics for one task",
+                fix="whole GPUs (Value) for what must not stop with others",
+            )
+
+
+@rule(
+    "GPU180",
+    Severity.ERROR,
+    question="can MPS limit what a container takes of these GPUs?",
+    because="a client of MPS has an address space and a limit of compute of its own from Volta on (compute capability "
+    "7.0); before, all clients of a GPU are one to it",
+    source="https://docs.nvidia.com/deploy/mps/introduction.html",
+)
+def limitable(fleet: Fleet) -> Iterator[Problem]:
+    for workload, task, each in _shared(fleet):
+        types = each.pool.instance_types
+        if each.is_certain and each.pool.types_are_known and all(map(_is_before_volta, types)):
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}, whose GPUs "
+                f"({and_list(types)}) are older than Volta",
+                fix="GPUs of compute capability 7.0 or higher, such as g4dn.xlarge, or whole GPUs (Value)",
+            )
+
+
+def _shared(fleet: Fleet) -> Iterator[tuple[Workload, Task, Destination]]:
+    """Workloads with shares of a GPU, with each pool they may run on."""
+    for assignment in assignments(fleet):
+        if assignment.task.shares_gpu:
+            for each in assignment.destinations:
+                yield assignment.workload, assignment.task, each
+
+
+def _is_fractional(instance_type: InstanceType) -> bool:
+    devices = instance_type.accelerators
+    return devices is not None and devices.is_fractional
+
+
+def _is_before_volta(instance_type: InstanceType) -> bool:
+    devices = instance_type.accelerators
+    capability = None if devices is None else devices.compute_capability
+    return capability is not None and capability < LEAST_CAPABILITY
+
+
+def why_too_old(pool: Pool) -> str | None:
+    """Why its image cannot share GPUs, None if it can or nobody knows.
+
+    Args:
+        pool: One of a fleet.
+    """
+    image = pool.image
+    if pool.kind is PoolKind.MANAGED_INSTANCES or isinstance(image, Unknown):
+        return None
+    if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2:
+        return f"image {image.image.name} is Amazon Linux 2, which has no MPS service"
+    released = _released(image)
+    if released is not None and released < _FIRST_RELEASE:
+        return (
+            f"image {image.image.name} is pinned to the release of {released[:4]}-{released[4:6]}-{released[6:]}, "
+            "whose ECS agent is older than 1.107.0"
+        )
+    return None
+
+
+def _doubt(destination: Destination) -> str | None:
+    """Why nobody can say whether its image shares GPUs; None if it is known."""
+    pool = destination.pool
+    if pool.kind is PoolKind.MANAGED_INSTANCES:
+        return None
+    if isinstance(pool.image, Unknown):
+        return "its image is not known, sharing needs ECS agent 1.107.0 and the MPS service of the AL2023 GPU image"
+    reason = why_too_old(pool)
+    if reason is not None:
+        return None if destination.is_certain else reason
+    return _doubt_of_image(pool.image)
+
+
+def _doubt_of_image(image: HostImage) -> str | None:
+    if image.image.accelerator is not Vendor.NVIDIA:
+        return None  # without a driver nothing is shared, which is another rule's to say
+    if image.image.operating_system is OperatingSystem.BOTTLEROCKET:
+        return f"whether image {image.image.name} can share GPUs is documented nowhere"
+    if image.release is not None and _released(image) is None:
+        return (
+            f"release {brief(image.release)} of image {image.image.name} does not say whether its ECS agent is 1.107.0"
+        )
+    return None
+
+
+def _released(image: HostImage) -> str | None:
+    if image.image.operating_system is not OperatingSystem.AMAZON_LINUX_2023 or image.release is None:
+        return None
+    found = _RELEASE.search(image.release)
+    return found[1] if found else None
+
+
+def _copies(workload: Workload) -> str:
+    """How many copies there are where there may be several, in words; empty for one or none."""
+    counts = [each for each in (workload.desired_count, workload.max_count) if each is not None]
+    if workload.daemon is True:
+        return "one on every host"
+    if any(isinstance(each, Unknown) for each in counts):
+        return "a number that is only known at deploy time"
+    most = max((each for each in counts if isinstance(each, int)), default=0)
+    return f"up to {most}" if most > 1 else ""
+
+
+def _who(task: Task) -> str:
+    return and_list(each.name for each in task.containers if each.mps)

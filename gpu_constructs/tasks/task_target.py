@@ -1,0 +1,263 @@
+"""Where the tasks of one task definition may be placed, and how it has to be written for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cdk.tokens import is_token, known_text
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.fleet import PlacementConstraint, Pool, PoolKind, Task
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
+from gpu_constructs.placement.query import instance_type_in, render
+
+__all__ = ["Capacity", "Landing", "capacity_of_service", "landing_on", "require_settings"]
+
+Capacity: TypeAlias = GpuCapacity | ManagedGpuCapacity
+
+MAX_STRATEGY_ITEMS = 20
+"""Providers of one capacity provider strategy at most (CapacityProviderStrategyItem of the ECS API)."""
+
+_EC2 = "EC2"
+_MANAGED_INSTANCES = "MANAGED_INSTANCES"
+
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21
+_MANAGED_MODES = (ecs.NetworkMode.AWS_VPC, ecs.NetworkMode.HOST)
+_REFUSED_BY_MANAGED = {
+    "disable_networking": "disableNetworking",
+    "dns_search_domains": "dnsSearchDomains",
+    "dns_servers": "dnsServers",
+    "docker_security_options": "dockerSecurityOptions",
+    "extra_hosts": "extraHosts",
+    "hostname": "hostname",
+    "inference_accelerator_resources": "inferenceAccelerator",
+}
+
+# CPU architectures as ``runtimePlatform`` spells them.
+_SPELLED = {Architecture.X86_64: "X86_64", Architecture.ARM64: "ARM64"}
+_LINUX = "LINUX"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """Where tasks may be placed, and what a task definition for that looks like.
+
+    Attributes:
+        expression: The placement constraint that is true on every host of the capacity and on no other. None where
+            Managed Instances are the only ones: a provider launches nothing but its own types, and CDK writes no
+            constraint there either.
+        compatibilities: Launch types that ECS checks the task definition for.
+        architecture: Processor architecture that is written down, which Managed Instances choose the host by; None
+            where it is not.
+    """
+
+    expression: str | None
+    compatibilities: tuple[str, ...]
+    architecture: Architecture | None
+
+    @property
+    def is_managed(self) -> bool:
+        """Whether tasks may run on ECS Managed Instances."""
+        return _MANAGED_INSTANCES in self.compatibilities
+
+    def network_mode(self, given: ecs.NetworkMode | None) -> ecs.NetworkMode | None:
+        """The network mode as CDK takes it; None for ECS's own default on EC2, ``bridge``.
+
+        Args:
+            given: As the user chose it. None for ``awsvpc`` where Managed Instances are among the capacity, else for
+                ``bridge``.
+
+        Raises:
+            InvalidValueError: It is for Windows.
+            IncompatibleError: Managed Instances have no such mode.
+        """
+        if given is ecs.NetworkMode.NAT:
+            raise InvalidValueError(
+                "network mode nat is for Windows, where ECS has no GPUs",
+                argument="network_mode",
+                value=given,
+                allowed="bridge, host, awsvpc, none",
+                fix="leave it out for bridge",
+            )
+        if not self.is_managed:
+            return given
+        if given is not None and given not in _MANAGED_MODES:
+            raise IncompatibleError(
+                f"tasks on ECS Managed Instances use network mode awsvpc or host, got {_mode_written(given)}",
+                argument="network_mode",
+                value=given,
+                allowed="awsvpc, host",
+                fix="leave it out for awsvpc, or capacity of an Auto Scaling group",
+            )
+        return given or ecs.NetworkMode.AWS_VPC
+
+    def task(self, name: str, *, family: str | None, network_mode: ecs.NetworkMode | None) -> Task:
+        """The task definition without a container, as the value that every check reads.
+
+        Args:
+            name: What it is called.
+            family: As given.
+            network_mode: What `network_mode` said.
+        """
+        return Task(
+            name=name,
+            network_mode=_mode_written(network_mode),
+            family=family,
+            compatibilities=self.compatibilities,
+            architecture=self.architecture,
+            operating_system=None if self.architecture is None else _LINUX,
+            constraints=()
+            if self.expression is None
+            else (PlacementConstraint(type="memberOf", expression=known_text(self.expression)),),
+        )
+
+    def template_data(self) -> Mapping[str, object]:
+        """Properties that `ecs.Ec2TaskDefinition` has no words for.
+
+        The task's own size is left out: no page asks for it on Managed Instances (nor does aws-cdk-lib 2.275), and as a
+        hard limit it would keep containers from CPU that is idle.
+        """
+        if self.architecture is None:
+            return {}
+        platform = {"CpuArchitecture": _SPELLED[self.architecture], "OperatingSystemFamily": _LINUX}
+        return {"RequiresCompatibilities": list(self.compatibilities), "RuntimePlatform": platform}
+
+
+def landing_on(capacity: Sequence[Capacity]) -> Landing:
+    """Where tasks on these capacities may be placed.
+
+    Args:
+        capacity: What the user gave.
+
+    Raises:
+        InvalidValueError: It is no list of different capacities.
+        IncompatibleError: They have different architectures, for which no one image runs.
+    """
+    _require_list(capacity)
+    architectures: dict[Architecture, str] = {each.architecture: each.pool.name for each in capacity}
+    if len(architectures) > 1:
+        sides = ", ".join(f"{name} is {architecture}" for architecture, name in architectures.items())
+        raise IncompatibleError(
+            f"one container image runs on one architecture, and these capacities have several: {sides}",
+            argument="capacity",
+            value=[each.pool.name for each in capacity],
+            fix="one task definition for each architecture",
+        )
+    managed = {each.pool.kind is PoolKind.MANAGED_INSTANCES for each in capacity}
+    only_managed = managed == {True}
+    with argument_named("capacity"):
+        names = dict.fromkeys(name for each in capacity for name in each.instance_type_names)
+        # Managed Instances take constraints on ecs.instance-type, of four attributes, so that a task which may run on
+        # both kinds keeps its own.
+        expression = None if only_managed else _one_of_types(names)
+    return Landing(
+        expression=expression,
+        compatibilities=(*(() if only_managed else (_EC2,)), *((_MANAGED_INSTANCES,) if True in managed else ())),
+        architecture=next(iter(architectures)) if True in managed else None,
+    )
+
+
+def require_settings(options: Mapping[str, object], pools: Sequence[Pool]) -> None:
+    """Refuses settings of a container that ECS Managed Instances do not take.
+
+    Args:
+        options: Arguments of `ecs.TaskDefinition.add_container`.
+        pools: Where the task may run.
+
+    Raises:
+        IncompatibleError: A pool is of Managed Instances, where ECS refuses a setting.
+    """
+    managed = next((each.name for each in pools if each.kind is PoolKind.MANAGED_INSTANCES), None)
+    refused = next((name for name in _REFUSED_BY_MANAGED if options.get(name) is not None), None)
+    if managed is not None and refused is not None:
+        raise IncompatibleError(
+            f"{managed} is of ECS Managed Instances, where {_REFUSED_BY_MANAGED[refused]} is not valid",
+            argument=refused,
+            value=options[refused],
+            fix="leave it out, or capacity of an Auto Scaling group",
+        )
+
+
+def _mode_written(network_mode: ecs.NetworkMode | None) -> str:
+    """The mode as ECS writes it; CDK's enum has names of its own (``AWS_VPC``).
+
+    Args:
+        network_mode: None for ECS's default.
+    """
+    return "bridge" if network_mode is None else network_mode.name.lower().replace("_", "")
+
+
+def _require_list(capacity: Sequence[Capacity]) -> None:
+    if (
+        not isinstance(capacity, Sequence)
+        or not capacity
+        or not all(isinstance(each, (GpuCapacity, ManagedGpuCapacity)) for each in capacity)
+    ):
+        raise InvalidValueError(
+            f"expects a list of the capacities that the task may run on, got {shown(capacity)}",
+            argument="capacity",
+            value=capacity,
+            fix="capacity=[family[1]] for hosts with one GPU of a family"
+            if isinstance(capacity, Mapping)
+            else "capacity=[…] with what cluster.add_capacity returned",
+        )
+    if len({id(each) for each in capacity}) < len(capacity) or len(capacity) > MAX_STRATEGY_ITEMS:
+        raise InvalidValueError(
+            f"got {len(capacity)} capacities, {len({id(each) for each in capacity})} of them different",
+            argument="capacity",
+            value=[each.pool.name for each in capacity],
+            allowed=f"each capacity once, {MAX_STRATEGY_ITEMS} at most: an ECS strategy holds no more providers",
+            fix="fewer capacities for one task definition",
+        )
+
+
+def _one_of_types(names: Iterable[str]) -> str:
+    """The expression over these types; the query language has no word for a token, so a stand-in is written for it."""
+    stand_ins = {name: f"known-at-deploy-{i:04d}" if is_token(name) else name for i, name in enumerate(names)}
+    expression = render(instance_type_in(stand_ins.values()))
+    for name, stand_in in stand_ins.items():
+        expression = expression.replace(stand_in, name) if stand_in != name else expression
+    return expression
+
+
+def capacity_of_service(given: Sequence[Capacity] | None, of_task: Sequence[Capacity]) -> tuple[Capacity, ...]:
+    """The capacities that a service uses: those of its task definition, or some of them.
+
+    Args:
+        given: What the user chose; None for all.
+        of_task: Those of the task definition.
+
+    Raises:
+        InvalidValueError: It is no list of capacities that the task definition names.
+        IncompatibleError: They are of both kinds, which no strategy holds together (GPU140).
+    """
+    used = tuple(of_task)
+    if given is not None:
+        _require_list(given)
+        used = tuple(given)
+        foreign = [each.pool.name for each in used if all(each is not other for other in of_task)]
+        if foreign:
+            raise InvalidValueError(
+                f"the task definition does not name {', '.join(foreign)}",
+                argument="capacity",
+                value=foreign,
+                allowed=", ".join(each.pool.name for each in of_task),
+                fix="leave it out for all of them",
+            )
+    by_kind: dict[PoolKind, list[str]] = {}
+    for each in used:
+        by_kind.setdefault(each.pool.kind, []).append(each.pool.name)
+    if len(by_kind) > 1:
+        sides = " beside ".join(f"{kind.value} ({', '.join(names)})" for kind, names in by_kind.items())
+        raise IncompatibleError(
+            f"one capacity provider strategy has providers of one kind, and this one would have {sides}",
+            argument="capacity",
+            value=[each.pool.name for each in used],
+            fix=f"a service for each kind, this one with capacity=[…] of {next(iter(by_kind.values()))[0]}",
+        )
+    return used

@@ -1,0 +1,236 @@
+"""Files in, findings out; other values of parameters are tried, and what was accepted is set aside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.checking import report as reviewing
+from gpu_constructs.checking.report import MAX_READINGS, Report, check_files, findings_in
+from gpu_constructs.fleet import Fleet
+from gpu_constructs.rules import Finding, Problem, Severity, rule
+from gpu_constructs.template import Stacks, UnreadableError
+from tests.cli.templates import acknowledged, template, with_choice, written
+
+WORDS = {"question": "?", "because": "b", "source": "https://docs.aws.amazon.com/"}
+
+
+@rule("GPU901", Severity.ERROR, **WORDS)
+def no_g5(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        bad = [each.name for each in pool.instance_types if each.family == "g5"]
+        if bad:
+            yield Problem(about=pool, message=f"{bad[0]} is no g6", fix="g6")
+
+
+@rule("GPU902", Severity.WARNING, **WORDS)
+def small(fleet: Fleet) -> Iterator[Problem]:
+    for pool in fleet.pools:
+        yield Problem(about=pool, message=f"max {pool.max_instances}")
+    for task in fleet.tasks:
+        yield Problem(about=task, message=f"{task.gpus} GPUs", container=task.containers[0])
+
+
+RULES = (no_g5, small)
+
+
+def reviewed(body: dict[str, Any], tmp_path: Path, **more: Any) -> Report:
+    return check_files([written(body, tmp_path / "t.json")], rules=RULES, **more)
+
+
+def told(report: Report) -> list[tuple[str, str, str]]:
+    return [(each.rule, str(each.severity), each.message) for each in report.findings]
+
+
+def test_findings_point_at_their_file_and_line_in_the_order_of_the_file(tmp_path: Path) -> None:
+    file = written(template(), tmp_path / "t.json")
+    findings = check_files([Path(file)], rules=RULES).findings
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    pool, task = findings
+    assert pool.origin is not None
+    assert task.origin is not None
+    assert pool.origin.file == task.origin.file == file
+    assert task.origin.line is not None
+    assert '"Name": "vllm"' in "".join(lines[task.origin.line - 1 : task.origin.line + 2])
+    assert (pool.origin.line or 0) < task.origin.line
+
+
+def test_the_fleet_and_the_files_come_with_it(tmp_path: Path) -> None:
+    result = reviewed(template(), tmp_path)
+    assert result.files == (str(tmp_path / "t.json"),)
+    assert [each.name for each in result.fleet.tasks] == ["Chat"]
+    assert not result.fleet.is_whole
+
+
+def test_stdin_is_a_file_of_its_own() -> None:
+    result = check_files(["-"], stdin=json.dumps(template()).encode(), rules=RULES)
+    assert len(result.findings) == 2
+    assert len(result.files) == 1
+
+
+def test_what_defines_nothing_is_named_all_the_same(tmp_path: Path) -> None:
+    assert reviewed({"Resources": {}}, tmp_path).files == (str(tmp_path / "t.json"),)
+
+
+def test_an_error_that_only_another_allowed_value_brings_is_a_warning_that_names_it(tmp_path: Path) -> None:
+    result = reviewed(with_choice("g5.xlarge"), tmp_path)
+    assert ("GPU901", "warning", "with InstanceType=g5.xlarge: g5.xlarge is no g6") in told(result)
+    (finding,) = (each for each in result.findings if each.rule == "GPU901")
+    assert finding.origin is not None
+    assert finding.origin.line is not None
+    assert finding.fix == "g6"
+
+
+def test_several_values_with_the_same_error_are_one_warning(tmp_path: Path) -> None:
+    result = reviewed(with_choice("g5.xlarge", "g6.2xlarge", "g5.2xlarge", "g5.4xlarge"), tmp_path)
+    assert [text for name, _, text in told(result) if name == "GPU901"] == [
+        "with InstanceType=g5.xlarge (likewise with g5.2xlarge or g5.4xlarge): g5.xlarge is no g6"
+    ]
+
+
+def test_warnings_of_other_values_are_not_told(tmp_path: Path) -> None:
+    assert [each.rule for each in reviewed(with_choice("g6.2xlarge"), tmp_path).findings] == ["GPU902", "GPU902"]
+
+
+def test_an_error_that_the_default_has_too_stays_one_error(tmp_path: Path) -> None:
+    result = reviewed(with_choice("g5.2xlarge", default="g5.xlarge"), tmp_path)
+    assert [each for each in told(result) if each[0] == "GPU901"] == [("GPU901", "error", "g5.xlarge is no g6")]
+
+
+@pytest.mark.parametrize("name", ["InstanceType", "t:InstanceType"])
+def test_a_parameter_that_is_given_is_not_tried_with_other_values(name: str, tmp_path: Path) -> None:
+    body = with_choice("g5.xlarge", "g6.2xlarge")
+    assert [each.rule for each in reviewed(body, tmp_path, parameters={name: "g6.2xlarge"}).findings] == [
+        "GPU902",
+        "GPU902",
+    ]
+    assert ("GPU901", "error", "g5.xlarge is no g6") in told(reviewed(body, tmp_path, parameters={name: "g5.xlarge"}))
+
+
+def test_two_stacks_that_allow_the_same_values_are_tried_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [written(with_choice("g5.xlarge"), tmp_path / f"{name}.json") for name in ("one", "two")]
+    readings = _readings(monkeypatch)
+    result = check_files(files, rules=RULES)
+    assert readings == [{"one:InstanceType": "g5.xlarge", "two:InstanceType": "g5.xlarge"}]
+    assert [each.rule for each in result.findings].count("GPU901") == 2
+
+
+def test_no_more_values_are_tried_than_the_limit_and_the_rest_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = _readings(monkeypatch)
+    result = reviewed(with_choice(*(f"x{number}.large" for number in range(MAX_READINGS + 5))), tmp_path)
+    assert len(readings) == MAX_READINGS
+    assert result.untried == 5
+
+
+def test_a_large_app_is_not_read_as_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reviewing, "_MAX_RESOURCES", 3 * len(template()["Resources"]))
+    readings = _readings(monkeypatch)
+    result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
+    assert len(readings) == 3
+    assert result.untried == 2
+
+
+def _readings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """The parameters of every other value that is tried from now on."""
+    readings: list[dict[str, str]] = []
+    again = Stacks.with_parameters
+
+    def noted(stacks: Stacks, parameters: Mapping[str, str]) -> Stacks:
+        readings.append(dict(parameters))
+        return again(stacks, parameters)
+
+    monkeypatch.setattr(Stacks, "with_parameters", noted)
+    return readings
+
+
+def _of_task(findings: tuple[Finding, ...]) -> list[str]:
+    return [each.rule for each in findings if each.subject == "Chat"]
+
+
+def test_a_finding_that_is_acknowledged_with_a_reason_is_set_aside_with_it(tmp_path: Path) -> None:
+    result = reviewed(acknowledged(template(), "Chat", GPU902=" one is enough "), tmp_path)
+    assert _of_task(result.findings) == []
+    assert [(each.finding.subject, each.finding.rule, each.reason) for each in result.acknowledged] == [
+        ("Chat", "GPU902", "one is enough")
+    ]
+
+
+@pytest.mark.parametrize("reasons", [{"GPU902": ""}, {"GPU902": "  "}, {"GPU902": True}, {"GPU901": "another rule"}])
+def test_without_a_reason_of_its_own_a_finding_stays(reasons: dict[str, Any], tmp_path: Path) -> None:
+    result = reviewed(acknowledged(template(), "Chat", **reasons), tmp_path)
+    assert _of_task(result.findings) == ["GPU902"]
+    assert result.acknowledged == ()
+
+
+def test_an_acknowledgement_is_for_its_own_resource(tmp_path: Path) -> None:
+    result = reviewed(acknowledged(template(), "Cluster", GPU902="here"), tmp_path)
+    assert len(result.findings) == 2
+
+
+@pytest.mark.parametrize("metadata", [None, "GPU902", {"Acknowledge": ["GPU902"]}, {"Acknowledge": None}, []])
+def test_an_acknowledgement_of_another_form_is_none(metadata: object, tmp_path: Path) -> None:
+    body = template()
+    body["Resources"]["Chat"]["Metadata"] = {"gpu-constructs": metadata}
+    assert len(reviewed(body, tmp_path).findings) == 2
+
+
+def test_a_warning_of_another_value_can_be_acknowledged(tmp_path: Path) -> None:
+    plain = reviewed(with_choice("g5.xlarge"), tmp_path)
+    (finding,) = (each for each in plain.findings if each.rule == "GPU901")
+    assert finding.origin is not None
+    result = reviewed(acknowledged(with_choice("g5.xlarge"), finding.origin.resource, GPU901="never chosen"), tmp_path)
+    assert [each.finding.message for each in result.acknowledged] == [finding.message]
+
+
+def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="nowhere.json"):
+        check_files([tmp_path / "nowhere.json"])
+
+
+NOTES = {
+    "/App/Train/Resource": [{"type": "aws:cdk:logicalId", "data": "Chat"}],
+    "/App/Train": [{"type": "aws:cdk:acknowledged-rules", "data": {"gpu-constructs::GPU905": "we want it"}}],
+}
+
+
+@rule("GPU905", Severity.ERROR, **WORDS)
+def no_task(fleet: Fleet) -> Iterator[Problem]:
+    yield from (Problem(about=each, message=f"{each.name} is there") for each in fleet.tasks)
+
+
+def assembly(tmp_path: Path) -> Path:
+    artifact = {
+        "type": "aws:cloudformation:stack",
+        "properties": {"templateFile": "App.template.json"},
+        "additionalMetadataFile": "App.metadata.json",
+    }
+    written({"version": "1", "artifacts": {"App": artifact}}, tmp_path / "manifest.json")
+    body = template()
+    del body["Resources"]["Chat"]["Metadata"]
+    written(body, tmp_path / "App.template.json")
+    return tmp_path
+
+
+def test_what_is_found_in_an_assembly_has_the_names_of_its_constructs_and_what_the_app_accepts(tmp_path: Path) -> None:
+    folder = assembly(tmp_path)
+    (folder / "App.metadata.json").write_text(json.dumps(NOTES))
+    (found,) = findings_in([folder], rules=[no_task])
+    assert (found.subject, found.message) == ("Train", "Train is there")
+    seen = check_files([folder], rules=[no_task])
+    assert (seen.findings, seen.acknowledged[0].finding, seen.acknowledged[0].in_app) == ((), found, True)
+
+
+def test_the_notes_of_an_app_are_read_only_where_something_is_found(tmp_path: Path) -> None:
+    folder = assembly(tmp_path)
+    (folder / "App.metadata.json").write_text("{")
+    assert findings_in([folder], rules=[no_g5]) == ()
+    with pytest.raises(UnreadableError):
+        findings_in([folder], rules=[no_task])

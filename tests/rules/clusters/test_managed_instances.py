@@ -1,0 +1,97 @@
+"""ECS Managed Instances: types, reservations, and constraints that they do not know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, PurchaseOption, Reservation
+from gpu_constructs.rules import rules_of
+from gpu_constructs.rules.clusters import managed_instances
+from tests.rules.given import GPU_TASK, a_pool, asked, member_of, only, running_on
+
+RULES = rules_of(managed_instances)
+
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
+RESERVED = PurchaseOption.RESERVED
+
+
+def pool(*types: str, **changes: Any) -> Pool:
+    return a_pool(*types, **{"kind": PoolKind.MANAGED_INSTANCES, **changes})
+
+
+def test_a_family_that_managed_instances_do_not_launch() -> None:
+    finding = only(RULES, pool("p5e.48xlarge", "p5.48xlarge"))
+    assert finding.rule == "GPU185"
+    assert "p5e is not among the families of Managed Instances, so that p5e.48xlarge may never come" in finding.message
+    assert finding.fix == "leave it out"
+
+
+@pytest.mark.parametrize("name", ["t3.micro", "m7g.medium"])
+def test_a_type_that_is_too_small(name: str) -> None:
+    assert asked(RULES, pool(name))["GPU185"].fix == "capacity of an Auto Scaling group, or another family"
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        pool("p5.48xlarge", "p5en.48xlarge"),
+        pool("m7i.large"),
+        a_pool("p5e.48xlarge"),
+        pool("p5.48xlarge", purchase=RESERVED, reservation=Reservation(group=GROUP, preference="RESERVATIONS_FIRST")),
+        pool(purchase=RESERVED, reservation=Reservation(group=UNKNOWN)),
+        pool(purchase=UNKNOWN, reservation=Reservation(group=GROUP)),
+        a_pool(purchase=RESERVED),
+        pool(),
+    ],
+)
+def test_what_managed_instances_do(good: Pool) -> None:
+    assert asked(RULES, good) == {}
+
+
+@pytest.mark.parametrize("reservation", [None, Reservation(preference="RESERVATIONS_ONLY")])
+def test_reserved_without_reservations(reservation: Reservation | None) -> None:
+    assert set(asked(RULES, pool(purchase=RESERVED, reservation=reservation))) == {"GPU186"}
+
+
+@pytest.mark.parametrize("purchase", [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT])
+def test_reservations_that_nothing_uses(purchase: PurchaseOption) -> None:
+    finding = only(RULES, pool(purchase=purchase, reservation=Reservation(group=GROUP)))
+    assert (finding.rule, finding.fix) == ("GPU187", "CapacityOptionType RESERVED")
+    assert str(purchase) in finding.message
+
+
+@pytest.mark.parametrize("group", [GROUP, None])
+def test_reservations_that_are_avoided(group: str | None) -> None:
+    avoided = Reservation(group=group, preference="RESERVATIONS_EXCLUDED")
+    assert set(asked(RULES, pool(purchase=RESERVED, reservation=avoided))) == {"GPU187"}
+
+
+def placed(expression: str, *pools: Pool) -> Fleet:
+    return running_on(*pools, task=GPU_TASK, constraints=(member_of(expression),))
+
+
+def test_an_attribute_that_managed_instances_do_not_support() -> None:
+    finding = only(RULES, placed("attribute:ecs.instance-type == g6.xlarge and attribute:rack == a", pool()))
+    assert finding.rule == "GPU188"
+    assert finding.message == "chat-service is placed on Managed Instances (Hosts) by rack"
+
+
+@pytest.mark.parametrize(
+    ("expression", "where"),
+    [
+        ("attribute:ecs.instance-type in [g6.xlarge] and attribute:ecs.subnet-id exists", pool()),
+        ("attribute:ecs.availability-zone == us-east-1a or attribute:ecs.cpu-architecture == arm64", pool()),
+        ("attribute:rack == a", a_pool()),
+        ("attribute: ==", pool()),
+        ("task:group == service:a", pool()),
+    ],
+)
+def test_constraints_that_are_supported(expression: str, where: Pool) -> None:
+    assert asked(RULES, placed(expression, where)) == {}
+
+
+@pytest.mark.parametrize(("passes", "rules"), [(False, {"GPU190"}), (True, set()), (UNKNOWN, set())])
+def test_a_role_that_ecs_may_not_pass(passes: Any, rules: set[str]) -> None:
+    assert set(asked(RULES, pool(passes_host_role=passes))) == rules

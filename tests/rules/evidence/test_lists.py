@@ -1,0 +1,28 @@
+"""Lists of names in messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], "none"),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "c"], "a, b and c"),
+        (list("abcdef"), "a, b, c, d, e and f"),
+        (list("abcdefgh"), "a, b, c, d, e and 3 more"),
+    ],
+)
+def test_a_list_ends_with_a_word_and_is_cut_short_where_it_is_long(names: list[str], text: str) -> None:
+    assert and_list(names) == text
+    assert or_list(names) == text.replace(" and ", " or ")
+
+
+@pytest.mark.parametrize(("names", "text"), [(["a"], "a asks"), (["a", "b"], "a and b ask")])
+def test_a_verb_goes_with_the_number_of_names(names: list[str], text: str) -> None:
+    assert with_verb(iter(names), "asks", "ask") == text

@@ -1,0 +1,210 @@
+"""Placement constraints that ECS cannot read, takes no more of, or that no host satisfies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Workload
+from gpu_constructs.rules import rules_of
+from gpu_constructs.rules.expressions import readable_constraints
+from gpu_constructs.rules.expressions.readable_constraints import (
+    consistent,
+    in_the_language,
+    satisfiable,
+    within_limits,
+)
+from gpu_constructs.rules.finding import Severity
+from tests.rules.given import container, fleet_of, gpu, member_of, only, said, task_of
+
+RULES = rules_of(readable_constraints)
+
+TYPE = "attribute:ecs.instance-type"
+TASK = task_of(container(gpu()))
+
+
+def constrained(*constraints: PlacementConstraint) -> Fleet:
+    return fleet_of(replace(TASK, constraints=constraints))
+
+
+def expressed(*expressions: str) -> Fleet:
+    return constrained(*map(member_of, expressions))
+
+
+def service_of(fleet: Fleet, *constraints: PlacementConstraint) -> Fleet:
+    workload = Workload(name="web", task=fleet.tasks[0], constraints=constraints)
+    return replace(fleet, workloads=(workload,))
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        (f"{TYPE} =~ ((", "column 33: `((` is no regular expression"),
+        ("a = b", "column 1: expected a subject, found `a`"),
+        (f"{TYPE} in [g5.xlarge", "column"),
+        (f"{TYPE} == g5.xlarge and", "column"),
+    ],
+)
+def test_an_expression_that_cannot_be_read_is_an_error_with_the_column_and_the_text(
+    expression: str, words: str
+) -> None:
+    finding = only(in_the_language, expressed(expression))
+    assert (finding.rule, finding.severity) == ("GPU040", Severity.ERROR)
+    assert words in finding.message
+    assert expression in finding.message
+    assert "\n" not in finding.message
+
+
+def test_a_long_expression_is_quoted_around_the_column() -> None:
+    long = " or ".join([f"{TYPE} == g5.xlarge"] * 30)
+    finding = only(in_the_language, expressed(f"{long} or ("))
+    assert len(finding.message) < 400
+    assert finding.message.endswith("or (")
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        expressed(f"{TYPE} in [g5.xlarge, g5.2xlarge]"),
+        constrained(PlacementConstraint(type="memberOf", expression=UNKNOWN)),
+        constrained(PlacementConstraint(type="distinctInstance", expression="((")),
+        expressed("x" * 2001),
+        fleet_of(TASK),
+    ],
+)
+def test_what_can_be_read_or_is_another_mistake_is_silent(fleet: Fleet) -> None:
+    assert said(in_the_language, fleet) == []
+
+
+@given(st.text(max_size=300))
+def test_any_text_gets_an_answer_and_never_a_traceback(text: str) -> None:
+    fleet = service_of(expressed(text), member_of(text))
+    assert all("\n" not in each.message for rule in RULES for each in rule.findings(fleet))
+
+
+def test_an_expression_that_excludes_itself_is_an_error() -> None:
+    finding = only(consistent, expressed(f"{TYPE} == g5.xlarge and {TYPE} == p5.48xlarge"))
+    assert finding.rule == "GPU041"
+    assert "g5.xlarge" in finding.message
+    assert "p5.48xlarge" in finding.message
+
+
+def test_two_constraints_that_exclude_each_other_are_an_error_said_once() -> None:
+    finding = only(consistent, expressed(f"{TYPE} == g5.xlarge", f"{TYPE} in [p5.48xlarge]"))
+    assert finding.subject == "train"
+
+
+def test_a_service_that_excludes_what_its_task_asks_for_is_an_error_of_the_service() -> None:
+    fleet = service_of(expressed(f"{TYPE} == g5.xlarge"), member_of(f"{TYPE} == g6.xlarge"))
+    assert only(consistent, fleet).subject == "web"
+
+
+def test_a_service_is_not_blamed_for_its_task() -> None:
+    fleet = expressed(f"{TYPE} == g5.xlarge and {TYPE} == p5.48xlarge")
+    assert only(consistent, service_of(fleet, member_of(f"{TYPE} == g5.xlarge"))).subject == "train"
+
+
+@pytest.mark.parametrize(
+    "expressions",
+    [
+        (f"{TYPE} == g5.xlarge or {TYPE} == p5.48xlarge",),
+        (f"{TYPE} in [g5.xlarge, g6.xlarge]", f"{TYPE} in [g6.xlarge, p5.48xlarge]"),
+        (f"{TYPE} == g5.xlarge", "attribute:stack == prod"),
+        (f"{TYPE} =~ g5.*", f"{TYPE} =~ g6.*"),
+    ],
+)
+def test_what_some_host_may_satisfy_is_silent(expressions: tuple[str, ...]) -> None:
+    assert said(consistent, expressed(*expressions)) == []
+
+
+@pytest.mark.parametrize(
+    ("constraint", "words", "fix"),
+    [
+        (PlacementConstraint(type="distinctInstance"), "takes memberOf only", "move it to the service"),
+        (PlacementConstraint(type="memberOf"), "without an expression", TYPE),
+        (PlacementConstraint(type="memberOf", expression="  "), "without an expression", TYPE),
+        (PlacementConstraint(type="MemberOf", expression=f"{TYPE} == g5.xlarge"), "'MemberOf'", "memberOf"),
+        (PlacementConstraint(type="affinity", expression=f"{TYPE} == g5.xlarge"), "'affinity'", "memberOf"),
+        (PlacementConstraint(type="", expression=f"{TYPE} == g5.xlarge"), "has no type", "memberOf"),
+        (member_of(f"{TYPE} == {'x' * 2000}"), "2031 characters; ECS takes 2000", "`and`"),
+    ],
+)
+def test_a_constraint_that_ecs_does_not_take_is_an_error(constraint: PlacementConstraint, words: str, fix: str) -> None:
+    finding = only(within_limits, constrained(constraint))
+    assert finding.rule == "GPU044"
+    assert words in finding.message
+    assert fix in finding.fix
+
+
+def test_distinct_instance_with_an_expression_is_an_error_of_the_service() -> None:
+    constraint = PlacementConstraint(type="distinctInstance", expression=f"{TYPE} == g5.xlarge")
+    finding = only(within_limits, service_of(fleet_of(TASK), constraint))
+    assert "gives distinctInstance an expression" in finding.message
+
+
+def test_eleven_constraints_of_task_and_service_together_are_one_too_many() -> None:
+    ten = expressed(*([f"{TYPE} == g5.xlarge"] * 10))
+    assert said(within_limits, ten) == []
+    finding = only(within_limits, service_of(ten, PlacementConstraint(type="distinctInstance")))
+    assert (finding.subject, "have 11 placement constraints" in finding.message) == ("web", True)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        PlacementConstraint(type="distinctInstance"),
+        PlacementConstraint(type=UNKNOWN, expression=UNKNOWN),
+        PlacementConstraint(type="memberOf", expression=UNKNOWN),
+        member_of(f"{TYPE} == g5.xlarge"),
+    ],
+)
+def test_a_constraint_of_a_service_that_ecs_takes_is_silent(constraint: PlacementConstraint) -> None:
+    assert said(within_limits, service_of(fleet_of(TASK), constraint)) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "expressions"),
+    [
+        ("GPU045", (f"{TYPE} in [g5g.xlarge, g5g.2xlarge] and attribute:ecs.cpu-architecture == x86_64",)),
+        ("GPU045", (f"{TYPE} == g5g.xlarge", "attribute:ecs.cpu-architecture == x86_64")),
+        ("GPU041", (f"{TYPE} == g5.xlarge", f"{TYPE} =~ p5.*")),
+        ("GPU041", (f"({TYPE} == g5.xlarge or {TYPE} == g6.xlarge) and {TYPE} !~ g.*",)),
+    ],
+)
+def test_types_that_satisfy_nothing_else_that_is_asked_are_one_error(rule: str, expressions: tuple[str, ...]) -> None:
+    fleet = expressed(*expressions)
+    (finding,) = (*said(satisfiable, fleet), *said(consistent, fleet))
+    assert finding.rule == rule
+    assert "g5" in finding.message
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"{TYPE} in [g5.xlarge, g5g.xlarge] and attribute:ecs.cpu-architecture == x86_64",
+        f"{TYPE} == g5.xlarge and attribute:ecs.availability-zone == us-east-1a",
+        f"{TYPE} == g99.xlarge and attribute:ecs.cpu-architecture == arm64",  # newer than the catalogue
+        f"{TYPE} =~ g99.*",
+        f"{TYPE} == g5.xlarge or attribute:stack == prod",
+        f"not ({TYPE} == g5.xlarge)",
+        f"{TYPE} not_in [g5.xlarge]",
+    ],
+)
+def test_what_an_instance_type_may_satisfy_is_silent(expression: str) -> None:
+    assert said(satisfiable, expressed(expression)) == []
+
+
+def test_a_service_whose_types_do_not_go_with_its_task_is_an_error_of_the_service() -> None:
+    fleet = service_of(expressed("attribute:ecs.cpu-architecture == x86_64"), member_of(f"{TYPE} == g5g.xlarge"))
+    finding = only(satisfiable, fleet)
+    assert (finding.rule, finding.subject) == ("GPU045", "web")
+    assert "allow g5g.xlarge by name" in finding.message
+
+
+def test_a_service_is_not_blamed_for_types_of_its_task() -> None:
+    fleet = expressed(f"{TYPE} == g5g.xlarge and attribute:ecs.cpu-architecture == x86_64")
+    findings = said(satisfiable, service_of(fleet, member_of("attribute:stack == prod")))
+    assert [each.subject for each in findings] == ["train"]

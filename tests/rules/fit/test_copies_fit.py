@@ -1,0 +1,219 @@
+"""Room for the copies of one workload: on its hosts, on hosts of their own, on ports, and while it is deployed to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Container,
+    PlacementConstraint,
+    Pool,
+    PoolKind,
+    ResourceRequirement,
+    StrategyItem,
+    Task,
+    Unknown,
+    Workload,
+)
+from gpu_constructs.rules import Finding, Severity, rules_of
+from gpu_constructs.rules.fit import copies_fit, ports
+from tests.rules.given import a_pool, fleet_of, said
+
+DISTINCT = (PlacementConstraint(type="distinctInstance"),)
+
+
+def pool(*types: str, most: int | Unknown = 2, **changes: Any) -> Pool:
+    """Hosts of 4 GPUs, 48 vCPU and 192 GiB, if nothing else is said."""
+    return a_pool(*(types or ("g6.12xlarge",)), **{"name": "L4", "max_instances": most, **changes})
+
+
+def task(gpus: int = 1, *, gib: float = 4, ports: tuple[int, ...] = (), mode: str | Unknown = "bridge") -> Task:
+    requirements = (ResourceRequirement.gpus(gpus),) if gpus else ()
+    containers = [
+        Container(name=f"c{index}", host_ports=((port, "tcp"),) if port else ())
+        for index, port in enumerate(ports[1:], 1)
+    ]
+    main = Container(
+        name="c0",
+        requirements=requirements,
+        cpu=1024,
+        memory_limit_mib=int(gib * 1024),
+        host_ports=((ports[0], "tcp"),) if ports else (),
+    )
+    return Task(name="chat", containers=(main, *containers), network_mode=mode)
+
+
+def service(
+    of: Task,
+    *pools: Pool,
+    copies: int | Unknown = 1,
+    weights: tuple[int, ...] = (),
+    low: int | Unknown | None = None,
+    **changes: Any,
+) -> Workload:
+    strategy = tuple(
+        StrategyItem(provider=each.name, pool=each, weight=weight)
+        for each, weight in zip(pools, weights or (1,) * len(pools), strict=True)
+    )
+    return Workload(
+        **{
+            "name": "service",
+            "task": of,
+            "strategy": strategy,
+            "desired_count": copies,
+            "min_healthy_percent": low,
+            **changes,
+        }
+    )
+
+
+def found(workload: Workload) -> list[Finding]:
+    return said((*rules_of(copies_fit), *rules_of(ports)), fleet_of(workloads=(workload,)))
+
+
+@pytest.mark.parametrize(
+    ("workload", "rule", "words"),
+    [
+        pytest.param(
+            service(task(4), pool(), copies=5, low=0),
+            "GPU009",
+            ["5 tasks are wanted", "L4 holds 2 at max_instances", "wait for ever", "raise max_instances"],
+            id="more than all hosts take",
+        ),
+        pytest.param(
+            service(task(4), pool(), pool(name="B", most=6), copies=6, low=0),
+            "GPU009",
+            ["gives 3 of 6 tasks to L4, which holds 2", "moves none", "weights in proportion"],
+            id="weights send too many to one provider",
+        ),
+        pytest.param(
+            service(task(4), pool(most=1)),
+            "GPU010",
+            ["1 tasks run, 1 fit", "makes 8 GPUs, and the hosts have 4", "min_healthy_percent=0"],
+            id="the only copy on the only host",
+        ),
+        pytest.param(
+            service(task(2), pool(), copies=4),
+            "GPU010",
+            ["4 tasks run, 4 fit", "at least 100 %", "at most 200 %", "makes 10 GPUs, and the hosts have 8"],
+            id="a full fleet",
+        ),
+        pytest.param(
+            service(task(), pool(), copies=UNKNOWN),
+            "GPU012",
+            ["the number of copies of service only exists at deploy time", "scaling with a maximum"],
+            id="a count of the deploy",
+        ),
+        pytest.param(
+            service(task(gib=46), pool(), copies=7, low=0),
+            "GPU012",
+            ["hold 6 to 8 copies of the 7", "register too little memory"],
+            id="memory near the nominal size",
+        ),
+        pytest.param(
+            service(task(), pool("g6.12xlarge", "g6.48xlarge", managed_scaling=False), copies=9, low=0),
+            "GPU012",
+            ["L4 may launch types of different sizes", "hold 8 to 16 copies of the 9"],
+            id="types of different sizes",
+        ),
+        pytest.param(
+            service(task(mode=UNKNOWN), pool("g5.48xlarge"), copies=14, low=0),
+            "GPU012",
+            ["the network mode only exists at deploy time"],
+            id="a network mode of the deploy",
+        ),
+        pytest.param(
+            service(task(mode="awsvpc"), pool("g5.48xlarge"), copies=14, low=0),
+            "GPU009",
+            ["L4 holds 12 at max_instances (each takes a network interface", "awsvpcTrunking, or raise max_instances"],
+            id="more copies than network interfaces",
+        ),
+        pytest.param(
+            service(task(mode="awsvpc"), pool("g5.48xlarge"), copies=12),
+            "GPU010",
+            ["12 fit at max_instances (each takes a network interface", "where awsvpcTrunking is on", "=91, so that"],
+            id="a fleet that is full of network interfaces",
+        ),
+        pytest.param(
+            service(task(), pool(most=0), copies=3, low=0),
+            "GPU009",
+            ["none of the 3 tasks has room: L4 holds 0 at max_instances"],
+            id="no hosts at all",
+        ),
+        pytest.param(
+            service(task(4), pool(), copies=1, low=100, max_healthy_percent=100),
+            "GPU010",
+            ["at most 100 % may run", "max_healthy_percent=200", "or min_healthy_percent=0, so"],
+            id="percentages that allow no step",
+        ),
+        pytest.param(
+            service(task(), pool(), copies=3, constraints=DISTINCT),
+            "GPU083",
+            ["3 tasks must be on hosts of their own", "L4 has 2 at most", "distinctInstance", "for 3 hosts"],
+            id="more copies than hosts of their own",
+        ),
+        pytest.param(
+            service(task(ports=(8080,)), pool(), copies=3),
+            "GPU084",
+            ["3 tasks take host port 8080/tcp", "L4 has 2 hosts at most", "dynamic host port"],
+            id="more copies than hosts with the port",
+        ),
+        pytest.param(
+            service(task(ports=(2376,)), pool()),
+            "GPU084",
+            ["host port 2376/tcp", "the agent keeps", "below 32768"],
+            id="a port of the agent",
+        ),
+        pytest.param(
+            service(task(ports=(8080, 8080)), pool()),
+            "GPU086",
+            ["c0 and c1 of chat take host port 8080/tcp more than once", "another host port"],
+            id="a port twice",
+        ),
+    ],
+)
+def test_what_has_no_room_is_said_with_the_numbers(workload: Workload, rule: str, words: list[str]) -> None:
+    (finding,) = found(workload)
+    text = f"{finding.message}; {finding.fix}"
+    assert finding.rule == rule
+    assert finding.severity is (Severity.ERROR if rule == "GPU086" else Severity.WARNING)
+    assert [word for word in words if word not in text] == []
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        pytest.param(service(task(4), pool(), copies=2, low=50), id="a full fleet that may stop one"),
+        pytest.param(service(task(4), pool(), copies=1), id="a free slot"),
+        pytest.param(service(task(4), pool(most=1), copies=1, low=0), id="the only copy may stop"),
+        pytest.param(service(task(4), pool(), copies=2, low=UNKNOWN), id="percentages of the deploy"),
+        pytest.param(service(task(4), pool(), pool(name="B", most=6), copies=6, weights=(1, 3), low=0), id="weights"),
+        pytest.param(service(task(gib=46), pool(), copies=6, low=0), id="memory is enough for those that are wanted"),
+        pytest.param(service(task(), pool(), copies=UNKNOWN, max_count=4), id="scaling decides"),
+        pytest.param(service(task(), pool(), copies=2, constraints=DISTINCT, low=50), id="a host of its own for each"),
+        pytest.param(service(task(ports=(8080,)), pool(), copies=2, low=50), id="the port on each host"),
+        pytest.param(service(task(ports=(8080,), mode="awsvpc"), pool(), copies=3), id="ports of their own"),
+        pytest.param(service(task(ports=(8080, 8080), mode=UNKNOWN), pool()), id="a network mode of the deploy"),
+        pytest.param(service(task(ports=(8080, 8081)), pool()), id="two ports"),
+        pytest.param(service(task(0), pool("c7i.2xlarge", most=1), low=100), id="no GPU task"),
+        pytest.param(service(task(), pool(most=UNKNOWN, kind=PoolKind.MANAGED_INSTANCES)), id="managed"),
+        pytest.param(replace(service(task(4), pool(), copies=9), daemon=True), id="a daemon"),
+        pytest.param(replace(service(task()), task=None), id="a task of elsewhere"),
+        pytest.param(service(task(5), pool(), copies=3), id="a task that fits no host is GPU060's"),
+        pytest.param(service(task(5), pool("g6.12xlarge", "g6.48xlarge"), copies=UNKNOWN), id="nor on the smallest"),
+        pytest.param(service(task(gib=190), pool(), copies=2), id="one copy near the nominal size is GPU006's"),
+        pytest.param(service(task(), pool(most=UNKNOWN)), id="a number of hosts of the deploy is GPU005's"),
+        pytest.param(service(task(), pool(has_unknown_types=True), copies=UNKNOWN), id="so are their types"),
+    ],
+)
+def test_what_has_room_or_is_not_known_to_lack_it_is_silent(workload: Workload) -> None:
+    assert found(workload) == []
+
+
+def test_a_provider_that_gets_no_tasks_makes_no_room() -> None:
+    (finding,) = found(service(task(4), pool(), pool(name="Idle", most=9), copies=5, weights=(1, 0), low=0))
+    assert (finding.rule, "5 tasks are wanted, and L4 holds 2" in finding.message) == ("GPU009", True)

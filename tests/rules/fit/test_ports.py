@@ -1,0 +1,49 @@
+"""Host ports within one task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Container, Task, Unknown
+from gpu_constructs.rules import Severity
+from gpu_constructs.rules.fit.ports import ports_once
+from tests.rules.given import container, fleet_of, only, said, task_of
+
+HTTP = (8080, "tcp")
+
+
+def taking(*ports: tuple[int, str], name: str = "main") -> Container:
+    return replace(container(name=name), host_ports=ports)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (task_of(taking(HTTP, HTTP)), "main of train takes host port 8080/tcp more than once"),
+        (task_of(taking(HTTP), taking(HTTP, name="b")), "main and b of train take host port 8080/tcp more than once"),
+        (
+            replace(task_of(taking(HTTP), taking(HTTP, name="b")), network_mode="host"),
+            "main and b of train take host port 8080/tcp more than once",
+        ),
+    ],
+)
+def test_a_port_that_is_taken_twice_is_an_error(task: Task, words: str) -> None:
+    finding = only(ports_once, fleet_of(task))
+    assert (finding.rule, finding.severity) == ("GPU086", Severity.ERROR)
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    ("ports", "mode"),
+    [
+        ((HTTP, (8080, "udp")), "bridge"),
+        ((HTTP, (8081, "tcp")), "bridge"),
+        ((HTTP, HTTP), "host"),
+        ((HTTP, HTTP), "awsvpc"),
+        ((HTTP, HTTP), UNKNOWN),
+    ],
+)
+def test_ports_that_a_host_can_give_are_silent(ports: tuple[tuple[int, str], ...], mode: str | Unknown) -> None:
+    assert said(ports_once, fleet_of(replace(task_of(taking(*ports)), network_mode=mode))) == []

@@ -1,0 +1,93 @@
+"""GPU tasks that no service runs, and tasks that nothing can run."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_constructs.fleet import Fleet, PoolKind, Scheduler, Task, Workload
+from gpu_constructs.hardware import Architecture, instance_type
+from gpu_constructs.rules import Severity, rules_of
+from gpu_constructs.rules.tasks import requests
+from tests.rules.given import FIT_RULES, a_pool, a_task, asked, container, found, gpu, only, running_on, task_of
+
+GPU, CPU = a_pool("g6.xlarge"), a_pool("c7i.large", name="Cpu")
+BATCH = a_pool("g6.12xlarge", name="Queue", kind=PoolKind.BATCH)
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        Fleet(pools=(GPU, CPU), tasks=(a_task("1"),)),
+        Fleet(pools=(GPU, a_pool(name="Vague", has_unknown_types=True)), tasks=(a_task("4"),)),
+        Fleet(pools=(GPU, a_pool("g5.xlarge", "g5.12xlarge", name="Mixed")), tasks=(a_task("4"),)),
+        Fleet(pools=(CPU,), tasks=(a_task(),)),
+        Fleet(pools=(CPU, a_pool(name="Vague", has_unknown_types=True)), tasks=(a_task("1"),)),
+        Fleet(pools=(CPU,), tasks=(a_task("1", compatibilities=("FARGATE",)),)),  # a rule of its own
+        Fleet(pools=(BATCH,), tasks=(a_task("4", scheduler=Scheduler.BATCH),)),
+    ],
+)
+def test_a_task_that_fits_somewhere_or_may_has_no_finding(fleet: Fleet) -> None:
+    assert found(fleet) == []
+
+
+def test_a_task_that_no_gpu_host_takes_is_an_error() -> None:
+    finding = only(FIT_RULES, Fleet(pools=(GPU, CPU), tasks=(a_task("4"),), is_whole=True))
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU061", Severity.ERROR, "train")
+    assert finding.message == "train fits on none of the GPU hosts here (Hosts: GPUs: 4 asked, g6.xlarge has 1)"
+    assert finding.fix == "hosts of a type such as g6.12xlarge, or GPUs no higher than 1"
+
+
+def test_jobs_of_batch_go_to_compute_environments_and_tasks_of_ecs_to_the_others() -> None:
+    job = a_task("4", scheduler=Scheduler.BATCH)
+    assert only(FIT_RULES, Fleet(pools=(GPU, BATCH), tasks=(a_task("4"),), is_whole=True)).rule == "GPU061"
+    assert found(Fleet(pools=(GPU, BATCH), tasks=(job,))) == []
+
+
+def test_hosts_without_gpus_are_a_warning_that_names_some_with() -> None:
+    finding = only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("4"),)))
+    assert (finding.rule, finding.severity) == ("GPU062", Severity.WARNING)
+    assert finding.message == "train asks for GPUs, and the hosts here have none (Cpu)"
+    assert finding.fix.startswith("hosts with GPUs, such as g")
+
+
+def test_hosts_that_are_named_have_gpus_and_the_processor_of_most_images() -> None:
+    assert only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("0"),))).fix == "hosts with GPUs"
+    for task in (a_task("1"), a_task("0.25"), a_task("1", memory_limit_mib=6000)):
+        fix = only(FIT_RULES, Fleet(pools=(CPU,), tasks=(task,))).fix
+        assert instance_type(fix.rpartition(" ")[2]).architecture is Architecture.X86_64
+
+
+def test_no_hosts_at_all_are_a_warning_where_everything_was_read() -> None:
+    assert only(FIT_RULES, Fleet(tasks=(a_task("1"),), is_whole=True)).rule == "GPU062"
+
+
+def test_a_service_of_another_cluster_says_where_its_hosts_are() -> None:
+    task = a_task("1")
+    service = Workload(name="service", task=task, cluster="elsewhere", launch_type="EC2")
+    assert found(Fleet(pools=(CPU,), tasks=(task,), workloads=(service,))) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (a_task("32"), "asks one host for 32 GPUs; the largest that is offered, p6-b300.48xlarge, has 8 GPUs"),
+        (a_task("8", memory_limit_mib=5_000_000), "asks one host for 8 GPUs and 5000000 MiB of memory;"),
+        (a_task("5", architecture=Architecture.ARM64), "asks one host for 5 GPUs, built for arm64;"),
+        (a_task("0.75"), "the parts of a GPU that hosts have are 0.125, 0.25 and 0.5"),
+    ],
+)
+@pytest.mark.parametrize("with_pool", [False, True])
+def test_a_task_that_no_type_can_run_is_one_error(task: Task, words: str, with_pool: bool) -> None:
+    finding = only(FIT_RULES, running_on(GPU, task=task) if with_pool else Fleet(tasks=(task,)))
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU063", Severity.ERROR, "train")
+    assert words in finding.message
+    assert "several smaller tasks" in finding.fix
+
+
+def test_all_gpus_and_more_is_told_as_a_contradiction_of_the_task_alone() -> None:
+    assert list(
+        asked(
+            (*FIT_RULES, *rules_of(requests)),
+            running_on(GPU, task=task_of(container(gpu("ALL")), container(gpu(), name="b"))),
+        )
+    ) == ["GPU023"]

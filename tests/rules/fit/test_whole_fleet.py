@@ -1,0 +1,135 @@
+"""Everything at once: what has room alone and none together, what stands idle and costs money."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
+from gpu_constructs.rules import Finding, Severity, rules_of
+from gpu_constructs.rules.fit import whole_fleet
+from tests.rules import given
+from tests.rules.given import a_pool, container, fleet_of, gpu, said, task_of
+
+RULES = rules_of(whole_fleet)
+
+
+def pool(*types: str, most: int | Unknown = 2, **changes: Any) -> Pool:
+    """Hosts of 4 GPUs, 48 vCPU and 192 GiB, if nothing else is said."""
+    return a_pool(*(types or ("g6.12xlarge",)), **{"name": "L4", "max_instances": most, **changes})
+
+
+def service(
+    name: str, of: Pool, gpus: int = 1, copies: int | Unknown = 1, *, most: int | None = None, vcpus: int = 1
+) -> Workload:
+    main = replace(container(*([gpu(str(gpus))] if gpus else [])), cpu=vcpus * 1024)
+    task = task_of(main, name=f"{name}-task")
+    return given.service(task, of, name=name, desired_count=copies, max_count=most)
+
+
+def found(*workloads: Workload) -> list[Finding]:
+    return said(RULES, fleet_of(workloads=workloads))
+
+
+L4 = pool()
+H100 = pool("p5.48xlarge")
+
+
+@pytest.mark.parametrize(
+    ("workloads", "rule", "severity", "words"),
+    [
+        pytest.param(
+            [service("chat", L4, 3, 2), service("rank", L4, 2)],
+            "GPU080",
+            Severity.WARNING,
+            ["chat and rank each have room on L4 alone", "need 3 hosts for GPUs", "max_instances is 2"],
+            id="GPUs",
+        ),
+        pytest.param(
+            [service("chat", L4, 0, 2, vcpus=30), service("rank", L4, 0, 1, vcpus=30)],
+            "GPU080",
+            Severity.WARNING,
+            ["need 3 hosts for CPU", "pool of its own"],
+            id="CPU",
+        ),
+        pytest.param(
+            [service("chat", L4, 4, 1, most=3)],
+            "GPU081",
+            Severity.WARNING,
+            ["chat at 3 copies", "need 3 hosts for", "max_instances is 2", "scale to fewer"],
+            id="scaling above the hosts",
+        ),
+        pytest.param(
+            [service("chat", L4, 4, 1, most=2), service("rank", L4, 4, 1)],
+            "GPU081",
+            Severity.WARNING,
+            ["chat at 2 and rank at 1 copies", "need 3 hosts"],
+            id="scaling beside others",
+        ),
+        pytest.param(
+            [replace(service("dcgm", L4, 1), daemon=True)],
+            "GPU082",
+            Severity.WARNING,
+            ["the daemon dcgm reserves 1 of 4 GPUs of every host of L4", "no GPU for it"],
+            id="a daemon with a GPU",
+        ),
+        pytest.param(
+            [service("chat", L4, 1, 2, vcpus=40)],
+            "GPU085",
+            Severity.INFO,
+            ["3 of 4 GPUs of each g6.12xlarge stay idle", "CPU", "40 vCPU and 4096 MiB a task leave room for 1",
+             "$6.90 of $9.20 an hour", "2026-07-20"],
+            id="stranded GPUs",
+        ),
+        pytest.param(
+            [service("chat", H100, 8)],
+            "GPU087",
+            Severity.INFO,
+            ["one host of L4 is enough", "launches two", "$55.04", "2026-07-20", "max_instances=1"],
+            id="two hosts from zero",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_found_is_said_with_the_numbers(
+    workloads: list[Workload], rule: str, severity: Severity, words: list[str]
+) -> None:
+    (finding,) = found(*workloads)
+    assert (finding.rule, finding.severity) == (rule, severity)
+    text = f"{finding.message}; {finding.fix}"
+    assert [word for word in words if word not in text] == []
+
+
+def test_a_packing_that_only_the_best_order_finds_may_not_be_found() -> None:
+    hosts = pool("g6.48xlarge", name="L4")  # 8 GPUs, 192 vCPU
+    sizes = [(1, 37), (4, 90), (2, 88), (2, 52), (3, 33), (4, 17)]  # two hosts hold them, but no order of first fit
+    said = found(*(service(f"w{index}", hosts, gpus, vcpus=vcpus) for index, (gpus, vcpus) in enumerate(sizes)))
+    (finding,) = [each for each in said if each.rule == "GPU080"]
+    assert "may need 3 hosts, the largest first, and max_instances is 2; no fewer than 2 could do" in finding.message
+
+
+@pytest.mark.parametrize(
+    "workloads",
+    [
+        pytest.param([service("chat", L4, 3, 2), service("rank", L4, 1, 2)], id="all of them fit"),
+        pytest.param([service("chat", L4, 4, 3)], id="one alone is another rule's"),
+        pytest.param([service("chat", L4, 4, 3), service("rank", L4)], id="one that has no room alone"),
+        pytest.param([service("chat", L4, 4, UNKNOWN), service("rank", L4, 4)], id="an unknown count"),
+        pytest.param([service("chat", pool(most=UNKNOWN), 4, 9, most=99)], id="an unknown number of hosts"),
+        pytest.param([service("chat", L4, 4, 1, most=2)], id="scaling within the hosts"),
+        pytest.param([service("chat", L4, 4, 3, most=4)], id="too many from the beginning is said once"),
+        pytest.param([replace(service("dcgm", L4, 0), daemon=True)], id="a daemon without GPUs"),
+        pytest.param([service("chat", L4, 1, 4, vcpus=12)], id="every GPU is used"),
+        pytest.param([service("chat", L4, 3, 2)], id="GPUs that are left over"),
+        pytest.param([service("chat", pool("p5.48xlarge", max_instances=1), 8)], id="one host at most"),
+        pytest.param([service("chat", H100, 8, 2)], id="two hosts are needed"),
+        pytest.param([service("chat", pool("p5.48xlarge", min_instances=1), 8)], id="not from zero"),
+        pytest.param([service("chat", pool("p5.48xlarge", managed_scaling=False), 8)], id="no managed scaling"),
+        pytest.param([service("chat", pool("g6.xlarge"))], id="a host that costs little"),
+        pytest.param([service("chat", pool("p5e.48xlarge"), 8)], id="a host without a price"),
+        pytest.param([], id="nothing"),
+    ],
+)
+def test_what_has_room_and_wastes_nothing_is_silent(workloads: list[Workload]) -> None:
+    assert found(*workloads) == []

@@ -1,0 +1,175 @@
+"""Requirements that select nothing, too much, or are not in the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, InstanceRequirements, Pool, PoolKind, satisfies
+from gpu_constructs.hardware import Architecture, accelerated, general
+from gpu_constructs.rules import Severity, check, rules_of
+from gpu_constructs.rules.hosts import instance_requirements
+from tests.rules.given import a_pool, asked
+
+RULES = rules_of(instance_requirements)
+
+
+def _chosen_by(**wanted: Any) -> Pool:
+    requirements = InstanceRequirements(**wanted)
+    return a_pool(
+        kind=PoolKind.MANAGED_INSTANCES,
+        requirements=requirements,
+        instance_types=tuple(each for each in (*accelerated(), *general()) if satisfies(each, requirements)),
+        image=UNKNOWN,
+        max_instances=UNKNOWN,
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words", "fix"),
+    [
+        (
+            {"accelerator_names": ("t4",), "accelerator_manufacturers": ("amd",)},
+            "satisfies the requirements AcceleratorManufacturers amd and AcceleratorNames t4",
+            "without AcceleratorManufacturers or AcceleratorNames there would be some",
+        ),
+        (
+            {"accelerator_names": ("t4",), "accelerator_count": (16, None)},
+            "AcceleratorCount 16 to any and AcceleratorNames t4",
+            "without AcceleratorCount or AcceleratorNames there would be some",
+        ),
+        (
+            {"accelerator_names": ("l4",), "vcpus": (None, 1)},
+            "VCpuCount any to 1 and AcceleratorNames l4",
+            "without VCpuCount there would be some",
+        ),
+        (
+            {"accelerator_names": ("h100",), "cpu_architectures": (Architecture.ARM64,)},
+            "the architecture of the image arm64",
+            "without AcceleratorNames or the architecture of the image there would be some",
+        ),
+        (
+            {"accelerator_names": ("h100",), "excluded_instance_types": ("p5*",)},
+            "ExcludedInstanceTypes p5*",
+            "ExcludedInstanceTypes there would be some",
+        ),
+        ({"accelerator_count": (64, None), "vcpus": (5000, None)}, "AcceleratorCount 64 to any", "ask for less"),
+    ],
+)
+def test_requirements_that_no_type_satisfies_name_the_one_that_keeps_all_out(
+    wanted: dict[str, Any], words: str, fix: str
+) -> None:
+    found = asked(RULES, _chosen_by(**wanted))
+    rule = "GPU100" if "AcceleratorManufacturers" in words else "GPU109"
+    assert list(found) == [rule]
+    assert words in found[rule].message
+    assert fix in found[rule].fix
+
+
+def test_only_what_contradicts_itself_is_an_error() -> None:
+    amd = _chosen_by(accelerator_names=("t4",), accelerator_manufacturers=("amd",), accelerator_count=(64, None))
+    few = _chosen_by(accelerator_names=("t4",), accelerator_count=(16, None))
+    assert asked(RULES, amd)["GPU100"].severity is Severity.ERROR
+    assert asked(RULES, few)["GPU109"].severity is Severity.WARNING
+
+
+def test_a_least_above_the_most_is_an_error_of_its_own() -> None:
+    found = asked(RULES, a_pool(requirements=InstanceRequirements(accelerator_count=(8, 1))))
+    assert list(found) == ["GPU100"]
+    assert found["GPU100"].message == "AcceleratorCount asks for 8 at least and 1 at most: nothing is both"
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"accelerator_names": ("l4",), "accelerator_count": (8, 8)},
+        {"accelerator_names": ("t4",), "accelerator_manufacturers": ("nvidia",), "accelerator_types": ("gpu",)},
+        {"allowed_instance_types": ("p5en.*",), "accelerator_count": (1, None)},
+        {"accelerator_count": (None, 0), "vcpus": (4, 8)},
+        {"vcpus": (1, 2), "memory_mib": (4_000_000, None)},
+    ],
+)
+def test_requirements_that_some_type_satisfies_or_a_cpu_host_may_are_fine(wanted: dict[str, Any]) -> None:
+    assert asked(RULES, _chosen_by(**wanted)) == {}
+
+
+def test_types_of_the_deploy_may_satisfy_them() -> None:
+    requirements = InstanceRequirements(accelerator_names=("t4",), accelerator_manufacturers=("amd",))
+    pool = a_pool(requirements=requirements, instance_types=(), has_unknown_types=True)
+    assert asked(RULES, pool) == {}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{"accelerator_types": ("gpu",), "accelerator_count": (1, 2)}, {"accelerator_count": (1, None)}],
+)
+def test_a_gpu_of_any_maker_is_a_warning(wanted: dict[str, Any]) -> None:
+    found = asked(RULES, _chosen_by(**wanted))
+    assert list(found) == ["GPU101"]
+    assert "g4ad" in found["GPU101"].message
+    assert found["GPU101"].fix == "AcceleratorManufacturers nvidia"
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"accelerator_types": ("gpu",), "accelerator_manufacturers": ("nvidia",)},
+        {"accelerator_types": ("gpu",), "accelerator_count": (8, None)},
+        {"accelerator_types": ("gpu",), "excluded_instance_types": ("g4ad.*",)},
+        {"accelerator_types": ("inference",)},
+    ],
+)
+def test_requirements_that_only_nvidia_or_no_gpu_satisfies_are_fine(wanted: dict[str, Any]) -> None:
+    assert asked(RULES, _chosen_by(**wanted)) == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words", "fix"),
+    [
+        ("accelerator_names", "h200", "AcceleratorNames has no 'h200'", "AllowedInstanceTypes p5e.* and p5en.*"),
+        ("accelerator_names", "b200", "AcceleratorNames has no 'b200'", "AllowedInstanceTypes p6-b200.*"),
+        ("accelerator_names", "L4", "AcceleratorNames has no 'L4'", "did you mean l4"),
+        ("accelerator_manufacturers", "nvidea", "AcceleratorManufacturers has no 'nvidea'", "did you mean nvidia?"),
+        ("accelerator_types", "tpu", "AcceleratorTypes has no 'tpu'; the API has fpga, gpu, inference, media", "gpu"),
+    ],
+)
+def test_a_value_that_the_api_does_not_have_is_an_error(field: str, value: str, words: str, fix: str) -> None:
+    found = asked(RULES, _chosen_by(**{field: (value,)}))
+    assert list(found) == ["GPU102"]
+    assert words in found["GPU102"].message
+    assert fix in found["GPU102"].fix
+
+
+def test_a_value_that_only_ec2_has_is_a_warning_for_managed_instances() -> None:
+    found = asked(RULES, _chosen_by(accelerator_names=("trainium2",)))
+    assert list(found) == ["GPU103"]
+    assert "trainium2 is in the API of EC2, not in that of ECS" in found["GPU103"].message
+    assert found["GPU103"].fix == "AllowedInstanceTypes trn2.*"
+    in_a_group = a_pool("trn2.48xlarge", requirements=InstanceRequirements(accelerator_names=("trainium2",)))
+    assert asked(RULES, in_a_group) == {}
+
+
+def test_a_pattern_that_matches_nothing_may_be_newer() -> None:
+    found = asked(RULES, _chosen_by(allowed_instance_types=("p9.*",), accelerator_count=(1, None)))
+    assert list(found) == ["GPU108"]
+    assert "'p9.*' matches no type" in found["GPU108"].message
+
+
+@given(
+    st.tuples(st.none() | st.integers(0, 32), st.none() | st.integers(0, 32)),
+    st.lists(st.sampled_from(["t4", "l4", "a100", "inferentia"]), max_size=2),
+    st.lists(st.sampled_from(["nvidia", "amd", "amazon-web-services"]), max_size=2),
+)
+def test_it_is_said_exactly_if_nothing_with_accelerators_satisfies_them(
+    count: tuple[int | None, int | None], names: list[str], manufacturers: list[str]
+) -> None:
+    pool = _chosen_by(
+        accelerator_count=count, accelerator_names=tuple(names), accelerator_manufacturers=tuple(manufacturers)
+    )
+    found = {each.rule for each in check(Fleet(pools=(pool,)), rules=RULES)}
+    out_of_order = count[0] is not None and count[1] is not None and count[0] > count[1]
+    assert bool(found & {"GPU100", "GPU109"}) is (out_of_order or not pool.instance_types)
+    assert not out_of_order or "GPU109" not in found

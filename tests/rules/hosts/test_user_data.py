@@ -1,0 +1,119 @@
+"""User data in the wrong form, without the cluster, or with the GPUs switched off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, PoolKind, PurchaseOption, UserData, UserDataFormat
+from gpu_constructs.rules import rules_of
+from gpu_constructs.rules.hosts import user_data
+from tests.rules.given import a_pool, asked, of_image, running_on
+
+RULES = rules_of(user_data)
+
+SHELL = UserData(format=UserDataFormat.SHELL, agent=(("ECS_CLUSTER", "gpu"),))
+DRAINING = "ECS_ENABLE_SPOT_INSTANCE_DRAINING"
+
+
+def _setting(variable: str, value: object) -> UserData:
+    return replace(SHELL, agent=(*SHELL.agent, (variable, value)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("image", "form", "words"),
+    [
+        ("bottlerocket-ecs-2-nvidia-x86_64", UserDataFormat.SHELL, "a shell script, and bottlerocket"),
+        ("bottlerocket-ecs-2-nvidia-x86_64", UserDataFormat.MIME, "a MIME multi-part, and bottlerocket"),
+        ("al2023-gpu", UserDataFormat.TOML, "TOML, and al2023-gpu reads shell scripts"),
+        ("al2-gpu", UserDataFormat.TOML, "TOML, and al2-gpu"),
+    ],
+)
+def test_user_data_that_the_system_does_not_read_is_an_error(image: str, form: UserDataFormat, words: str) -> None:
+    found = asked(RULES, a_pool(image=of_image(image), user_data=UserData(format=form)))
+    assert list(found) == ["GPU057"]
+    assert words in found["GPU057"].message
+    assert found["GPU057"].fix
+
+
+@pytest.mark.parametrize(
+    ("image", "form"),
+    [
+        ("bottlerocket-ecs-2-nvidia-x86_64", UserDataFormat.TOML),
+        ("bottlerocket-ecs-2-nvidia-x86_64", UserDataFormat.NONE),
+        ("bottlerocket-ecs-2-nvidia-x86_64", UserDataFormat.OTHER),
+        ("bottlerocket-ecs-2-nvidia-x86_64", UNKNOWN),
+        ("al2023-gpu", UserDataFormat.SHELL),
+        ("al2023-gpu", UserDataFormat.CLOUD_CONFIG),
+        ("al2023-gpu", UserDataFormat.MIME),
+    ],
+)
+def test_user_data_in_the_right_or_an_unknown_form_is_left_alone(image: str, form: UserDataFormat) -> None:
+    assert asked(RULES, a_pool(image=of_image(image), user_data=UserData(format=form))) == {}
+
+
+def test_the_form_does_not_matter_where_the_image_is_unknown() -> None:
+    assert asked(RULES, a_pool(image=UNKNOWN, user_data=UserData(format=UserDataFormat.TOML))) == {}
+
+
+@pytest.mark.parametrize("value", ["false", "False", "0"])
+def test_gpus_that_are_switched_off_are_an_error_for_a_gpu_task(value: str) -> None:
+    found = asked(RULES, running_on(a_pool(user_data=_setting("ECS_ENABLE_GPU_SUPPORT", value))))
+    assert list(found) == ["GPU058"]
+    assert "ECS_ENABLE_GPU_SUPPORT is off, which keeps the agent" in found["GPU058"].message
+    assert "chat-service asks for" in found["GPU058"].message
+
+
+def test_gpus_may_be_switched_off_where_no_task_wants_one() -> None:
+    assert asked(RULES, a_pool(user_data=_setting("ECS_ENABLE_GPU_SUPPORT", "false"))) == {}
+
+
+@pytest.mark.parametrize("value", ["true", UNKNOWN])
+def test_gpus_that_are_or_may_be_switched_on_are_fine(value: object) -> None:
+    assert asked(RULES, running_on(a_pool(user_data=_setting("ECS_ENABLE_GPU_SUPPORT", value)))) == {}
+
+
+@pytest.mark.parametrize("user_data", [NO_USER_DATA, replace(SHELL, agent=())])
+def test_hosts_that_are_told_no_cluster_join_the_default_one(user_data: UserData) -> None:
+    found = asked(RULES, a_pool(cluster="gpu", user_data=user_data))
+    assert list(found) == ["GPU098"]
+    assert "join the cluster default and not gpu" in found["GPU098"].message
+    assert "ECS_CLUSTER" in found["GPU098"].fix
+
+
+def test_hosts_that_are_told_a_cluster_or_may_be_are_fine() -> None:
+    assert asked(RULES, a_pool(cluster="gpu", user_data=SHELL)) == {}
+    assert asked(RULES, a_pool(cluster="gpu", user_data=replace(SHELL, agent=(("ECS_CLUSTER", UNKNOWN),)))) == {}
+    assert asked(RULES, a_pool(cluster="gpu", user_data=replace(SHELL, agent=(), complete=False))) == {}
+    assert asked(RULES, a_pool(cluster="gpu", user_data=UserData(format=UNKNOWN))) == {}
+
+
+def test_no_cluster_is_needed_where_none_is_known_or_an_image_may_name_it() -> None:
+    assert asked(RULES, a_pool(cluster=None)) == {}
+    assert asked(RULES, a_pool(cluster=UNKNOWN)) == {}
+    assert asked(RULES, a_pool(cluster="default")) == {}
+    assert asked(RULES, a_pool(cluster="gpu", has_provider=False)) == {}
+    assert asked(RULES, a_pool(cluster="gpu", kind=PoolKind.MANAGED_INSTANCES)) == {}
+    assert asked(RULES, a_pool(cluster="gpu", image=of_image("al2023-gpu", release="custom"))) == {}
+    assert asked(RULES, a_pool(cluster="gpu", image=UNKNOWN)) == {}
+
+
+@pytest.mark.parametrize("purchase", [PurchaseOption.SPOT, PurchaseOption.MIXED])
+@pytest.mark.parametrize(("user_data", "words"), [(SHELL, "not set"), (_setting(DRAINING, "false"), "off")])
+def test_spot_hosts_that_do_not_drain_lose_their_tasks(
+    purchase: PurchaseOption, user_data: UserData, words: str
+) -> None:
+    found = asked(RULES, a_pool(purchase=purchase, user_data=user_data))
+    assert list(found) == ["GPU059"]
+    assert f"its hosts are {purchase}, and {DRAINING} is {words}" in found["GPU059"].message
+    assert found["GPU059"].fix.startswith(f"{DRAINING}=true")
+
+
+def test_spot_hosts_that_drain_or_may_are_fine() -> None:
+    assert asked(RULES, a_pool(purchase=PurchaseOption.SPOT, user_data=_setting(DRAINING, "true"))) == {}
+    assert asked(RULES, a_pool(purchase=PurchaseOption.SPOT, user_data=_setting(DRAINING, UNKNOWN))) == {}
+    assert asked(RULES, a_pool(purchase=PurchaseOption.SPOT, user_data=replace(SHELL, complete=False))) == {}
+    assert asked(RULES, a_pool(purchase=PurchaseOption.SPOT, kind=PoolKind.MANAGED_INSTANCES)) == {}
+    assert asked(RULES, a_pool(purchase=PurchaseOption.ON_DEMAND, user_data=SHELL)) == {}
+    assert asked(RULES, a_pool(purchase=UNKNOWN, user_data=SHELL)) == {}

@@ -1,0 +1,168 @@
+"""Hosts that were bought in advance: whether they start there and leave in time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PoolKind, PurchaseOption, Reservation
+from gpu_constructs.rules import RULES, Severity, rules_of
+from gpu_constructs.rules.purchase import purchase_options, reservations
+from tests.rules.given import a_pool, asked, said
+
+HOW_SOLD = rules_of(purchase_options)
+RESERVATIONS = rules_of(reservations)
+
+NAMED = Reservation(id="cr-0123456789abcdef0", instances=2)
+ONLY = Reservation(preference="capacity-reservations-only", instances=2)
+FIRST = Reservation(preference="capacity-reservations-first", id="cr-0123456789abcdef0", instances=2)
+GROUP = Reservation(group="arn:aws:resource-groups:us-east-1:123456789012:group/blocks")
+TIMES = Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
+SEGMENTS = Distribution(segments=("capacity-block",))
+
+
+def block(**changes: Any) -> Pool:
+    """Hosts in a Capacity Block that are good in every respect."""
+    good = {
+        "purchase": PurchaseOption.CAPACITY_BLOCK,
+        "reservation": NAMED,
+        "block": TIMES,
+        "zones": 1,
+        "max_instances": 2,
+    }
+    return a_pool("p5.48xlarge", **{**good, **changes})
+
+
+def reserved(**changes: Any) -> Pool:
+    good = {"purchase": PurchaseOption.RESERVED, "reservation": ONLY, "max_instances": 2}
+    return a_pool("p5.48xlarge", **{**good, **changes})
+
+
+SPOT_POLICY = Distribution(on_demand_percentage=0, template_option=PurchaseOption.SPOT)
+BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
+
+
+@pytest.mark.parametrize(
+    ("rule", "severity", "pool", "words"),
+    [
+        (
+            "GPU160",
+            Severity.ERROR,
+            a_pool(purchase=PurchaseOption.SPOT, distribution=SPOT_POLICY),
+            "asks for spot with InstanceMarketOptions, and the group has a mixed instances policy",
+        ),
+        ("GPU161", Severity.WARNING, block(distribution=BLOCK_POLICY), "a mixed instances policy without distribution"),
+        (
+            "GPU161",
+            Severity.WARNING,
+            block(purchase=PurchaseOption.SPOT, distribution=replace(BLOCK_POLICY, on_demand_percentage=0)),
+            "a mixed instances policy without distribution",
+        ),
+        ("GPU162", Severity.WARNING, block(placement_group=True), "in a capacity block and in a cluster placement"),
+        ("GPU163", Severity.ERROR, block(reservation=None), "no CapacityReservationTarget says which"),
+        (
+            "GPU163",
+            Severity.ERROR,
+            block(reservation=Reservation(preference="open")),
+            "no CapacityReservationTarget says which",
+        ),
+        ("GPU163", Severity.ERROR, block(reservation=None, block=None, kind=PoolKind.INSTANCE), "says which"),
+        (
+            "GPU163",
+            Severity.ERROR,
+            a_pool(
+                "p5.48xlarge", purchase=UNKNOWN, distribution=Distribution(segments=("capacity-block", "on-demand"))
+            ),
+            "a distribution segment is for a capacity-block",
+        ),
+        ("GPU164", Severity.WARNING, block(max_instances=3), "there may be 3 hosts and 2 are reserved"),
+        ("GPU164", Severity.WARNING, reserved(max_instances=9), "there may be 9 hosts and 2 are reserved"),
+        ("GPU165", Severity.WARNING, block(block=Block(starts="2026-12-01T11:30:00Z")), "no scheduled action takes"),
+        (
+            "GPU166",
+            Severity.WARNING,
+            a_pool(purchase=PurchaseOption.SPOT, reservation=GROUP),
+            "spot hosts do not run in the capacity reservation",
+        ),
+        ("GPU166", Severity.WARNING, a_pool(purchase=PurchaseOption.SPOT, reservation=ONLY), "its hosts are spot"),
+        ("GPU167", Severity.WARNING, block(managed_termination_protection=True), "keeps hosts with tasks"),
+        (
+            "GPU168",
+            Severity.ERROR,
+            reserved(reservation=Reservation(preference="open", id="cr-1")),
+            "Preference is open, and a CapacityReservationTarget",
+        ),
+        (
+            "GPU168",
+            Severity.ERROR,
+            a_pool(reservation=Reservation(preference="none", group="arn:aws:resource-groups:…")),
+            "Preference is none",
+        ),
+        ("GPU169", Severity.INFO, block(zones=None), "not known before the deploy whether its subnets are in the one"),
+    ],
+)
+def test_what_keeps_reserved_hosts_from_coming_or_going_is_found(
+    rule: str, severity: Severity, pool: Pool, words: str
+) -> None:
+    found = asked((*RESERVATIONS, *HOW_SOLD), pool)
+    assert list(found) == [rule]
+    assert found[rule].severity is severity
+    assert words in found[rule].message
+    assert found[rule].fix
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        pytest.param(block(), id="a good block"),
+        pytest.param(block(max_instances=UNKNOWN), id="any number of hosts"),
+        pytest.param(block(reservation=Reservation(id=UNKNOWN, instances=UNKNOWN)), id="a block of the deploy"),
+        pytest.param(block(block=Block(starts=UNKNOWN, ends=UNKNOWN)), id="times of the deploy"),
+        pytest.param(block(block=Block(ends="2026-12-03T10:45:00Z")), id="a block that has started"),
+        pytest.param(block(placement_group=UNKNOWN), id="a placement group elsewhere"),
+        pytest.param(block(managed_termination_protection=UNKNOWN), id="a protection of the deploy"),
+        pytest.param(block(reservation=GROUP, distribution=SEGMENTS, zones=2), id="blocks of a group, in segments"),
+        pytest.param(block(reservation=None, kind=PoolKind.BATCH, block=None, zones=None), id="AWS Batch"),
+        pytest.param(
+            a_pool(
+                purchase=UNKNOWN, reservation=GROUP, distribution=Distribution(segments=("capacity-block", UNKNOWN))
+            ),
+            id="blocks of a group, and on demand",
+        ),
+        pytest.param(
+            a_pool(purchase=PurchaseOption.SPOT, reservation=GROUP, kind=PoolKind.MANAGED_INSTANCES),
+            id="Managed Instances, which have a rule of their own",
+        ),
+        pytest.param(reserved(), id="as many as reserved"),
+        pytest.param(reserved(reservation=GROUP, max_instances=99), id="nobody said how many"),
+        pytest.param(reserved(managed_termination_protection=True, placement_group=True), id="no block"),
+        pytest.param(a_pool(reservation=FIRST), id="on demand above what is reserved"),
+        pytest.param(a_pool(reservation=Reservation(preference="none")), id="no reservation wanted"),
+        pytest.param(
+            a_pool(reservation=Reservation(preference="open", id=UNKNOWN, group=UNKNOWN)), id="a target of the deploy"
+        ),
+        pytest.param(a_pool(distribution=Distribution(), purchase=PurchaseOption.ON_DEMAND), id="several types"),
+        pytest.param(
+            a_pool(distribution=Distribution(on_demand_percentage=0), purchase=PurchaseOption.SPOT), id="spot by policy"
+        ),
+        pytest.param(a_pool(purchase=PurchaseOption.SPOT), id="spot by template"),
+        pytest.param(
+            a_pool(purchase=PurchaseOption.MIXED, reservation=FIRST, distribution=Distribution(on_demand_base=2)),
+            id="reservations for the base of a mixed group",
+        ),
+    ],
+)
+def test_what_works_or_nobody_knows_is_not_judged(pool: Pool) -> None:
+    assert asked((*RESERVATIONS, *HOW_SOLD), pool) == {}
+
+
+def test_several_types_before_a_block_are_one_cause() -> None:
+    pool = block(distribution=BLOCK_POLICY, instance_types=a_pool("p5.48xlarge", "p5e.48xlarge").instance_types)
+    assert list(asked((*RESERVATIONS, *HOW_SOLD), pool)) == ["GPU161"]
+
+
+def test_a_good_block_is_fine_for_every_rule() -> None:
+    found = [each.rule for each in said(RULES, block()) if each.severity is not Severity.INFO]
+    assert found == []

@@ -1,0 +1,80 @@
+"""Hosts that nobody starts, nobody can stop, or that contradict themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, PoolKind
+from gpu_constructs.rules import Severity, rules_of
+from gpu_constructs.rules.scaling import managed_scaling
+from gpu_constructs.rules.scaling.managed_scaling import MAX_PROVIDERS
+from tests.rules.given import a_pool, asked, running_on
+
+RULES = rules_of(managed_scaling)
+
+
+def test_termination_protection_outlives_the_stack() -> None:
+    found = asked(RULES, a_pool(managed_termination_protection=True))
+    assert list(found) == ["GPU007"]
+    assert found["GPU007"].severity is Severity.INFO
+    assert "2862" in found["GPU007"].message
+    assert asked(RULES, a_pool(managed_termination_protection=UNKNOWN)) == {}
+
+
+def test_a_cluster_has_no_more_providers_than_its_quota() -> None:
+    pools = tuple(a_pool(name=f"P{each}", cluster="gpu") for each in range(MAX_PROVIDERS + 1))
+    found = asked(RULES, Fleet(pools=pools))
+    assert list(found) == ["GPU013"]
+    assert "21 capacity providers, and the service quota is 20" in found["GPU013"].message
+    assert found["GPU013"].subject == "P20"
+    assert asked(RULES, Fleet(pools=pools[1:])) == {}
+
+
+def test_a_service_on_an_empty_pool_that_nothing_scales_waits() -> None:
+    found = asked(RULES, running_on(a_pool(managed_scaling=False)))
+    assert list(found) == ["GPU110"]
+    assert "nothing starts hosts for chat-service unless you scale the group yourself" in found["GPU110"].message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"managed_scaling": True},
+        {"managed_scaling": UNKNOWN},
+        {"managed_scaling": False, "min_instances": 1},
+        {"managed_scaling": False, "min_instances": UNKNOWN},
+        {"managed_scaling": False, "kind": PoolKind.MANAGED_INSTANCES},
+        {"managed_scaling": False, "has_provider": False},
+    ],
+    ids=str,
+)
+def test_a_service_whose_hosts_are_there_or_come_is_fine(changes: dict[str, Any]) -> None:
+    assert asked(RULES, running_on(a_pool(**changes))) == {}
+
+
+def test_an_empty_pool_that_no_service_waits_for_is_fine() -> None:
+    pool = a_pool(managed_scaling=False)
+    assert asked(RULES, pool) == {}
+    assert asked(RULES, running_on(pool, desired_count=0)) == {}
+
+
+def test_more_hosts_at_least_than_at_most_are_refused() -> None:
+    found = asked(RULES, a_pool(min_instances=5, max_instances=2))
+    assert list(found) == ["GPU111"]
+    assert found["GPU111"].message == "5 hosts at least and 2 at most contradict each other"
+    assert "MaxSize of 5" in found["GPU111"].fix
+
+
+def test_batch_has_other_words_for_them() -> None:
+    finding = asked(RULES, a_pool(min_instances=5, max_instances=2, kind=PoolKind.BATCH))["GPU111"]
+    assert (finding.message, finding.fix) == (
+        "MinvCpus is larger than MaxvCpus",
+        "a MaxvCpus of no less than MinvCpus",
+    )
+
+
+@pytest.mark.parametrize(("low", "high"), [(2, 2), (0, 0), (UNKNOWN, 1), (9, UNKNOWN)])
+def test_numbers_in_order_or_unknown_are_fine(low: Any, high: Any) -> None:
+    assert asked(RULES, a_pool(min_instances=low, max_instances=high)) == {}

@@ -1,0 +1,146 @@
+"""Hosts that are kept prepared where they cannot be, join too early, or are never used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Distribution,
+    LocalDiskUse,
+    Pool,
+    PurchaseOption,
+    UserData,
+    UserDataFormat,
+    WarmPool,
+)
+from gpu_constructs.rules import Severity, rules_of
+from gpu_constructs.rules.scaling import warm_pools
+from tests.rules.given import a_pool, asked, of_image
+
+RULES = rules_of(warm_pools)
+
+WAITS = UserData(format=UserDataFormat.SHELL, agent=(("ECS_CLUSTER", "gpu"), ("ECS_WARM_POOLS_CHECK", "true")))
+BOTTLEROCKET = of_image("bottlerocket-ecs-2-nvidia-x86_64")
+
+
+def _warm(*types: str, warm: WarmPool | None = None, **changes: Any) -> Pool:
+    """A pool with a good warm pool."""
+    return a_pool(*types, **{"warm_pool": warm or WarmPool(min_size=1, max_prepared=1), "user_data": WAITS, **changes})
+
+
+def _agent(*settings: tuple[str, Any], **changes: Any) -> UserData:
+    return replace(WAITS, agent=settings, **changes)
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        _warm(),
+        _warm("g6.xlarge", "g6.2xlarge", distribution=Distribution()),
+        _warm(warm=WarmPool(state="Running", min_size=4)),
+        _warm(warm=WarmPool(state=UNKNOWN, min_size=UNKNOWN, max_prepared=UNKNOWN, reuse_on_scale_in=UNKNOWN)),
+        _warm(purchase=UNKNOWN),
+        a_pool(purchase=PurchaseOption.SPOT),
+        a_pool(image=BOTTLEROCKET),
+    ],
+    ids=["one type", "several types", "running", "unknown", "unknown purchase", "spot", "Bottlerocket"],
+)
+def test_a_good_warm_pool_and_a_pool_without_are_silent(pool: Pool) -> None:
+    assert asked(RULES, pool) == {}
+
+
+def test_spot_that_the_policy_does_not_want_is_told_once() -> None:
+    spot = PurchaseOption.SPOT
+    assert asked(RULES, _warm(purchase=spot, distribution=Distribution(template_option=spot))) == {}
+    wanted = Distribution(on_demand_percentage=0)
+    assert list(asked(RULES, _warm(purchase=spot, distribution=wanted))) == ["GPU170"]
+
+
+@pytest.mark.parametrize("option", [PurchaseOption.SPOT, PurchaseOption.MIXED])
+def test_spot_hosts_are_refused(option: PurchaseOption) -> None:
+    found = asked(RULES, _warm(purchase=option))
+    assert list(found) == ["GPU170"]
+    assert found["GPU170"].severity is Severity.ERROR
+    assert f"its hosts are {option}" in found["GPU170"].message
+
+
+@pytest.mark.parametrize(
+    ("user_data", "image", "words"),
+    [
+        (_agent(), None, "ECS_WARM_POOLS_CHECK is not set"),
+        (_agent(("ECS_WARM_POOLS_CHECK", "false")), None, "ECS_WARM_POOLS_CHECK is 'false'"),
+        (_agent(("ECS_WARM_POOLS_CHECK", "no"), complete=False), None, "ECS_WARM_POOLS_CHECK is 'no'"),
+        (UserData(format=UserDataFormat.TOML), BOTTLEROCKET, "Bottlerocket has no setting"),
+    ],
+)
+def test_hosts_that_join_while_they_are_prepared_are_a_warning(user_data: UserData, image: Any, words: str) -> None:
+    found = asked(RULES, _warm(user_data=user_data, image=image or of_image()))
+    assert list(found) == ["GPU171"]
+    assert found["GPU171"].severity is Severity.WARNING
+    assert words in found["GPU171"].message
+
+
+@pytest.mark.parametrize(
+    ("user_data", "image"),
+    [
+        (_agent(("ECS_WARM_POOLS_CHECK", UNKNOWN)), of_image()),
+        (_agent(complete=False), of_image()),
+        (_agent(format=UNKNOWN), of_image()),
+        (_agent(), of_image(release="custom")),
+        (_agent(), UNKNOWN),
+    ],
+)
+def test_what_may_wait_is_silent(user_data: UserData, image: Any) -> None:
+    assert asked(RULES, _warm(user_data=user_data, image=image)) == {}
+
+
+def test_hosts_that_go_back_are_a_warning() -> None:
+    found = asked(RULES, _warm(warm=WarmPool(min_size=1, reuse_on_scale_in=True)))
+    assert list(found) == ["GPU172"]
+    assert "ECS does not support" in found["GPU172"].message
+
+
+def test_stopped_hosts_lose_images_on_local_disks() -> None:
+    images = replace(WAITS, local_disks=LocalDiskUse.IMAGES)
+    assert list(asked(RULES, _warm(user_data=images))) == ["GPU173"]
+    assert asked(RULES, _warm(user_data=images, warm=WarmPool(state="Running", min_size=1))) == {}
+    assert asked(RULES, _warm(user_data=replace(WAITS, local_disks=LocalDiskUse.SCRATCH))) == {}
+
+
+@pytest.mark.parametrize(
+    ("warm", "words"),
+    [
+        (WarmPool(min_size=5), "MinSize of the warm pool is 5, and no more than 4"),
+        (WarmPool(max_prepared=9), "MaxGroupPreparedCapacity of the warm pool is 9"),
+        (WarmPool(min_size=5, max_prepared=9), "is 5 and MaxGroupPreparedCapacity of the warm pool is 9"),
+    ],
+)
+def test_more_hosts_than_can_be_in_service_are_a_warning(warm: WarmPool, words: str) -> None:
+    found = asked(RULES, _warm(warm=warm))
+    assert list(found) == ["GPU175"]
+    assert words in found["GPU175"].message
+    assert asked(RULES, _warm(warm=warm, max_instances=9)) == {}
+    assert asked(RULES, _warm(warm=warm, max_instances=UNKNOWN)) == {}
+
+
+@pytest.mark.parametrize(
+    ("state", "words"), [("stopped", "no state 'stopped'"), ("Hibernated", "EC2 does not hibernate g6.xlarge")]
+)
+def test_a_state_that_there_is_not_is_refused(state: str, words: str) -> None:
+    found = asked(RULES, _warm(warm=WarmPool(state=state, min_size=1)))
+    assert list(found) == ["GPU176"]
+    assert found["GPU176"].severity is Severity.ERROR
+    assert words in found["GPU176"].message
+
+
+def test_hosts_without_accelerators_may_hibernate() -> None:
+    assert asked(RULES, _warm("m7i.large", warm=WarmPool(state="Hibernated", min_size=1))) == {}
+
+
+def test_a_capacity_block_does_not_wait_for_its_warm_pool() -> None:
+    assert list(asked(RULES, _warm("p5.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK))) == ["GPU177"]
+    assert asked(RULES, a_pool("p5.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK)) == {}

@@ -1,0 +1,73 @@
+"""The containers of a task definition among themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Scheduler, Task, Unknown
+from gpu_constructs.rules import Severity
+from gpu_constructs.rules.tasks.container_lists import taken_together
+from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on, said, task_of
+
+
+def worker(*depends_on: str, name: str = "main", essential: bool | Unknown = True) -> Container:
+    return replace(container(gpu(), name=name), depends_on=depends_on, essential=essential)
+
+
+def helper(name: str, *depends_on: str, essential: bool | Unknown = False) -> Container:
+    return replace(container(name=name), depends_on=depends_on, essential=essential)
+
+
+@pytest.mark.parametrize(
+    ("containers", "words"),
+    [
+        ([worker(), *[helper(f"h{index}") for index in range(10)]], "train has 11 containers, and a task definition "),
+        ([worker(), helper("main")], "2 containers of train are called 'main'"),
+        ([worker(essential=False), helper("h")], "no container of train is essential"),
+        ([worker("logs")], "container main of train depends on 'logs', and the task has main only"),
+        ([worker("main")], "container main of train waits for itself"),
+        ([worker("h"), helper("h", "main")], "wait for each other in a circle: main → h → main"),
+        ([worker("a"), helper("a", "b"), helper("b", "c"), helper("c", "a")], "in a circle: a → b → c → a"),
+    ],
+)
+def test_what_ecs_refuses_is_an_error(containers: list[Container], words: str) -> None:
+    finding = only(taken_together, fleet_of(task_of(*containers)))
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU127", Severity.ERROR, "train")
+    assert words in finding.message
+    assert finding.fix
+
+
+@pytest.mark.parametrize(
+    "containers",
+    [
+        [worker(), *[helper(f"h{index}") for index in range(9)]],
+        [worker(essential=UNKNOWN), helper("h")],
+        [worker("h"), helper("h")],
+        [worker("a", "b"), helper("a", "b"), helper("b")],
+        [worker(), helper(""), helper("")],
+        [worker("logs"), helper("unknown")],
+        [worker("logs"), helper("unknown (2)")],
+    ],
+)
+def test_what_ecs_takes_or_may_take_is_silent(containers: list[Container]) -> None:
+    assert said(taken_together, fleet_of(task_of(*containers))) == []
+
+
+def test_a_task_without_a_gpu_counts_where_it_runs_on_hosts_with_one() -> None:
+    exporter = task_of(helper("dcgm", "gone", essential=True))
+    assert only(taken_together, running_on(a_pool("g6.xlarge"), task=exporter)).rule == "GPU127"
+    assert said(taken_together, running_on(a_pool("m6i.large"), task=exporter)) == []
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        Task(name="none"),
+        replace(task_of(worker(essential=False)), scheduler=Scheduler.BATCH),
+        task_of(helper("a"), helper("a")),
+    ],
+)
+def test_jobs_of_batch_and_tasks_without_accelerators_are_for_others(task: Task) -> None:
+    assert said(taken_together, Fleet(tasks=(task,))) == []

@@ -1,0 +1,154 @@
+"""Memory, CPU and environment of containers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task, Workload
+from gpu_constructs.rules.tasks.containers import asked_of_ecs, has_memory, left_to_ecs, shared_memory, sizes
+from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
+
+BARE = Container(name="main")
+
+
+@pytest.mark.parametrize(
+    "without",
+    [BARE, replace(BARE, memory_limit_mib=0), replace(BARE, memory_limit_mib=0, memory_reservation_mib=0)],
+)
+def test_a_container_without_memory_is_an_error(without: Container) -> None:
+    finding = only(has_memory, fleet_of(task_of(without)))
+    assert finding.rule == "GPU035"
+    assert "container main has no memory" in finding.message
+
+
+def test_a_daemon_is_told_of_the_default_runtime() -> None:
+    task = task_of(replace(container(), environment=(("NVIDIA_VISIBLE_DEVICES", "all"),)))
+    daemon = Workload(name="exporter", task=task, daemon=True)
+    finding = only(asked_of_ecs, fleet_of(task, workloads=(daemon,)))
+    assert finding.fix.startswith("nvidia as the default Docker runtime")
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        task_of(replace(BARE, memory_limit_mib=512)),
+        task_of(replace(BARE, memory_reservation_mib=512)),
+        task_of(replace(BARE, memory_limit_mib=UNKNOWN)),
+        replace(task_of(BARE), memory_limit_mib=2048),
+        replace(task_of(BARE), memory_limit_mib=UNKNOWN),
+        replace(task_of(BARE), scheduler=Scheduler.BATCH),
+    ],
+)
+def test_memory_of_the_container_or_the_task_is_enough(task: Task) -> None:
+    assert said(has_memory, fleet_of(task)) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (
+            task_of(replace(BARE, memory_limit_mib=1024, memory_reservation_mib=2048)),
+            ("keeps 2048 MiB", "stopped above 1024 MiB", "Memory of 2048 or more"),
+        ),
+        (task_of(replace(BARE, memory_limit_mib=5)), ("has 5 MiB (Memory)", "6 MiB", "8 GiB are 8192")),
+        (task_of(replace(BARE, memory_reservation_mib=4)), ("has 4 MiB (MemoryReservation)", "6 MiB")),
+        (
+            replace(task_of(container(), container(name="b")), memory_limit_mib=8000),
+            ("8192 MiB together", "the task has 8000", "Memory of the task at least 8192"),
+        ),
+        (
+            replace(task_of(container(), container(name="b")), cpu_limit=1024),
+            ("2048 CPU units together", "the task has 1024"),
+        ),
+        (
+            replace(task_of(container(), replace(container(name="b"), cpu=UNKNOWN)), cpu_limit=1000),
+            ("1024 CPU units together", "the task has 1000"),
+        ),
+    ],
+)
+def test_sizes_that_do_not_go_together_are_errors_with_their_numbers(task: Task, words: tuple[str, ...]) -> None:
+    finding = only(sizes, fleet_of(task))
+    assert finding.rule == "GPU036"
+    for each in words:
+        assert each in f"{finding.message} {finding.fix}"
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        task_of(replace(BARE, memory_limit_mib=1024, memory_reservation_mib=1024)),
+        task_of(replace(BARE, memory_limit_mib=6)),
+        task_of(replace(BARE, memory_limit_mib=UNKNOWN, memory_reservation_mib=2048)),
+        replace(task_of(container(), container(name="b")), memory_limit_mib=8192, cpu_limit=2048),
+        replace(task_of(container(), container(name="b")), memory_limit_mib=UNKNOWN, cpu_limit=UNKNOWN),
+        replace(task_of(container()), cpu_limit=256, operating_system="WINDOWS_SERVER_2022_CORE"),
+        replace(task_of(replace(BARE, memory_limit_mib=9000, memory_reservation_mib=100)), memory_limit_mib=8192),
+    ],
+)
+def test_sizes_that_go_together_are_silent(task: Task) -> None:
+    assert said(sizes, fleet_of(task)) == []
+
+
+@pytest.mark.parametrize("value", ["all", "0", "none", UNKNOWN])
+def test_visible_devices_beside_a_request_are_overwritten(value: str) -> None:
+    asking = replace(container(gpu()), environment=(("NVIDIA_VISIBLE_DEVICES", value),))
+    finding = only(left_to_ecs, fleet_of(task_of(asking)))
+    assert (finding.rule, finding.severity) == ("GPU037", "warning")
+    assert "the ECS agent writes the ids" in finding.message
+    assert said(asked_of_ecs, fleet_of(task_of(asking))) == []
+
+
+def test_visible_devices_without_any_request_are_unseen_by_the_scheduler() -> None:
+    asking = replace(container(), environment=(("NVIDIA_VISIBLE_DEVICES", "all"),))
+    finding = only(asked_of_ecs, fleet_of(task_of(asking)))
+    assert (finding.rule, finding.severity) == ("GPU038", "warning")
+    assert "'all'" in finding.message
+    assert '"Type": "GPU"' in finding.fix
+    assert said(left_to_ecs, fleet_of(task_of(asking))) == []
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        task_of(container(gpu())),
+        task_of(replace(container(), environment=(("NVIDIA_VISIBLE_DEVICES", "void"),))),
+        # A sidecar of a GPU task that names it gets the NVIDIA runtime without a GPU of its own.
+        task_of(container(gpu()), replace(container(name="dcgm"), environment=(("NVIDIA_VISIBLE_DEVICES", "all"),))),
+    ],
+)
+def test_other_uses_of_visible_devices_are_silent(task: Task) -> None:
+    assert said(left_to_ecs, fleet_of(task)) == []
+    assert said(asked_of_ecs, fleet_of(task)) == []
+
+
+@pytest.mark.parametrize(("value", "words"), [("2", "has 2 GPUs"), ("ALL", "all GPUs of its host")])
+def test_several_gpus_with_64_mib_of_shared_memory_are_worth_knowing(value: str, words: str) -> None:
+    finding = only(shared_memory, fleet_of(task_of(container(gpu(value)))))
+    assert (finding.rule, finding.severity) == ("GPU039", "info")
+    assert words in finding.message
+    assert "64 MiB of /dev/shm" in finding.message
+    assert "LinuxParameters.SharedMemorySize" in finding.fix
+
+
+def test_managed_instances_cannot_enlarge_shared_memory() -> None:
+    task = replace(task_of(container(gpu("2"))), compatibilities=("MANAGED_INSTANCES",))
+    assert "cannot enlarge it" in only(shared_memory, fleet_of(task)).fix
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        task_of(container(gpu("1"))),
+        task_of(container(gpu(UNKNOWN))),
+        task_of(container(mps())),
+        task_of(container()),
+        task_of(replace(container(gpu("8")), shared_memory_mib=16384)),
+        task_of(replace(container(gpu("8")), shared_memory_mib=UNKNOWN)),
+        task_of(replace(container(gpu("8")), used_keys=("LinuxParameters.Tmpfs",))),
+        replace(task_of(container(gpu("8"))), ipc_mode="host"),
+    ],
+)
+def test_one_gpu_or_more_shared_memory_is_silent(task: Task) -> None:
+    assert said(shared_memory, fleet_of(task)) == []

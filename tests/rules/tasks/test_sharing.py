@@ -1,0 +1,204 @@
+"""Shares of a GPU: what they say, which hosts serve them, and what neighbours cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, ResourceRequirement, StrategyItem, Task, Workload
+from gpu_constructs.rules.tasks.sharing import apart, limitable, measured, new_enough, served, shareable
+from tests.rules.given import (
+    a_pool,
+    container,
+    fleet_of,
+    gpu,
+    managed_pool,
+    mps,
+    of_image,
+    only,
+    said,
+    service,
+    task_of,
+)
+
+SHARING = task_of(container(mps(), name="serve"))
+OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
+CUSTOM = a_pool(image=of_image(release="custom"))
+BOTTLEROCKET = a_pool(image=of_image("bottlerocket-ecs-2-nvidia-x86_64", release="1.66.0"))
+
+
+def on(pool: Pool) -> Fleet:
+    return fleet_of(SHARING, workloads=(service(SHARING, pool),))
+
+
+@pytest.mark.parametrize(
+    ("requirement", "words"),
+    [
+        (mps(None), "without a size"),
+        (mps(0), "of 0 MiB"),
+        (mps(-5), "of -5 MiB"),
+        (mps(4096, 0), "0 % of a GPU"),
+        (mps(4096, 101), "101 % of a GPU"),
+    ],
+)
+def test_a_share_that_the_api_refuses_is_an_error(requirement: ResourceRequirement, words: str) -> None:
+    finding = only(measured, fleet_of(task_of(container(requirement))))
+    assert finding.rule == "GPU031"
+    assert words in finding.message
+
+
+@pytest.mark.parametrize("requirement", [mps(1), mps(4096, 1), mps(4096, 100), mps(UNKNOWN, UNKNOWN), gpu("1")])
+def test_a_share_that_the_api_takes_is_silent(requirement: ResourceRequirement) -> None:
+    assert said(measured, fleet_of(task_of(container(requirement)))) == []
+
+
+def test_a_task_for_external_hosts_cannot_share() -> None:
+    finding = only(shareable, fleet_of(replace(SHARING, compatibilities=("EC2", "EXTERNAL"))))
+    assert finding.rule == "GPU032"
+    assert "EXTERNAL cannot share GPUs" in finding.message
+
+
+def test_a_service_of_launch_type_external_cannot_share() -> None:
+    workload = Workload(name="edge", task=SHARING, launch_type="EXTERNAL")
+    assert only(shareable, fleet_of(SHARING, workloads=(workload,))).subject == "edge"
+
+
+def test_a_part_of_a_gpu_cannot_be_shared() -> None:
+    finding = only(shareable, on(a_pool("g6f.xlarge", "g6f.2xlarge")))
+    assert "g6f.xlarge and g6f.2xlarge" in finding.message
+    assert '"Value": "0.25"' in finding.fix
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        on(a_pool()),
+        on(a_pool("g6f.xlarge", "g6.xlarge")),
+        on(replace(a_pool("g6f.xlarge"), has_unknown_types=True)),
+        fleet_of(task_of(container(gpu("0.25"))), workloads=(service(task_of(container(gpu("0.25"))), a_pool()),)),
+        fleet_of(
+            SHARING,
+            workloads=(
+                Workload(
+                    name="s",
+                    task=SHARING,
+                    strategy=(
+                        StrategyItem(provider="L4", pool=a_pool(), weight=1),
+                        StrategyItem(provider="part", pool=a_pool("g6f.xlarge", name="part"), weight=0),
+                    ),
+                ),
+            ),
+        ),
+        fleet_of(replace(task_of(container(gpu("1"))), compatibilities=("EXTERNAL",))),
+    ],
+)
+def test_hosts_that_can_share_and_tasks_that_do_not_are_silent(fleet: Fleet) -> None:
+    assert said(shareable, fleet) == []
+
+
+@pytest.mark.parametrize(
+    ("pool", "words"),
+    [
+        (a_pool(image=of_image(release=OLD)), "the release of 2026-09-18, whose ECS agent is older than 1.107.0"),
+        (a_pool("g5.xlarge", image=of_image("al2-gpu", release=None)), "Amazon Linux 2, which has no MPS service"),
+    ],
+)
+def test_an_image_that_is_too_old_to_share_is_an_error(pool: Pool, words: str) -> None:
+    finding = only(new_enough, on(pool))
+    assert finding.rule == "GPU033"
+    assert words in finding.message
+    assert "2023.0.20260922 or later" in finding.fix
+    assert said(served, on(pool)) == []
+
+
+@pytest.mark.parametrize(
+    ("pool", "words"),
+    [
+        (BOTTLEROCKET, "documented nowhere"),
+        (CUSTOM, "release custom"),
+        (a_pool(image=UNKNOWN), "its image is not known"),
+    ],
+)
+def test_an_image_of_which_nobody_knows_whether_it_shares_is_a_warning(pool: Pool, words: str) -> None:
+    finding = only(served, on(pool))
+    assert (finding.rule, finding.severity) == ("GPU030", "warning")
+    assert words in finding.message
+    assert said(new_enough, on(pool)) == []
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        a_pool(),
+        a_pool(image=of_image(release=None)),
+        a_pool(image=of_image(release=OLD.replace("20260918", "20261113"))),
+        managed_pool(),
+    ],
+)
+def test_an_image_that_shares_is_silent(pool: Pool) -> None:
+    assert said(new_enough, on(pool)) == []
+    assert said(served, on(pool)) == []
+
+
+def test_an_old_image_among_hosts_that_may_be_others_is_a_warning_only() -> None:
+    old = a_pool(image=of_image(release=OLD), kind=PoolKind.INSTANCE)
+    workload = Workload(name="s", task=SHARING, launch_type="EC2")
+    fleet = Fleet(pools=(old,), tasks=(SHARING,), workloads=(workload,))
+    assert said(new_enough, fleet) == []
+    assert "2026-09-18" in only(served, fleet).message
+    assert only(new_enough, replace(fleet, is_whole=True)).subject == "s"
+
+
+@pytest.mark.parametrize(
+    "task",
+    [task_of(container(mps(), name="a"), container(mps(), name="b"))],
+)
+def test_containers_that_share_a_gpu_share_its_faults(task: Task) -> None:
+    finding = only(apart, fleet_of(task))
+    assert (finding.rule, finding.severity) == ("GPU034", "warning")
+    assert "the containers a and b may share" in finding.message
+    assert "illegal memory access" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        (service(SHARING, a_pool(), desired_count=4), "service (up to 4)"),
+        (replace(service(SHARING, a_pool()), max_count=3), "up to 3"),
+        (service(SHARING, a_pool(), desired_count=UNKNOWN), "only known at deploy time"),
+        (replace(service(SHARING, a_pool()), daemon=True), "one on every host"),
+    ],
+)
+def test_copies_that_may_share_a_gpu_share_its_faults(workload: Workload, words: str) -> None:
+    assert words in only(apart, fleet_of(SHARING, workloads=(workload,))).message
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        fleet_of(SHARING),
+        on(a_pool()),
+        fleet_of(task_of(container(gpu())), workloads=(service(task_of(container(gpu())), a_pool(), desired_count=4),)),
+    ],
+)
+def test_who_has_a_gpu_alone_has_no_neighbours(fleet: Fleet) -> None:
+    assert said(apart, fleet) == []
+
+
+def test_gpus_before_volta_limit_no_client() -> None:
+    finding = only(limitable, on(a_pool("g3s.xlarge")))
+    assert (finding.rule, finding.severity.value) == ("GPU180", "error")
+    assert "(g3s.xlarge) are older than Volta" in finding.message
+
+
+@pytest.mark.parametrize(
+    "pool", [a_pool("p3.2xlarge"), a_pool("g4dn.xlarge"), a_pool("g3s.xlarge", "g4dn.xlarge"), a_pool("inf2.xlarge")]
+)
+def test_gpus_from_volta_on_do(pool: Pool) -> None:
+    assert said(limitable, on(pool)) == []
+
+
+def test_whole_gpus_before_volta_do_as_well() -> None:
+    whole = task_of(container(gpu("1")))
+    assert said(limitable, fleet_of(whole, workloads=(service(whole, a_pool("g3s.xlarge")),))) == []

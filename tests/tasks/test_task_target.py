@@ -1,0 +1,208 @@
+"""Where a task may be placed, and how it is written for an Auto Scaling group, Managed Instances, or both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import (
+    DoesNotFitError,
+    GpuService,
+    HostNeed,
+    IncompatibleError,
+    InvalidValueError,
+    ManagedGpuCapacity,
+)
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.tasks.task_target import Landing, landing_on
+from tests.synthesis import Properties, Site
+
+TASK = "AWS::ECS::TaskDefinition"
+BOTH = ("EC2", "MANAGED_INSTANCES")
+
+
+def managed(site: Site, *types: str, name: str = "Managed") -> ManagedGpuCapacity:
+    return site.cluster.add_managed_capacity(name, instance_types=list(types or ("g6.xlarge",)))
+
+
+def written(site: Site) -> Properties:
+    return site.only(TASK)
+
+
+def test_a_task_on_managed_instances_is_written_for_them(site: Site) -> None:
+    task = site.task(managed(site))
+    task.add_gpu_container("train", image=site.image)
+    properties = written(site)
+    assert properties["RequiresCompatibilities"] == ["MANAGED_INSTANCES"]
+    assert properties["NetworkMode"] == "awsvpc"
+    assert properties["RuntimePlatform"] == {"CpuArchitecture": "X86_64", "OperatingSystemFamily": "LINUX"}
+    assert properties.keys().isdisjoint({"PlacementConstraints", "IpcMode", "Cpu", "Memory"})
+    assert "SharedMemorySize" not in str(properties)
+    assert (task.task.network_mode, task.task.compatibilities) == ("awsvpc", ("MANAGED_INSTANCES",))
+    assert (task.task.architecture, task.task.operating_system) == (Architecture.X86_64, "LINUX")
+    assert task.task.constraints == ()
+
+
+def test_a_task_on_an_auto_scaling_group_is_written_as_ever(site: Site) -> None:
+    task = site.task(site.capacity("g6.xlarge"))
+    task.add_gpu_container("train", image=site.image)
+    properties = written(site)
+    assert properties["RequiresCompatibilities"] == ["EC2"]
+    assert properties["NetworkMode"] == "bridge"
+    assert "RuntimePlatform" not in properties
+    assert task.task.architecture is None
+    assert properties["PlacementConstraints"] == [
+        {"Expression": "attribute:ecs.instance-type in [g6.xlarge]", "Type": "memberOf"}
+    ]
+
+
+def test_a_task_that_moves_between_both_is_written_for_both(site: Site) -> None:
+    task = site.task(site.capacity("g6.xlarge"), managed(site, "g6.2xlarge"))
+    task.add_gpu_container("train", image=site.image)
+    properties = written(site)
+    assert tuple(properties["RequiresCompatibilities"]) == BOTH
+    assert properties["NetworkMode"] == "awsvpc"
+    (constraint,) = properties["PlacementConstraints"]
+    assert constraint["Expression"] == "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"
+    assert "SharedMemorySize" not in str(properties)
+
+
+def test_arm_hosts_are_asked_for(site: Site) -> None:
+    site.task(site.cluster.add_managed_capacity("Arm", need=HostNeed(architecture="arm64")))
+    assert written(site)["RuntimePlatform"]["CpuArchitecture"] == "ARM64"
+
+
+@pytest.mark.parametrize(
+    ("given", "mode"),
+    [(None, "awsvpc"), (ecs.NetworkMode.AWS_VPC, "awsvpc"), (ecs.NetworkMode.HOST, "host")],
+)
+def test_network_modes_of_managed_instances(site: Site, given: ecs.NetworkMode | None, mode: str) -> None:
+    assert site.task(managed(site), network_mode=given).task.network_mode == mode
+    assert written(site)["NetworkMode"] == mode
+
+
+@pytest.mark.parametrize("mode", [ecs.NetworkMode.BRIDGE, ecs.NetworkMode.NONE])
+def test_other_network_modes_are_refused_there(site: Site, mode: ecs.NetworkMode) -> None:
+    group, hosts = site.capacity("g6.xlarge"), managed(site)
+    for each in ((hosts,), (group, hosts)):
+        with pytest.raises(IncompatibleError, match=f"got {mode.name.lower()}") as caught:
+            site.task(*each, network_mode=mode)
+        assert (caught.value.argument, caught.value.allowed) == ("network_mode", "awsvpc, host")
+    assert site.task(group, network_mode=mode).task.network_mode == mode.name.lower()
+
+
+def test_capacities_of_different_architectures(site: Site) -> None:
+    with pytest.raises(IncompatibleError, match="Capacity is x86_64, Managed is arm64"):
+        site.task(site.capacity("g6.xlarge"), managed(site, "g5g.xlarge"))
+
+
+def test_a_larger_shared_memory_is_refused_with_the_reason(site: Site) -> None:
+    task = site.task(managed(site))
+    with pytest.raises(IncompatibleError, match="where .* keeps the size that Docker gives it") as caught:
+        task.add_gpu_container("train", image=site.image, shared_memory_mib=1024)
+    assert caught.value.argument == "shared_memory_mib"
+
+
+SETTINGS: list[tuple[str, Any]] = [
+    ("disable_networking", True),
+    ("dns_search_domains", ["a"]),
+    ("dns_servers", ["10.0.0.2"]),
+    ("docker_security_options", ["no-new-privileges"]),
+    ("extra_hosts", {"a": "10.0.0.1"}),
+    ("hostname", "a"),
+]
+
+
+@pytest.mark.parametrize(("setting", "value"), SETTINGS)
+def test_settings_that_managed_instances_refuse(site: Site, setting: str, value: Any) -> None:
+    task = site.task(managed(site))
+    before = site.children()
+    with pytest.raises(IncompatibleError, match="Managed is of ECS Managed Instances") as caught:
+        task.add_container("sidecar", image=site.image, memory_limit_mib=64, **{setting: value})
+    assert caught.value.argument == setting
+    assert site.children() == before
+
+
+@pytest.mark.parametrize(("setting", "value"), SETTINGS)
+def test_the_same_settings_on_an_auto_scaling_group(site: Site, setting: str, value: Any) -> None:
+    task = site.task(site.capacity("g6.xlarge"))
+    task.add_container("sidecar", image=site.image, memory_limit_mib=64, **{setting: value})
+    assert [each.name for each in task.task.containers] == ["sidecar"]
+
+
+def test_settings_of_the_right_kind_for_managed_instances(site: Site) -> None:
+    task = site.task(managed(site))
+    task.add_container("sidecar", image=site.image, memory_limit_mib=64, user="1000", hostname=None)
+    assert [each.name for each in task.task.containers] == ["sidecar"]
+
+
+def test_a_service_uses_one_kind(site: Site) -> None:
+    group, hosts = site.capacity("g6.xlarge"), managed(site)
+    task = site.task(group, hosts)
+    task.add_gpu_container("train", image=site.image)
+    with pytest.raises(IncompatibleError, match=r"Auto Scaling group \(Capacity\) beside ECS Managed Inst") as caught:
+        GpuService(site.stack, "Both", cluster=site.cluster, task_definition=task)
+    assert caught.value.argument == "capacity"
+    for name, capacity in (("OnGroup", group), ("OnManaged", hosts)):
+        service = GpuService(site.stack, name, cluster=site.cluster, task_definition=task, capacity=[capacity])
+        assert [item.pool for item in service.workload.strategy] == [capacity.pool]
+    strategies = [each["CapacityProviderStrategy"] for each in site.properties("AWS::ECS::Service")]
+    assert [len(each) for each in strategies] == [1, 1]
+    assert strategies[0] != strategies[1]
+    # Managed Instances place tasks themselves.
+    assert [bool(each.get("PlacementStrategies")) for each in site.properties("AWS::ECS::Service")] == [True, False]
+    assert site.findings("GPU140") == []
+    assert site.findings("GPU125") == []
+
+
+def test_a_service_uses_capacity_of_its_task_only(site: Site) -> None:
+    task = site.task(site.capacity("g6.xlarge"))
+    task.add_gpu_container("train", image=site.image)
+    other = site.capacity("g6.2xlarge", name="Other")
+    with pytest.raises(InvalidValueError, match="does not name Other") as caught:
+        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, capacity=[other])
+    assert (caught.value.argument, caught.value.allowed) == ("capacity", "Capacity")
+
+
+@pytest.mark.parametrize("capacity", [[], "Capacity", [None]])
+def test_what_is_no_list_of_capacities(site: Site, capacity: Any) -> None:
+    task = site.task(site.capacity("g6.xlarge"))
+    task.add_gpu_container("train", image=site.image)
+    with pytest.raises(InvalidValueError, match="expects a list of the capacities"):
+        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, capacity=capacity)
+
+
+def test_what_follows_is_a_value(site: Site) -> None:
+    assert landing_on([managed(site)]) == Landing(
+        expression=None, compatibilities=("MANAGED_INSTANCES",), architecture=Architecture.X86_64
+    )
+    assert landing_on([site.capacity("g6.xlarge")]).is_managed is False
+
+
+def test_the_task_chooses_among_sizes_of_managed_instances(site: Site) -> None:
+    task = site.task(managed(site, "g6.xlarge", "g6.12xlarge"))
+    task.add_gpu_container("train", image=site.image, gpus=4)
+    task.add_container("sidecar", image=site.image, memory_limit_mib=64, cpu=0)
+    (container, _) = task.task.containers
+    assert (container.gpus, container.cpu) == (4, 48 * 1024)
+
+
+def test_more_than_any_size_has_is_refused(site: Site) -> None:
+    task = site.task(managed(site, "g6.xlarge", "g6.12xlarge"))
+    with pytest.raises(DoesNotFitError, match="the largest host of Managed"):
+        task.add_gpu_container("train", image=site.image, gpus=8)
+
+
+def test_an_auto_scaling_group_beside_it_keeps_its_smallest_host(site: Site) -> None:
+    task = site.task(site.capacity("g6.xlarge"), managed(site, "g6.12xlarge"))
+    with pytest.raises(DoesNotFitError, match="the smallest host of Capacity"):
+        task.add_gpu_container("train", image=site.image, gpus=4)
+
+
+def test_neuron_devices_of_managed_instances(site: Site) -> None:
+    task = site.task(managed(site, "inf2.xlarge"))
+    task.add_neuron_container("infer", image=site.image)
+    (container,) = written(site)["ContainerDefinitions"]
+    assert container["ResourceRequirements"] == [{"Type": "NeuronDevice", "Value": "ALL"}]
