@@ -35,6 +35,11 @@ class GpuService(ecs.Ec2Service):
     GPU task needs a second GPU; tags of the service are on its tasks, so that costs can be told apart. It is an
     `ecs.Ec2Service`: load balancers, scaling and Service Connect are added to it as to any other.
 
+    Its connections are the security group of the hosts in network mode ``bridge`` and ``host``, and a group of its own
+    in ``awsvpc``. An Application Load Balancer is let in when the service becomes its target; a Network Load Balancer
+    has to be, as in CDK, with ``service.connections.allow_from(balancer, port)``, where a container in ``bridge`` mode
+    without a host port gets any port from 32768 to 65535.
+
     Args:
         scope: Where it is defined.
         construct_id: Its id in that scope.
@@ -135,8 +140,12 @@ class GpuService(ecs.Ec2Service):
                 security_groups=None if security_groups is None else list(security_groups),
                 vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
             )
+        resource = cast("ecs.CfnService", self.node.find_child("Service"))
+        # Beside a circuit breaker CDK writes one, ECS's own default, unless the app has its flag
+        # @aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker. CloudFormation replaces a service that
+        # gets one, which takes every GPU twice.
+        resource.deployment_controller = None
         if by_token:
-            resource = cast("ecs.CfnService", self.node.find_child("Service"))
             for name, given, default in (
                 ("MinimumHealthyPercent", min_healthy_percent, least),
                 ("MaximumPercent", max_healthy_percent, most),

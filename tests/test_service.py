@@ -35,6 +35,15 @@ def test_a_failed_deployment_rolls_back_and_tasks_are_packed_and_left_where_they
     assert service["PlacementStrategies"] == [{"Field": "MEMORY", "Type": "binpack"}]
 
 
+def test_a_plain_service_may_become_one_of_ours_without_being_replaced(site: Site, recommended_flags: Site) -> None:
+    for each in (site, recommended_flags):
+        GpuService(each.stack, "Service", cluster=each.cluster, task_definition=chat(each))
+        service = each.only("AWS::ECS::Service")
+        # CloudFormation replaces a service that gets a controller.
+        assert "DeploymentController" not in service
+        assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
+
+
 @pytest.mark.parametrize(
     ("max_instances", "gpus", "desired_count", "percentages"),
     [

@@ -137,6 +137,9 @@ class ClusterHosts:
         self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
             scope, "HostSecurityGroup", vpc=vpc, description="Hosts of an ECS cluster: no way in, any way out"
         )
+        # Services in network mode bridge and host take their connections from here; CDK adds no group for a capacity
+        # provider (aws-cdk-lib 2.275, ``addAsgCapacityProvider``).
+        self.cluster.connections.add_security_group(self.security_group)
         self._is_writer = False
         self._listed: list[str] = []
         self._chosen_names: set[str] = set()
@@ -286,6 +289,7 @@ class ClusterHosts:
             cluster_name=self.cluster.cluster_name,
             cluster_arn=self.cluster.cluster_arn,
             vpc=self.vpc,
+            security_groups=[self.security_group],
             default_cloud_map_namespace=self.cluster.default_cloud_map_namespace,
             execute_command_configuration=self.cluster.execute_command_configuration,
         )
