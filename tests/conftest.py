@@ -11,9 +11,14 @@ os.environ.setdefault("CDK_VALIDATION", "false")
 from pathlib import Path
 
 import aws_cdk as cdk
+import hypothesis
 import pytest
 
 from tests.synthesis import Site
+
+# A busy machine fails no test.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture

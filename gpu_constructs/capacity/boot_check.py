@@ -26,7 +26,7 @@ from constructs import Construct
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import CHECKS_GPUS, METADATA_KEY, Fleet, Pool
-from gpu_constructs.rules import rules_of
+from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.hosts import boot_check
 
 RULES = rules_of(boot_check)
@@ -133,9 +133,8 @@ def require_gpus_to_count(pool: Pool) -> None:
             value=True,
             fix="take the type from context instead of a parameter",
         )
-    for each in RULES:
-        for found in each.findings(Fleet(pools=(pool,))):
-            raise IncompatibleError(found.message, argument=_ARGUMENT, value=True, fix=found.fix)
+    for found in check(Fleet(pools=(pool,)), rules=RULES):
+        raise IncompatibleError(found.message, argument=_ARGUMENT, value=True, fix=found.fix)
 
 
 def boot_commands(pool: Pool) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from gpu_constructs.fleet import Fleet, Pool
 from gpu_constructs.hardware import Architecture, OperatingSystem
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import strategy_item
+from gpu_constructs.rules import check
 from gpu_constructs.rules.hosts.subnets import way_out
 
 __all__ = ["GpuCapacity"]
@@ -119,7 +120,7 @@ class GpuCapacity(Construct):
             if after_join:
                 user_data.add_commands(*after_join)
         if self.pool.public_subnets is True:
-            announce(self, way_out.findings(Fleet(pools=(self.pool,))))
+            announce(self, check(Fleet(pools=(self.pool,)), rules=(way_out,)))
 
     @cached_property
     def capacity_provider_name(self) -> str:

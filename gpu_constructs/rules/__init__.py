@@ -11,8 +11,22 @@ them. `check` asks all of them::
 Each room below holds the rules of one subject; `catalogue` finds them. `evidence` holds what several of them look at.
 """
 
-from gpu_constructs.rules.catalogue import ROOMS, RULES, check, find_rule, rules_of
+from gpu_constructs.rules.catalogue import ROOMS, RULES, check, check_alone, find_rule, rules_of
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.rule import Problem, Rule, rule
 
-__all__ = ["ROOMS", "RULES", "Finding", "Problem", "Rule", "Severity", "check", "find_rule", "rule", "rules_of"]
+__all__ = [
+    "ROOMS",
+    "RULES",
+    "Context",
+    "Finding",
+    "Problem",
+    "Rule",
+    "Severity",
+    "check",
+    "check_alone",
+    "find_rule",
+    "rule",
+    "rules_of",
+]

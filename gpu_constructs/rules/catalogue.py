@@ -9,12 +9,13 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from gpu_constructs.errors import UnknownNameError
-from gpu_constructs.fleet import Fleet
+from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules import batch, clusters, expressions, files, fit, hosts, purchase, scaling, tasks
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding
 from gpu_constructs.rules.rule import Rule
 
-__all__ = ["ROOMS", "RULES", "check", "find_rule", "rules_of"]
+__all__ = ["ROOMS", "RULES", "check", "check_alone", "find_rule", "rules_of"]
 
 ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, batch, files)
 """The rooms of rules by subject, in the order of ``docs/rules.md``."""
@@ -39,12 +40,44 @@ RULES: tuple[Rule, ...] = tuple(sorted((each for room in ROOMS for each in rules
 def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
     """Everything that the rules have to say about a fleet: errors first, then by rule, in the order of the fleet.
 
+    A rule is silent where a rule that it yields to has found the same cause, whether that rule is among `rules` or not.
+
     Args:
         fleet: What was asked for.
         rules: Which rules to ask; by default all.
     """
-    found = (finding for each in rules for finding in each.findings(fleet))
-    return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.severity.rank, each.rule)))
+    context = Context(fleet)
+    asked = tuple(rules)
+    found = {each.id: tuple(each.problems(context)) for each in _with_preferred(asked)}
+    findings = (
+        each.signed(problem)
+        for each in asked
+        for problem in found[each.id]
+        if not any(problem.shares_cause_with(other) for preferred in each.unless for other in found[preferred])
+    )
+    return tuple(sorted(dict.fromkeys(findings), key=lambda each: (each.severity.rank, each.rule)))
+
+
+def check_alone(thing: Pool | Task | Workload) -> tuple[Finding, ...]:
+    """What the rules have to say about one thing whatever else is in its fleet: what a constructor can ask.
+
+    Args:
+        thing: A pool, a task or a workload.
+    """
+    kind = type(thing)
+    alone = Fleet(
+        pools=(thing,) if isinstance(thing, Pool) else (),
+        tasks=(thing,) if isinstance(thing, Task) else (),
+        workloads=(thing,) if isinstance(thing, Workload) else (),
+    )
+    return check(alone, rules=(each for each in RULES if each.about is kind))
+
+
+def _with_preferred(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Some rules and those that they yield to, each once."""
+    asked = {each.id: each for each in rules}
+    preferred = {id_ for each in asked.values() for id_ in each.unless} - asked.keys()
+    return (*asked.values(), *(each for each in RULES if each.id in preferred))
 
 
 def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data

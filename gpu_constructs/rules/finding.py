@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from gpu_constructs.fleet import Origin
@@ -36,6 +36,9 @@ class Finding:
         subject: Name of the pool, task or workload that it is about.
         message: What was asked, what exists, and why that does not go together.
         fix: The smallest change that would do; empty where only the user can know.
+        property_name: The property to change, in the words of CloudFormation; empty where there is not one.
+        value: What was written there.
+        allowed: What may stand there instead, in words.
         origin: Where it was written; None where that is not known.
     """
 
@@ -44,4 +47,7 @@ class Finding:
     subject: str
     message: str
     fix: str = ""
+    property_name: str = field(default="", compare=False)
+    value: object = field(default=None, compare=False)
+    allowed: str = field(default="", compare=False)
     origin: Origin | None = None

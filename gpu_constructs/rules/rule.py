@@ -1,14 +1,21 @@
-"""A rule: one question to a fleet, with what its answer rests on."""
+"""A rule: one question to a fleet or to a part of it, with what its answer rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from gpu_constructs.fleet import Container, Fleet, Origin, Pool, Task, Workload
+from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 
-__all__ = ["Problem", "Rule", "rule"]
+__all__ = ["Problem", "Rule", "Subject", "rule"]
+
+Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
+"""What a rule looks at: each pool, task or workload alone, or everything at once."""
+
+_Seen = TypeVar("_Seen", Pool, Task, Workload, Context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,80 +24,139 @@ class Problem:
 
     Attributes:
         about: What it is about.
-        message: What was asked, what exists, and why that does not go together: lower case, no full stop.
+        message: What was asked, what exists, and why the two do not go together: lower case, no full stop.
         fix: The smallest change that would do; empty where only the user can know.
+        property_name: The property to change, in the words of CloudFormation, such as ``MaxSize``.
+        value: What was written there.
+        allowed: What may stand there instead, in words.
         origin: Where it was written; by default where `about` was.
         container: The container of a task that it is about.
+        involves: Other pools, tasks and workloads that take part in the cause. A rule that yields to another one is
+            silent where both are about one of these things.
     """
 
     about: Pool | Task | Workload | str
     message: str
     fix: str = ""
+    property_name: str = ""
+    value: object = None
+    allowed: str = ""
     origin: Origin | None = None
     container: Container | None = None
+    involves: tuple[Pool | Task | Workload, ...] = ()
+
+    def shares_cause_with(self, other: Problem) -> bool:
+        """Whether both are about the same thing, or about the same container of a task.
+
+        Args:
+            other: What another rule found in the same fleet.
+        """
+        if self.container is not None and other.container is not None:
+            return self.container is other.container
+        mine = {id(each) for each in (self.about, *self.involves)}
+        return any(id(each) in mine for each in (other.about, *other.involves))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One question to a fleet.
+    """One question.
 
     Attributes:
         id: Stable, such as ``GPU001``; never given to another rule, never used again.
         severity: Of everything it finds.
+        about: What it looks at. A rule about a pool, a task or a workload is decided on it alone, so that constructors
+            can ask it as well.
         question: What it asks, as a question that a good fleet answers with yes.
         because: What happens otherwise, and by which mechanism.
         source: The AWS page or public source that says so; ``UNCONFIRMED: …`` never stands under an error.
-        problems: Looks at a fleet.
+        unless: Ids of rules that name the cause better: where one of them finds something about the same thing, this
+            rule is silent.
+        ask: Looks at the subject.
     """
 
     id: str
     severity: Severity
+    about: Subject
     question: str
     because: str
     source: str
-    problems: Callable[[Fleet], Iterable[Problem]]
+    unless: tuple[str, ...]
+    ask: Callable[[Any], Iterable[Problem]]
 
-    def findings(self, fleet: Fleet) -> Iterator[Finding]:
-        """Everything it finds in a fleet.
+    def problems(self, context: Context) -> Iterator[Problem]:
+        """What it finds, before rules that it yields to are asked.
 
         Args:
-            fleet: What was asked for.
+            context: The fleet that is checked.
         """
-        for each in self.problems(fleet):
-            origin = each.origin
-            if origin is None and each.container is not None:
-                origin = each.container.origin
-            if origin is None and not isinstance(each.about, str):
-                origin = each.about.origin
-            yield Finding(
-                rule=self.id,
-                severity=self.severity,
-                subject=each.about if isinstance(each.about, str) else each.about.name,
-                message=each.message,
-                fix=each.fix,
-                origin=origin,
-            )
+        subjects: Iterable[object] = (
+            context.fleet.pools
+            if self.about is Pool
+            else context.tasks
+            if self.about is Task
+            else context.fleet.workloads
+            if self.about is Workload
+            else (context,)
+        )
+        for each in subjects:
+            yield from self.ask(each)
+
+    def signed(self, problem: Problem) -> Finding:
+        """A problem as a finding of this rule.
+
+        Args:
+            problem: What it found.
+        """
+        origin = problem.origin
+        if origin is None and problem.container is not None:
+            origin = problem.container.origin
+        if origin is None and not isinstance(problem.about, str):
+            origin = problem.about.origin
+        return Finding(
+            rule=self.id,
+            severity=self.severity,
+            subject=problem.about if isinstance(problem.about, str) else problem.about.name,
+            message=problem.message,
+            fix=problem.fix,
+            property_name=problem.property_name,
+            value=problem.value,
+            allowed=problem.allowed,
+            origin=origin,
+        )
 
 
 def rule(
     id: str,  # noqa: A002 - the word of the data
     severity: Severity,
     *,
+    about: type[_Seen],
     question: str,
     because: str,
     source: str,
-) -> Callable[[Callable[[Fleet], Iterable[Problem]]], Rule]:
-    """Makes a rule of a function that looks at a fleet.
+    unless: tuple[str, ...] = (),
+) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
+    """Makes a rule of a function, and registers it with the room that it is written in.
 
     Args:
-        id: See `Rule`.
-        severity: See `Rule`.
-        question: See `Rule`.
-        because: See `Rule`.
-        source: See `Rule`.
+        id: See `Rule`, as the others.
+        severity: Of everything it finds.
+        about: What the function looks at.
+        question: What it asks.
+        because: What happens otherwise.
+        source: What it rests on.
+        unless: Rules that it yields to.
     """
 
-    def made(problems: Callable[[Fleet], Iterable[Problem]]) -> Rule:
-        return Rule(id=id, severity=severity, question=question, because=because, source=source, problems=problems)
+    def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
+        return Rule(
+            id=id,
+            severity=severity,
+            about=about,
+            question=question,
+            because=because,
+            source=source,
+            unless=unless,
+            ask=ask,
+        )
 
     return made

@@ -11,27 +11,24 @@ import pytest
 
 from gpu_constructs.checking import report as reviewing
 from gpu_constructs.checking.report import MAX_READINGS, Report, check_files, findings_in
-from gpu_constructs.fleet import Fleet
-from gpu_constructs.rules import Finding, Problem, Severity, rule
+from gpu_constructs.rules import Context, Finding, Problem, Severity, rule
 from gpu_constructs.template import Stacks, UnreadableError
 from tests.cli.templates import acknowledged, template, with_choice, written
 
-WORDS = {"question": "?", "because": "b", "source": "https://docs.aws.amazon.com/"}
 
-
-@rule("GPU901", Severity.ERROR, **WORDS)
-def no_g5(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
+@rule("GPU901", Severity.ERROR, about=Context, question="?", because="b", source="https://docs.aws.amazon.com/")
+def no_g5(context: Context) -> Iterator[Problem]:
+    for pool in context.fleet.pools:
         bad = [each.name for each in pool.instance_types if each.family == "g5"]
         if bad:
             yield Problem(about=pool, message=f"{bad[0]} is no g6", fix="g6")
 
 
-@rule("GPU902", Severity.WARNING, **WORDS)
-def small(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
+@rule("GPU902", Severity.WARNING, about=Context, question="?", because="b", source="https://docs.aws.amazon.com/")
+def small(context: Context) -> Iterator[Problem]:
+    for pool in context.fleet.pools:
         yield Problem(about=pool, message=f"max {pool.max_instances}")
-    for task in fleet.tasks:
+    for task in context.fleet.tasks:
         yield Problem(about=task, message=f"{task.gpus} GPUs", container=task.containers[0])
 
 
@@ -201,9 +198,9 @@ NOTES = {
 }
 
 
-@rule("GPU905", Severity.ERROR, **WORDS)
-def no_task(fleet: Fleet) -> Iterator[Problem]:
-    yield from (Problem(about=each, message=f"{each.name} is there") for each in fleet.tasks)
+@rule("GPU905", Severity.ERROR, about=Context, question="?", because="b", source="https://docs.aws.amazon.com/")
+def no_task(context: Context) -> Iterator[Problem]:
+    yield from (Problem(about=each, message=f"{each.name} is there") for each in context.fleet.tasks)
 
 
 def assembly(tmp_path: Path) -> Path:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown, UserDataFormat
+from gpu_constructs.fleet import Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import Image, OperatingSystem
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -19,13 +20,14 @@ _UNLISTED = frozenset({"g3", "g3s", "p3", "p3dn"})
 @rule(
     "GPU105",
     Severity.WARNING,
+    about=Context,
     question="does a new compute environment do without Amazon Linux 2?",
     because="since 2026-06-30 AWS Batch refuses new compute environments on its Amazon Linux 2 AMIs; those that exist "
     "keep running",
     source=_CONFIGURATION,
 )
-def not_amazon_linux_2(fleet: Fleet) -> Iterator[Problem]:
-    for pool, image in _provided(fleet):
+def not_amazon_linux_2(context: Context) -> Iterator[Problem]:
+    for pool, image in _provided(context):
         if image.operating_system is OperatingSystem.AMAZON_LINUX_2:
             yield Problem(
                 about=pool,
@@ -37,12 +39,13 @@ def not_amazon_linux_2(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU106",
     Severity.WARNING,
+    about=Context,
     question="does the Amazon Linux 2023 GPU image of AWS Batch support the instance types?",
     because="AWS Batch lists p3 and g3 as unsupported on ECS_AL2023_NVIDIA, though the ECS image carries their driver",
     source=_CONFIGURATION,
 )
-def listed(fleet: Fleet) -> Iterator[Problem]:
-    for pool, image in _provided(fleet):
+def listed(context: Context) -> Iterator[Problem]:
+    for pool, image in _provided(context):
         unlisted = [each for each in pool.instance_types if each.family in _UNLISTED]
         if image.name == "al2023-gpu" and unlisted:
             yield Problem(
@@ -55,23 +58,23 @@ def listed(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU107",
     Severity.ERROR,
+    about=Pool,
     question="is the user data of a compute environment a MIME multi-part archive?",
     because="AWS Batch merges the user data of a launch template with its own and takes MIME multi-part only",
     source="https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html",
 )
-def mergeable(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        form = pool.user_data.format
-        if pool.kind is PoolKind.BATCH and (form is UserDataFormat.SHELL or form is UserDataFormat.CLOUD_CONFIG):
-            yield Problem(
-                about=pool,
-                message=f"the user data is a {form.value}, and AWS Batch takes a MIME multi-part archive only",
-                fix="ec2.MultipartUserData in CDK",
-            )
+def mergeable(pool: Pool) -> Iterator[Problem]:
+    form = pool.user_data.format
+    if pool.kind is PoolKind.BATCH and (form is UserDataFormat.SHELL or form is UserDataFormat.CLOUD_CONFIG):
+        yield Problem(
+            about=pool,
+            message=f"the user data is a {form.value}, and AWS Batch takes a MIME multi-part archive only",
+            fix="ec2.MultipartUserData in CDK",
+        )
 
 
-def _provided(fleet: Fleet) -> Iterator[tuple[Pool, Image]]:
+def _provided(context: Context) -> Iterator[tuple[Pool, Image]]:
     """Compute environments with an image of AWS Batch's own."""
-    for pool in fleet.pools:
+    for pool in context.fleet.pools:
         if pool.kind is PoolKind.BATCH and not isinstance(pool.image, Unknown) and pool.image.release != "custom":
             yield pool, pool.image.image

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Container, Fleet, Scheduler, Task, Unknown
+from gpu_constructs.fleet import Container, Scheduler, Task, Unknown
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import is_gpu, tasks
+from gpu_constructs.rules.evidence.walk import is_gpu
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -18,13 +19,14 @@ _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
 @rule(
     "GPU133",
     Severity.ERROR,
+    about=Context,
     question="does a job ask AWS Batch for whole GPUs?",
     because="a resource requirement of AWS Batch has a type and a value, which is the number of physical GPUs: ALL, "
     "parts of a GPU and sharing are of ECS alone",
     source=_API,
 )
-def whole_gpus(fleet: Fleet) -> Iterator[Problem]:
-    for task, container in _containers(fleet):
+def whole_gpus(context: Context) -> Iterator[Problem]:
+    for task, container in _containers(context):
         for each in container.requirements:
             if not is_gpu(each):
                 continue
@@ -47,12 +49,13 @@ def whole_gpus(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU134",
     Severity.ERROR,
+    about=Context,
     question="does a GPU job say how many vCPUs and how much memory it needs?",
     because="AWS Batch requires both for every node and refuses the job definition otherwise",
     source=_API,
 )
-def has_sizes(fleet: Fleet) -> Iterator[Problem]:
-    for task, container in _containers(fleet):
+def has_sizes(context: Context) -> Iterator[Problem]:
+    for task, container in _containers(context):
         if _is_said_elsewhere(task) or any(isinstance(each.type, Unknown) for each in container.requirements):
             continue
         missing = [
@@ -71,9 +74,9 @@ def has_sizes(fleet: Fleet) -> Iterator[Problem]:
 _SIZES = {"VCPU": '{"Type": "VCPU", "Value": "4"}', "MEMORY": '{"Type": "MEMORY", "Value": "15000"} in MiB'}
 
 
-def _containers(fleet: Fleet) -> Iterator[tuple[Task, Container]]:
+def _containers(context: Context) -> Iterator[tuple[Task, Container]]:
     """Containers of GPU jobs on hosts; of those on Fargate GPU028 says what there is to say."""
-    for task in tasks(fleet):
+    for task in context.tasks:
         if task.scheduler is Scheduler.BATCH and task.wants_gpu and "FARGATE" not in task.compatibilities:
             yield from ((task, each) for each in task.containers)
 

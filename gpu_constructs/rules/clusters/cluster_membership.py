@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown, Workload
+from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -14,13 +15,14 @@ _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Capac
 @rule(
     "GPU121",
     Severity.ERROR,
+    about=Context,
     question="does the cluster have the capacity providers of each strategy?",
     because="only capacity providers that are associated with the cluster can be used in a strategy; ECS refuses a "
     "service whose strategy has another",
     source=_STRATEGY,
 )
-def associated(fleet: Fleet) -> Iterator[Problem]:
-    for workload, pool in _named_in_strategies(fleet):
+def associated(context: Context) -> Iterator[Problem]:
+    for workload, pool in _named_in_strategies(context):
         if pool.associated is False and pool.cluster == workload.cluster:
             yield Problem(
                 about=workload,
@@ -33,13 +35,14 @@ def associated(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU143",
     Severity.WARNING,
+    about=Context,
     question="are the capacity providers of each strategy those of the service's own cluster?",
     because="a capacity provider belongs to one cluster, and ECS refuses a service of another one whose strategy has "
     "it; whether two names mean one cluster may only be known at deploy time",
     source=_STRATEGY,
 )
-def of_its_cluster(fleet: Fleet) -> Iterator[Problem]:
-    for workload, pool in _named_in_strategies(fleet):
+def of_its_cluster(context: Context) -> Iterator[Problem]:
+    for workload, pool in _named_in_strategies(context):
         if pool.cluster != workload.cluster and (pool.associated is True or pool.kind is PoolKind.MANAGED_INSTANCES):
             here, there = _named(workload.cluster), _named(pool.cluster)
             yield Problem(
@@ -53,35 +56,36 @@ def of_its_cluster(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU122",
     Severity.ERROR,
+    about=Pool,
     question="are the hosts told to join the cluster of their capacity provider?",
     because="a host registers with the cluster that ECS_CLUSTER names, and a capacity provider only has hosts of its "
     "own cluster, so its tasks wait for ever",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html",
 )
-def told_its_cluster(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        told = pool.told_cluster
-        if pool.has_provider and isinstance(told, str) and not isinstance(pool.cluster, Unknown):
-            here = _named(pool.cluster)
-            if told != here and pool.user_data.complete:
-                yield Problem(
-                    about=pool,
-                    message=f"the user data has its hosts join the cluster {told}, and their capacity provider belongs "
-                    f"to {here}",
-                    fix=f"a reference to {here} in ECS_CLUSTER",
-                )
+def told_its_cluster(pool: Pool) -> Iterator[Problem]:
+    told = pool.told_cluster
+    if pool.has_provider and isinstance(told, str) and not isinstance(pool.cluster, Unknown):
+        here = _named(pool.cluster)
+        if told != here and pool.user_data.complete:
+            yield Problem(
+                about=pool,
+                message=f"the user data has its hosts join the cluster {told}, and their capacity provider belongs "
+                f"to {here}",
+                fix=f"a reference to {here} in ECS_CLUSTER",
+            )
 
 
 @rule(
     "GPU124",
     Severity.ERROR,
+    about=Context,
     question="has each Auto Scaling group one capacity provider?",
     because="ECS refuses a capacity provider for an Auto Scaling group that another one already uses",
     source="https://github.com/aws/containers-roadmap/issues/632",
 )
-def one_provider(fleet: Fleet) -> Iterator[Problem]:
+def one_provider(context: Context) -> Iterator[Problem]:
     first: dict[str, Pool] = {}
-    for pool in fleet.pools:
+    for pool in context.fleet.pools:
         # Of two that no cluster lists, a condition may make one or the other.
         if pool.group is None or pool.associated is not True:
             continue
@@ -95,9 +99,9 @@ def one_provider(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _named_in_strategies(fleet: Fleet) -> Iterator[tuple[Workload, Pool]]:
+def _named_in_strategies(context: Context) -> Iterator[tuple[Workload, Pool]]:
     """Workloads with each pool of their strategy once, where it is known to which cluster both belong."""
-    for workload in fleet.workloads:
+    for workload in context.fleet.workloads:
         pools = {item.pool.name: item.pool for item in workload.strategy if item.pool is not None}
         for pool in pools.values():
             if not isinstance(workload.cluster, Unknown) and not isinstance(pool.cluster, Unknown):

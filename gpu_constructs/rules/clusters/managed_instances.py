@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown, Workload
 from gpu_constructs.hardware.managed_families import may_be_managed
 from gpu_constructs.placement.query import Attribute, conditions
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import joined, readable
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
@@ -23,13 +24,14 @@ _ATTRIBUTES = frozenset({"ecs.availability-zone", "ecs.cpu-architecture", "ecs.i
 @rule(
     "GPU185",
     Severity.WARNING,
+    about=Context,
     question="do ECS Managed Instances launch the instance types?",
     because="AWS lists the families that Managed Instances launch, and of these no type of one vCPU and no nano or "
     "micro; families are added to the list",
     source=_TYPES,
 )
-def launched(fleet: Fleet) -> Iterator[Problem]:
-    for pool in _managed(fleet):
+def launched(context: Context) -> Iterator[Problem]:
+    for pool in _managed(context):
         missing = [each for each in pool.instance_types if not may_be_managed(each)]
         if missing:
             families = dict.fromkeys(each.family for each in missing)
@@ -45,13 +47,14 @@ def launched(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU186",
     Severity.WARNING,
+    about=Context,
     question="do reserved Managed Instances name their capacity reservations?",
     because="with CapacityOptionType RESERVED, Managed Instances take a resource group of capacity reservations; "
     "without one there is nothing to launch into",
     source=_TYPES,
 )
-def names_reservations(fleet: Fleet) -> Iterator[Problem]:
-    for pool in _managed(fleet):
+def names_reservations(context: Context) -> Iterator[Problem]:
+    for pool in _managed(context):
         reservation = pool.reservation
         if reservation is not None and (reservation.group is not None or reservation.preference == _EXCLUDED):
             continue  # GPU187 speaks of reservations that are avoided.
@@ -66,13 +69,14 @@ def names_reservations(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU187",
     Severity.WARNING,
+    about=Context,
     question="are capacity reservations of Managed Instances used?",
     because="CapacityReservations are for CapacityOptionType RESERVED; hosts that are bought otherwise, or told to "
     "avoid reservations, leave them idle and paid for",
     source=_RESERVATIONS,
 )
-def uses_reservations(fleet: Fleet) -> Iterator[Problem]:
-    for pool in _managed(fleet):
+def uses_reservations(context: Context) -> Iterator[Problem]:
+    for pool in _managed(context):
         reservation = pool.reservation
         if reservation is None or isinstance(pool.purchase, Unknown):
             continue
@@ -94,40 +98,41 @@ def uses_reservations(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU188",
     Severity.WARNING,
+    about=Workload,
     question="do placement constraints on Managed Instances use attributes that are supported there?",
     because="Managed Instances support constraints on the Availability Zone, the subnet, the instance type and the "
     "processor architecture of a host, and name no others",
     source=_TASKS,
 )
-def supported_attributes(fleet: Fleet) -> Iterator[Problem]:
-    for workload in fleet.workloads:
-        pools = [item.pool for item in workload.strategy if item.pool is not None]
-        managed = [each for each in pools if each.kind is PoolKind.MANAGED_INSTANCES]
-        if not managed:
-            continue
-        inherited = workload.task.constraints if workload.task is not None else ()
-        query = joined(readable((*inherited, *workload.constraints)))
-        subjects = [each.subject for each in conditions(query)] if query is not None else []
-        names = [each.name for each in subjects if isinstance(each, Attribute)]
-        other = dict.fromkeys(each for each in names if each not in _ATTRIBUTES)
-        if other:
-            yield Problem(
-                about=workload,
-                message=f"{workload.name} is placed on Managed Instances ({managed[0].name}) by {and_list(other)}",
-                fix=f"one of {or_list(sorted(_ATTRIBUTES))}, or no such constraint",
-            )
+def supported_attributes(workload: Workload) -> Iterator[Problem]:
+    pools = [item.pool for item in workload.strategy if item.pool is not None]
+    managed = [each for each in pools if each.kind is PoolKind.MANAGED_INSTANCES]
+    if not managed:
+        return
+    inherited = workload.task.constraints if workload.task is not None else ()
+    query = joined(readable((*inherited, *workload.constraints)))
+    subjects = [each.subject for each in conditions(query)] if query is not None else []
+    names = [each.name for each in subjects if isinstance(each, Attribute)]
+    other = dict.fromkeys(each for each in names if each not in _ATTRIBUTES)
+    if other:
+        yield Problem(
+            about=workload,
+            message=f"{workload.name} is placed on Managed Instances ({managed[0].name}) by {and_list(other)}",
+            fix=f"one of {or_list(sorted(_ATTRIBUTES))}, or no such constraint",
+        )
 
 
 @rule(
     "GPU190",
     Severity.ERROR,
+    about=Context,
     question="may ECS start Managed Instances with their role?",
     because="AmazonECSInfrastructureRolePolicyForManagedInstances passes roles whose names begin with ecsInstanceRole; "
     "any other name, that of CloudFormation's own making among them, is an authorization error at task launch",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
-def may_pass_role(fleet: Fleet) -> Iterator[Problem]:
-    for pool in _managed(fleet):
+def may_pass_role(context: Context) -> Iterator[Problem]:
+    for pool in _managed(context):
         if pool.passes_host_role is False:
             yield Problem(
                 about=pool,
@@ -137,5 +142,5 @@ def may_pass_role(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _managed(fleet: Fleet) -> Iterator[Pool]:
-    return (each for each in fleet.pools if each.kind is PoolKind.MANAGED_INSTANCES)
+def _managed(context: Context) -> Iterator[Pool]:
+    return (each for each in context.fleet.pools if each.kind is PoolKind.MANAGED_INSTANCES)

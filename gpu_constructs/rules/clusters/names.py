@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Fleet, Scheduler
-from gpu_constructs.rules.evidence.walk import tasks
+from gpu_constructs.fleet import Scheduler
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -19,13 +19,14 @@ _ALLOWED = "1 to 255 letters, digits, hyphens and underscores"
 @rule(
     "GPU046",
     Severity.ERROR,
+    about=Context,
     question="are the names of capacity providers, families and containers ones that ECS takes?",
     because="they have up to 255 letters, digits, hyphens and underscores, and a capacity provider's does not begin "
     "with aws, ecs or fargate; ECS refuses any other",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html",
 )
-def accepted(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
+def accepted(context: Context) -> Iterator[Problem]:
+    for pool in context.fleet.pools:
         name = pool.provider
         if not isinstance(name, str) or not pool.has_provider:
             continue
@@ -42,7 +43,7 @@ def accepted(fleet: Fleet) -> Iterator[Problem]:
                 message=f"the capacity provider is called {shown(name)}; a name has {_ALLOWED}",
                 fix=_fixed(name),
             )
-    for task in tasks(fleet):
+    for task in context.tasks:
         if task.scheduler is not Scheduler.ECS:
             continue
         if isinstance(task.family, str) and not _NAME.fullmatch(task.family):

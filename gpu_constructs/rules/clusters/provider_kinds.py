@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Task, Unknown
+from gpu_constructs.fleet import Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.placement.destinations import pools_of
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, brief
 from gpu_constructs.rules.finding import Severity
@@ -15,44 +16,45 @@ from gpu_constructs.rules.rule import Problem, rule
 @rule(
     "GPU125",
     Severity.WARNING,
+    about=Workload,
     question="is a task definition for the kind of capacity that its service uses?",
     because="ECS checks a task definition for what RequiresCompatibilities names; whether it runs it elsewhere, no "
     "page says",
     source="UNCONFIRMED: API_RegisterTaskDefinition says what is checked, and nothing of where a task may run then",
 )
-def made_for(fleet: Fleet) -> Iterator[Problem]:
-    for workload in fleet.workloads:
-        task = workload.task
-        if task is None or not task.compatibilities:
-            continue
-        pools = {item.pool.name: item.pool for item in workload.strategy if item.pool is not None}
-        for pool in pools.values():
-            if not _is_for(task, pool):
-                asks = MANAGED_INSTANCES if pool.kind is PoolKind.MANAGED_INSTANCES else "EC2"
-                yield Problem(
-                    about=workload,
-                    message=f"{task.name} is for {and_list(map(brief, task.compatibilities))}, and {workload.name} "
-                    "runs it "
-                    f"on {pool.name} ({pool.kind.value})",
-                    fix=f"{asks} in RequiresCompatibilities",
-                )
+def made_for(workload: Workload) -> Iterator[Problem]:
+    task = workload.task
+    if task is None or not task.compatibilities:
+        return
+    pools = {item.pool.name: item.pool for item in workload.strategy if item.pool is not None}
+    for pool in pools.values():
+        if not _is_for(task, pool):
+            asks = MANAGED_INSTANCES if pool.kind is PoolKind.MANAGED_INSTANCES else "EC2"
+            yield Problem(
+                about=workload,
+                message=f"{task.name} is for {and_list(map(brief, task.compatibilities))}, and {workload.name} "
+                "runs it "
+                f"on {pool.name} ({pool.kind.value})",
+                fix=f"{asks} in RequiresCompatibilities",
+            )
 
 
 @rule(
     "GPU139",
     Severity.WARNING,
+    about=Context,
     question="do tasks for ECS Managed Instances come by a capacity provider strategy?",
     because="Managed Instances run tasks of a capacity provider strategy only; with a launch type, a task waits for "
     "hosts that somebody else registers",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )
-def by_strategy(fleet: Fleet) -> Iterator[Problem]:
-    all_managed = [each for each in fleet.pools if each.kind is PoolKind.MANAGED_INSTANCES]
-    for workload in fleet.workloads if all_managed else ():
+def by_strategy(context: Context) -> Iterator[Problem]:
+    all_managed = [each for each in context.fleet.pools if each.kind is PoolKind.MANAGED_INSTANCES]
+    for workload in context.fleet.workloads if all_managed else ():
         if workload.strategy or workload.launch_type != "EC2" or isinstance(workload.cluster, Unknown):
             continue
         managed = [each for each in all_managed if each.cluster == workload.cluster]
-        if managed and not pools_of(fleet, workload):
+        if managed and not pools_of(context.fleet, workload):
             yield Problem(
                 about=workload,
                 message=f"{workload.name} has the launch type EC2, and its cluster has hosts of ECS Managed Instances "
@@ -65,24 +67,24 @@ def by_strategy(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU140",
     Severity.WARNING,
+    about=Workload,
     question="has each strategy capacity providers of one kind?",
     because="a strategy of Managed Instances beside Auto Scaling groups or Fargate is one that AWS's own guide to "
     "capacity providers calls impossible, though the API page does not",
     source="https://aws-samples.github.io/sample-apex-skills/docs/skills/ecs/ecs-build/references/"
     "capacity-provider-guide",
 )
-def one_kind(fleet: Fleet) -> Iterator[Problem]:
-    for workload in fleet.workloads:
-        pools = [item.pool for item in workload.strategy if item.pool is not None]
-        managed = dict.fromkeys(each.name for each in pools if each.kind is PoolKind.MANAGED_INSTANCES)
-        groups = dict.fromkeys(each.name for each in pools if each.kind is PoolKind.AUTO_SCALING_GROUP)
-        if managed and groups:
-            yield Problem(
-                about=workload,
-                message=f"the strategy of {workload.name} has ECS Managed Instances ({and_list(managed)}) beside Auto "
-                f"Scaling groups ({and_list(groups)})",
-                fix="a service for each kind",
-            )
+def one_kind(workload: Workload) -> Iterator[Problem]:
+    pools = [item.pool for item in workload.strategy if item.pool is not None]
+    managed = dict.fromkeys(each.name for each in pools if each.kind is PoolKind.MANAGED_INSTANCES)
+    groups = dict.fromkeys(each.name for each in pools if each.kind is PoolKind.AUTO_SCALING_GROUP)
+    if managed and groups:
+        yield Problem(
+            about=workload,
+            message=f"the strategy of {workload.name} has ECS Managed Instances ({and_list(managed)}) beside Auto "
+            f"Scaling groups ({and_list(groups)})",
+            fix="a service for each kind",
+        )
 
 
 def _is_for(task: Task, pool: Pool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, StrategyItem, Unknown, known
+from gpu_constructs.fleet import StrategyItem, Unknown, Workload, known
 from gpu_constructs.placement.destinations import FARGATE_PROVIDERS
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
@@ -20,15 +20,15 @@ _MOST_BASE = 100_000
 @rule(
     "GPU089",
     Severity.ERROR,
+    about=Workload,
     question="does ECS take the capacity provider strategy?",
     because=f"a strategy has {_MOST_ITEMS} providers at most, weights of 0 to {_MOST_WEIGHT} of which one of several "
     f"is above 0, one base of 0 to {_MOST_BASE}, and providers of either Fargate or Auto Scaling groups",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
 )
-def taken(fleet: Fleet) -> Iterator[Problem]:
-    for workload in fleet.workloads:
-        for problem, fix in _problems(workload.strategy):
-            yield Problem(about=workload, message=f"the strategy of {workload.name} {problem}", fix=fix)
+def taken(workload: Workload) -> Iterator[Problem]:
+    for problem, fix in _problems(workload.strategy):
+        yield Problem(about=workload, message=f"the strategy of {workload.name} {problem}", fix=fix)
 
 
 def _problems(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:

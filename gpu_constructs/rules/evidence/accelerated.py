@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Task, Workload
+from gpu_constructs.fleet import Task, Workload
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import pools_of
-from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.rules.evidence.walk import asks_for_accelerator, tasks
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.walk import asks_for_accelerator
 
 __all__ = ["accelerated_tasks", "accelerated_workloads"]
 
 
-@by_identity(maxsize=4)
-def accelerated_workloads(fleet: Fleet) -> tuple[Workload, ...]:
+def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
     """Workloads whose task asks for an accelerator, or may be placed on hosts that have some.
 
     Args:
-        fleet: What was asked for.
+        context: The fleet that is checked.
     """
     return tuple(
         each
-        for each in fleet.workloads
+        for each in context.fleet.workloads
         if (each.task is not None and _asks(each.task))
-        or any(host.accelerators for pool in pools_of(fleet, each) for host in pool.instance_types)
+        or any(host.accelerators for pool in pools_of(context.fleet, each) for host in pool.instance_types)
     )
 
 
-def accelerated_tasks(fleet: Fleet) -> Iterator[Task]:
+def accelerated_tasks(context: Context) -> Iterator[Task]:
     """Tasks that ask for an accelerator, and those of such workloads.
 
     Args:
-        fleet: What was asked for.
+        context: The fleet that is checked.
     """
-    run = {each.task.name for each in accelerated_workloads(fleet) if each.task is not None}
-    return (each for each in tasks(fleet) if each.name in run or _asks(each))
+    run = {each.task.name for each in context.once(accelerated_workloads) if each.task is not None}
+    return (each for each in context.tasks if each.name in run or _asks(each))
 
 
 def _asks(task: Task) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Task, Unknown, Workload, known, total
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, demand_of, task_slots
-from gpu_constructs.placement.destinations import Assignment, Destination, assignments
-from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.placement.destinations import Assignment, Destination
+from gpu_constructs.rules.context import Context
 
 __all__ = ["Copies", "counted", "wanted_copies"]
 
@@ -69,14 +69,13 @@ class Copies:
         return not isinstance(hosts, Unknown) and wanted > hosts
 
 
-@by_identity(maxsize=4)
-def counted(fleet: Fleet) -> tuple[Copies, ...]:
+def counted(context: Context) -> tuple[Copies, ...]:
     """Workloads that keep a number of copies on pools that have a number of hosts at most.
 
     ECS Managed Instances launch what waits. Where a copy never runs, how many would have room is no question.
 
     Args:
-        fleet: What was asked for.
+        context: The fleet that is checked.
     """
     return tuple(
         Copies(
@@ -84,18 +83,18 @@ def counted(fleet: Fleet) -> tuple[Copies, ...]:
             certain=tuple([_slots(each, pool, Assumption.WORST) for pool in each.destinations]),
             possible=tuple([_slots(each, pool, Assumption.BEST) for pool in each.destinations]),
         )
-        for each in assignments(fleet)
+        for each in context.assignments
         if each.workload.daemon is False and not each.never and not any(map(_is_managed, each.destinations))
     )
 
 
-def wanted_copies(fleet: Fleet) -> Iterator[tuple[Copies, int]]:
+def wanted_copies(context: Context) -> Iterator[tuple[Copies, int]]:
     """Those of them of which the number that is wanted is known, and all pools are, with that number.
 
     Args:
-        fleet: What was asked for.
+        context: The fleet that is checked.
     """
-    for each in counted(fleet):
+    for each in context.once(counted):
         wanted = each.workload.desired_count
         if isinstance(wanted, Unknown) or wanted < 0:
             continue

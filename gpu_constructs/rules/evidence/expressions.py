@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.fleet import Fleet, PlacementConstraint, Task, Workload
+from gpu_constructs.fleet import PlacementConstraint, Task, Workload
 from gpu_constructs.hardware import InstanceType, accelerated, general
 from gpu_constructs.placement.query import (
     MAX_EXPRESSION_LENGTH,
@@ -24,7 +24,7 @@ from gpu_constructs.placement.query import (
     host_of,
     parse,
 )
-from gpu_constructs.rules.evidence.walk import tasks
+from gpu_constructs.rules.context import Context
 
 __all__ = [
     "INSTANCE_TYPE",
@@ -57,16 +57,16 @@ class Place:
     all: tuple[PlacementConstraint, ...]
 
 
-def places(fleet: Fleet) -> Iterator[Place]:
+def places(context: Context) -> Iterator[Place]:
     """Every task and workload that has constraints of its own.
 
     Args:
-        fleet: What was asked for.
+        context: The fleet that is checked.
     """
-    for task in tasks(fleet):
+    for task in context.tasks:
         if task.constraints:
             yield Place(about=task, own=task.constraints, all=task.constraints)
-    for workload in fleet.workloads:
+    for workload in context.fleet.workloads:
         if workload.constraints:
             inherited = workload.task.constraints if workload.task is not None else ()
             yield Place(about=workload, own=workload.constraints, all=(*inherited, *workload.constraints))

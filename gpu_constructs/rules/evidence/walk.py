@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Fleet, ResourceRequirement, Task
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Task
 from gpu_constructs.placement.destinations import tasks_of as tasks
+from gpu_constructs.rules.context import Context
 
 __all__ = ["MANAGED_INSTANCES", "asks_for_accelerator", "brief", "containers", "is_gpu", "requirements", "tasks"]
 
@@ -15,22 +16,22 @@ MANAGED_INSTANCES = "MANAGED_INSTANCES"
 _LONGEST = 80
 
 
-def containers(fleet: Fleet) -> Iterator[tuple[Task, Container]]:
+def containers(context: Context) -> Iterator[tuple[Task, Container]]:
     """Every container with its task.
 
     Args:
-        fleet: What was asked for.
+        context: The fleet that is checked.
     """
-    return ((task, container) for task in tasks(fleet) for container in task.containers)
+    return ((task, container) for task in context.tasks for container in task.containers)
 
 
-def requirements(fleet: Fleet) -> Iterator[tuple[Task, Container, ResourceRequirement]]:
+def requirements(context: Context) -> Iterator[tuple[Task, Container, ResourceRequirement]]:
     """Every entry of ``resourceRequirements`` with its container and task.
 
     Args:
-        fleet: What was asked for.
+        context: The fleet that is checked.
     """
-    return ((task, container, each) for task, container in containers(fleet) for each in container.requirements)
+    return ((task, container, each) for task, container in containers(context) for each in container.requirements)
 
 
 def brief(text: str) -> str:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Fleet, Pool, Task, Workload
+from gpu_constructs.fleet import Pool, Task, Workload
 from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.query import (
@@ -27,6 +27,7 @@ from gpu_constructs.placement.query import (
     instance_type_in,
     instance_type_patterns,
 )
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import INSTANCE_TYPE, joined, places, readable, recorded_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
@@ -49,13 +50,14 @@ _NEAR = 0.6
 @rule(
     "GPU042",
     Severity.WARNING,
+    about=Context,
     question="do the instance types and attributes of placement expressions exist?",
     because="a name that no host has is never equal to anything: the condition holds on no host, or excludes none",
     source=_PAGE,
 )
-def existing(fleet: Fleet) -> Iterator[Problem]:
-    set_by_user = any(pool.user_data.get(_CUSTOM) is not None for pool in fleet.pools)
-    for place in places(fleet):
+def existing(context: Context) -> Iterator[Problem]:
+    set_by_user = any(pool.user_data.get(_CUSTOM) is not None for pool in context.fleet.pools)
+    for place in places(context):
         doubts = (each for text in readable(place.own) for each in _doubts(text))
         for message, fix, is_custom in dict.fromkeys(doubts):
             if not (is_custom and set_by_user):
@@ -69,17 +71,18 @@ def existing(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU043",
     Severity.WARNING,
+    about=Context,
     question="does a pattern on the instance type match only the family that it names?",
     because="a pattern such as g5.* is a regular expression, whose dot is any character: it also matches g5g, which is "
     "arm64",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html",
 )
-def one_family(fleet: Fleet) -> Iterator[Problem]:
+def one_family(context: Context) -> Iterator[Problem]:
     workloads_of: dict[str, list[Workload]] = {}
-    for workload in fleet.workloads:
+    for workload in context.fleet.workloads:
         if workload.task is not None:
             workloads_of.setdefault(workload.task.name, []).append(workload)
-    for place in places(fleet):
+    for place in places(context):
         whole = joined(readable(place.all))
         if whole is None:
             continue
@@ -90,7 +93,7 @@ def one_family(fleet: Fleet) -> Iterator[Problem]:
                     each
                     for each in others
                     if _is_possible(whole, each)
-                    and not _is_out_of_reach(fleet, runs, each)
+                    and not _is_out_of_reach(context, runs, each)
                     and not _is_built_otherwise(place.about, each)
                 ]
                 if left:
@@ -210,13 +213,13 @@ def _is_built_otherwise(about: Task | Workload, family: str) -> bool:
     return isinstance(built, Architecture) and _types_of(family)[0].architecture is not built
 
 
-def _is_out_of_reach(fleet: Fleet, workloads: list[Workload], family: str) -> bool:
+def _is_out_of_reach(context: Context, workloads: list[Workload], family: str) -> bool:
     """Whether every workload has pools that are known, by its strategy or its cluster, none of which has this family.
 
     Tasks with a strategy run on hosts of its providers alone
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html).
     """
-    reached = [_reached(fleet, each) for each in workloads]
+    reached = [_reached(context, each) for each in workloads]
     return bool(reached) and all(
         pool is not None and pool.types_are_known and all(each.family != family for each in pool.instance_types)
         for pools in reached
@@ -224,9 +227,9 @@ def _is_out_of_reach(fleet: Fleet, workloads: list[Workload], family: str) -> bo
     )
 
 
-def _reached(fleet: Fleet, workload: Workload) -> tuple[Pool | None, ...]:
+def _reached(context: Context, workload: Workload) -> tuple[Pool | None, ...]:
     """The pools of its strategy, None for one that is not here; else those of its cluster."""
-    return tuple(item.pool for item in workload.strategy) if workload.strategy else pools_of(fleet, workload)
+    return tuple(item.pool for item in workload.strategy) if workload.strategy else pools_of(context.fleet, workload)
 
 
 def _types_of(family: str) -> tuple[InstanceType, ...]:

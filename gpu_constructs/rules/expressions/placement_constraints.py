@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, PoolKind, Unknown
+from gpu_constructs.fleet import PlacementConstraint, Pool, PoolKind, Unknown
 from gpu_constructs.placement import DoubtKind, ObstacleKind
-from gpu_constructs.placement.destinations import Assignment, assignments
+from gpu_constructs.placement.destinations import Assignment
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import satisfied_by_none
 from gpu_constructs.rules.evidence.fixes import provider_for
 from gpu_constructs.rules.evidence.lists import and_list
@@ -21,12 +22,13 @@ _MOST_NAMED = 4
 @rule(
     "GPU070",
     Severity.ERROR,
+    about=Context,
     question="can a host of the pool satisfy the placement constraints?",
     because="if there are no instances that match the constraint, the task remains in a pending state",
     source=_CONSTRAINTS,
 )
-def satisfiable(fleet: Fleet) -> Iterator[Problem]:
-    for assignment in assignments(fleet):
+def satisfiable(context: Context) -> Iterator[Problem]:
+    for assignment in context.assignments:
         barred = [(each, why) for each in assignment.stuck if (why := each.barred_by(ObstacleKind.CONSTRAINT))]
         enough_left = not assignment.every and len(barred) < len(assignment.destinations)
         if not barred or enough_left or satisfied_by_none(_constraints(assignment)):
@@ -44,13 +46,14 @@ def satisfiable(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU071",
     Severity.WARNING,
+    about=Context,
     question="are placement constraints true for every type of a pool with managed scaling?",
     because="managed scaling samples the types of the Auto Scaling group; constraints that they do not satisfy may "
     "stop it from scaling out",
     source=_SCALING,
 )
-def true_for_all(fleet: Fleet) -> Iterator[Problem]:
-    for assignment in assignments(fleet):
+def true_for_all(context: Context) -> Iterator[Problem]:
+    for assignment in context.assignments:
         for each in assignment.in_question if assignment.every else ():
             for doubt in each.fit.doubts:
                 if doubt.kind is DoubtKind.CONSTRAINED_TYPES:
@@ -64,13 +67,14 @@ def true_for_all(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU072",
     Severity.WARNING,
+    about=Context,
     question="do tasks reach managed scaling through a capacity provider strategy?",
     because="a pending task that doesn't have a capacity provider strategy won't cause any capacity provider to scale "
     "out",
     source=_SCALING,
 )
-def scales(fleet: Fleet) -> Iterator[Problem]:
-    for assignment in assignments(fleet):
+def scales(context: Context) -> Iterator[Problem]:
+    for assignment in context.assignments:
         workload = assignment.workload
         if workload.strategy or workload.daemon is not False:
             continue

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Fleet, PlacementConstraint, Task
+from gpu_constructs.fleet import PlacementConstraint, Task
 from gpu_constructs.placement.demand import MEMBER_OF
 from gpu_constructs.placement.query import MAX_CONSTRAINTS, MAX_EXPRESSION_LENGTH
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import (
     Place,
     contradiction,
@@ -30,12 +31,13 @@ _EXAMPLE = "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"
 @rule(
     "GPU040",
     Severity.ERROR,
+    about=Context,
     question="can ECS read every placement expression?",
     because="an expression that is not in the cluster query language is refused",
     source=_LANGUAGE,
 )
-def in_the_language(fleet: Fleet) -> Iterator[Problem]:
-    for place in places(fleet):
+def in_the_language(context: Context) -> Iterator[Problem]:
+    for place in places(context):
         for each in place.own:
             if each.type == _DISTINCT or not isinstance(each.expression, str) or not each.expression.strip():
                 continue
@@ -52,12 +54,13 @@ def in_the_language(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU041",
     Severity.ERROR,
+    about=Context,
     question="do the placement expressions agree with themselves and each other?",
     because="a task is placed on a host that satisfies all its constraints; none satisfies these, so it waits for ever",
     source=_PAGE,
 )
-def consistent(fleet: Fleet) -> Iterator[Problem]:
-    for place in places(fleet):
+def consistent(context: Context) -> Iterator[Problem]:
+    for place in places(context):
         found = _contradiction(place)
         if found is not None:
             yield Problem(
@@ -70,13 +73,14 @@ def consistent(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU044",
     Severity.ERROR,
+    about=Context,
     question="are the placement constraints within what ECS takes?",
     because=f"a task has {MAX_CONSTRAINTS} constraints at most, an expression {MAX_EXPRESSION_LENGTH} characters; "
     "memberOf needs an expression, distinctInstance has none and stands in no task definition",
     source=_CONSTRAINT,
 )
-def within_limits(fleet: Fleet) -> Iterator[Problem]:
-    for place in places(fleet):
+def within_limits(context: Context) -> Iterator[Problem]:
+    for place in places(context):
         inherited = len(place.all) - len(place.own)
         if len(place.all) > MAX_CONSTRAINTS >= inherited:
             yield Problem(
@@ -93,13 +97,14 @@ def within_limits(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU045",
     Severity.ERROR,
+    about=Context,
     question="does an instance type exist that satisfies the placement expressions?",
     because="a task is placed on a host that satisfies all its constraints; of the instance types that they name none "
     "does, so it waits for ever",
     source=_PAGE,
 )
-def satisfiable(fleet: Fleet) -> Iterator[Problem]:
-    for place in places(fleet):
+def satisfiable(context: Context) -> Iterator[Problem]:
+    for place in places(context):
         if _contradiction(place) is not None:
             continue
         types = unsatisfiable(readable(place.own))

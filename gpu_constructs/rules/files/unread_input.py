@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, RemarkKind
+from gpu_constructs.fleet import RemarkKind
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -12,27 +13,29 @@ from gpu_constructs.rules.rule import Problem, rule
 @rule(
     "GPU115",
     Severity.WARNING,
+    about=Context,
     question="is every key written once?",
     because="of a key that is written twice the last value counts, and the first is dropped without a word",
     source="https://github.com/aws-cloudformation/cfn-lint/blob/main/docs/rules.md (E0000 refuses duplicate keys)",
 )
-def written_once(fleet: Fleet) -> Iterator[Problem]:
-    return _remarks(fleet, RemarkKind.DUPLICATE_KEY)
+def written_once(context: Context) -> Iterator[Problem]:
+    return _remarks(context, RemarkKind.DUPLICATE_KEY)
 
 
 @rule(
     "GPU116",
     Severity.INFO,
+    about=Context,
     question="was every part of the file understood?",
     because="what was not understood was not checked either",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html",
 )
-def understood(fleet: Fleet) -> Iterator[Problem]:
-    return _remarks(fleet, RemarkKind.NOT_READ)
+def understood(context: Context) -> Iterator[Problem]:
+    return _remarks(context, RemarkKind.NOT_READ)
 
 
-def _remarks(fleet: Fleet, kind: RemarkKind) -> Iterator[Problem]:
-    for each in fleet.remarks:
+def _remarks(context: Context, kind: RemarkKind) -> Iterator[Problem]:
+    for each in context.fleet.remarks:
         if each.kind is kind:
             yield Problem(
                 about=each.origin.resource or each.origin.file or "file", message=each.text, origin=each.origin

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.fleet import Fleet, Unknown, Workload, known, total
+from gpu_constructs.fleet import Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, task_slots
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import Copies, counted, wanted_copies
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.finding import Severity
@@ -22,13 +23,14 @@ _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Capac
 @rule(
     "GPU009",
     Severity.WARNING,
+    about=Context,
     question="is there room for every copy at max_instances?",
     because="copies that fit on no host wait for ever, and so do those that the weights of the strategy give to a "
     "provider that is full while another has room",
     source=_STRATEGY,
 )
-def enough(fleet: Fleet) -> Iterator[Problem]:
-    for each, wanted in wanted_copies(fleet):
+def enough(context: Context) -> Iterator[Problem]:
+    for each, wanted in wanted_copies(context):
         slots = total(each.possible)
         if isinstance(slots, Unknown) or each.lacks_hosts(wanted):
             continue
@@ -65,12 +67,13 @@ def _badly_split(copies: Copies, wanted: int) -> Iterator[Problem]:
 @rule(
     "GPU010",
     Severity.WARNING,
+    about=Context,
     question="can a deployment take its first step on a full fleet?",
     because="a rolling deployment starts a copy above the desired count or stops one below it, within its percentages",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
 )
-def deployable(fleet: Fleet) -> Iterator[Problem]:
-    for each, wanted in wanted_copies(fleet):
+def deployable(context: Context) -> Iterator[Problem]:
+    for each, wanted in wanted_copies(context):
         slots, percent = total(each.certain), _percent(each.workload)
         if isinstance(slots, Unknown) or percent is None or wanted > slots or not each.task.wants_gpu:
             continue
@@ -117,12 +120,13 @@ def _in_gpus(copies: Copies, wanted: int) -> str:
 @rule(
     "GPU012",
     Severity.WARNING,
+    about=Context,
     question="is it known whether there is room for every copy?",
     because="a number of copies that only exists at deploy time, or memory near a host's nominal size, leaves it open",
     source=_SERVICES,
 )
-def known_room(fleet: Fleet) -> Iterator[Problem]:
-    for each in counted(fleet):
+def known_room(context: Context) -> Iterator[Problem]:
+    for each in context.once(counted):
         workload = each.workload
         if not each.task.wants_gpu or _is_one_copy_in_question(each):
             continue
@@ -149,12 +153,13 @@ def known_room(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU083",
     Severity.WARNING,
+    about=Context,
     question="are there as many hosts as copies that must be on hosts of their own?",
     because="distinctInstance places each task of a service on a different host, so more copies than hosts wait",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
 )
-def distinct(fleet: Fleet) -> Iterator[Problem]:
-    for each, wanted in wanted_copies(fleet):
+def distinct(context: Context) -> Iterator[Problem]:
+    for each, wanted in wanted_copies(context):
         if each.workload.distinct_instances and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
             yield Problem(
                 about=each.workload,

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, Task
+from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import NeedKind, UnmetNeed, alternatives, unmet_needs
-from gpu_constructs.placement.destinations import assignments
-from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -23,50 +22,52 @@ _BLIND = "ECS places by the number of GPUs and without regard to what they are"
 @rule(
     "GPU064",
     Severity.WARNING,
+    about=Context,
     question="have the GPUs as much memory as the task needs?",
     because=f"{_BLIND}; a program that needs more than its GPU has fails with an out-of-memory error of CUDA",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
 )
-def enough_memory(fleet: Fleet) -> Iterator[Problem]:
-    return _unmet(fleet, {NeedKind.GPU_MEMORY})
+def enough_memory(context: Context) -> Iterator[Problem]:
+    return _unmet(context, {NeedKind.GPU_MEMORY})
 
 
 @rule(
     "GPU065",
     Severity.WARNING,
+    about=Context,
     question="are the GPUs of the task joined by NVLink, where it needs that?",
     because=f"{_BLIND}; over PCIe the same collective operations run at a fraction of the speed",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html",
 )
-def linked(fleet: Fleet) -> Iterator[Problem]:
-    return _unmet(fleet, {NeedKind.NVLINK})
+def linked(context: Context) -> Iterator[Problem]:
+    return _unmet(context, {NeedKind.NVLINK})
 
 
 @rule(
     "GPU066",
     Severity.WARNING,
+    about=Context,
     question="can the GPUs compute what the task needs?",
     because=f"{_BLIND}; an image built for a higher compute capability finds no kernel, and a number format that the "
     "GPU does not have is emulated or refused",
     source="https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html",
 )
-def capable(fleet: Fleet) -> Iterator[Problem]:
-    return _unmet(fleet, {NeedKind.COMPUTE_CAPABILITY, NeedKind.PRECISION})
+def capable(context: Context) -> Iterator[Problem]:
+    return _unmet(context, {NeedKind.COMPUTE_CAPABILITY, NeedKind.PRECISION})
 
 
-def _unmet(fleet: Fleet, kinds: set[NeedKind]) -> Iterator[Problem]:
-    for task, pool, types in _unmet_anywhere(fleet):
+def _unmet(context: Context, kinds: set[NeedKind]) -> Iterator[Problem]:
+    for task, pool, types in context.once(_unmet_anywhere):
         by_type = [(each, tuple(need for need in unmet if need.need in kinds)) for each, unmet in types]
         missing = [(each, unmet) for each, unmet in by_type if unmet]
         if missing:
             yield _problem(task, pool, missing, others=len(missing) < len(by_type))
 
 
-@by_identity(maxsize=4)
-def _unmet_anywhere(fleet: Fleet) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]], ...]:
+def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]], ...]:
     """For each task and pool the types that it may land on, with the needs that they do not serve, if any does not."""
     found = []
-    for assignment in assignments(fleet):
+    for assignment in context.assignments:
         task = assignment.task
         if any(container.needs for container in task.containers):
             seen: dict[str, _OnType] = {}

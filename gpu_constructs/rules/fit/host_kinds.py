@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet
 from gpu_constructs.placement import ObstacleKind, Resource, alternatives
-from gpu_constructs.placement.destinations import Assignment, Destination, assignments
+from gpu_constructs.placement.destinations import Assignment, Destination
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import can_run
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -15,13 +15,14 @@ from gpu_constructs.rules.rule import Problem, rule
 @rule(
     "GPU067",
     Severity.ERROR,
+    about=Context,
     question="have the hosts the processor that the task is built for?",
     because="a host runs images of its own architecture only, and a task whose runtimePlatform names another is not "
     "placed on it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html",
 )
-def same_architecture(fleet: Fleet) -> Iterator[Problem]:
-    for assignment, each in _stuck(fleet):
+def same_architecture(context: Context) -> Iterator[Problem]:
+    for assignment, each in _stuck(context):
         task = assignment.task
         for obstacle in each.barred_by(ObstacleKind.ARCHITECTURE):
             yield Problem(
@@ -34,12 +35,13 @@ def same_architecture(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU068",
     Severity.ERROR,
+    about=Context,
     question="has one GPU the memory that containers share through MPS?",
     because="containers of a task that share a GPU get the same one, which must have enough memory for all of them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html",
 )
-def enough_to_share(fleet: Fleet) -> Iterator[Problem]:
-    for assignment, each in _stuck(fleet):
+def enough_to_share(context: Context) -> Iterator[Problem]:
+    for assignment, each in _stuck(context):
         for short in each.fit.shortfalls:
             if short.resource is Resource.SHARED_GPU_MEMORY:
                 yield Problem(
@@ -53,12 +55,13 @@ def enough_to_share(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU073",
     Severity.ERROR,
+    about=Context,
     question="have the hosts the Neuron devices that the task is given?",
     because="a container that is given a device its host does not have does not start",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html",
 )
-def enough_neuron_devices(fleet: Fleet) -> Iterator[Problem]:
-    for assignment, each in _stuck(fleet):
+def enough_neuron_devices(context: Context) -> Iterator[Problem]:
+    for assignment, each in _stuck(context):
         short = [short for short in each.fit.shortfalls if short.resource is Resource.NEURON_DEVICES]
         none = [obstacle for obstacle in each.fit.obstacles if obstacle.kind is ObstacleKind.NEURON]
         if short or none:
@@ -70,9 +73,12 @@ def enough_neuron_devices(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _stuck(fleet: Fleet) -> Iterator[tuple[Assignment, Destination]]:
+def _stuck(context: Context) -> Iterator[tuple[Assignment, Destination]]:
     return (
-        (assignment, each) for assignment in assignments(fleet) for each in assignment.stuck if can_run(assignment.task)
+        (assignment, each)
+        for assignment in context.assignments
+        for each in assignment.stuck
+        if can_run(assignment.task)
     )
 
 

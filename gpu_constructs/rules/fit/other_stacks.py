@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, Task
+from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.placement import Fit, Obstacle, ObstacleKind, fit
-from gpu_constructs.placement.destinations import assignments, carries_gpus, schedules, unassigned
+from gpu_constructs.placement.destinations import carries_gpus, schedules, unassigned
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import satisfied_by_none
 from gpu_constructs.rules.evidence.fixes import can_run
 from gpu_constructs.rules.finding import Severity
@@ -22,13 +23,14 @@ _FIX = "give the files with its hosts too, and all of them are checked together"
 @rule(
     "GPU075",
     Severity.WARNING,
+    about=Context,
     question="does a task that other hosts may take fit some of those that are here?",
     because="a task without a capacity provider strategy goes to any host of its cluster, and one that nothing here "
     "runs may belong to another cluster: hosts of other files may have what these lack, and nobody says so",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
 )
-def fits_here(fleet: Fleet) -> Iterator[Problem]:
-    for assignment in assignments(fleet):
+def fits_here(context: Context) -> Iterator[Problem]:
+    for assignment in context.assignments:
         never = () if assignment.is_closed else assignment.never
         task, workload = assignment.task, assignment.workload
         if not can_run(task) or satisfied_by_none((*task.constraints, *workload.constraints)):
@@ -41,7 +43,7 @@ def fits_here(fleet: Fleet) -> Iterator[Problem]:
                 "other files join the cluster",
                 fix=_FIX,
             )
-    for task, seen in () if fleet.is_whole else fitting_none(fleet):
+    for task, seen in () if context.fleet.is_whole else fitting_none(context):
         if told := _told(seen):
             yield Problem(
                 about=task,
@@ -51,14 +53,14 @@ def fits_here(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def fitting_none(fleet: Fleet) -> Iterator[tuple[Task, list[tuple[Pool, Fit]]]]:
+def fitting_none(context: Context) -> Iterator[tuple[Task, list[tuple[Pool, Fit]]]]:
     """GPU tasks that no workload runs and no pool here takes, with the GPU pools and why not.
 
     Args:
-        fleet: What was asked for.
+        context: The fleet that is checked.
     """
-    for task in unassigned(fleet):
-        pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
+    for task in unassigned(context.fleet):
+        pools = [pool for pool in context.fleet.pools if schedules(task.scheduler, pool)]
         if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
             continue
         if not any(_takes(pool, task) for pool in pools):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from gpu_constructs.fleet import Fleet, Task, Unknown
+from gpu_constructs.fleet import Task, Unknown
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.assumptions import RESERVED_PORTS
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import wanted_copies
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.evidence.walk import tasks
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -20,12 +20,13 @@ _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapp
 @rule(
     "GPU084",
     Severity.WARNING,
+    about=Context,
     question="is there a host with the port free for every copy?",
     because="a static host port is given once on each host, and the agent keeps some for itself",
     source=_PORTS,
 )
-def static_ports(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
+def static_ports(context: Context) -> Iterator[Problem]:
+    for task in context.tasks:
         kept = demand_of(task).certain_ports & RESERVED_PORTS
         if kept:
             yield Problem(
@@ -33,7 +34,7 @@ def static_ports(fleet: Fleet) -> Iterator[Problem]:
                 message=f"{task.name} takes host port {_listed(kept)}, which the agent keeps on every host by default",
                 fix="a dynamic host port (0), or another below 32768",
             )
-    for each, wanted in wanted_copies(fleet):
+    for each, wanted in wanted_copies(context):
         ports = each.ports
         if ports and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
             yield Problem(
@@ -47,22 +48,22 @@ def static_ports(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU086",
     Severity.ERROR,
+    about=Task,
     question="does each container of a task take host ports of its own?",
     because="a host port is reserved by the first container that takes it, so the second never starts",
     source=_PORTS,
 )
-def ports_once(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        if not demand_of(task).certain_ports:
-            continue
-        for port in _taken_twice(task):
-            names = [each.name for each in task.containers if port in each.host_ports]
-            yield Problem(
-                about=task,
-                message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
-                f"{_listed((port,))} more than once, and a host has it once",
-                fix="another host port for one of them, or a dynamic one (0)",
-            )
+def ports_once(task: Task) -> Iterator[Problem]:
+    if not demand_of(task).certain_ports:
+        return
+    for port in _taken_twice(task):
+        names = [each.name for each in task.containers if port in each.host_ports]
+        yield Problem(
+            about=task,
+            message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
+            f"{_listed((port,))} more than once, and a host has it once",
+            fix="another host port for one of them, or a dynamic one (0)",
+        )
 
 
 def _taken_twice(task: Task) -> list[tuple[int, str]]:

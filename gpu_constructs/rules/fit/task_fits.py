@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpu_constructs.fleet import Fleet, Task
+from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import Vendor
 from gpu_constructs.placement import (
     DoubtKind,
@@ -19,14 +19,13 @@ from gpu_constructs.placement.destinations import (
     UNSCALED,
     Assignment,
     Destination,
-    assignments,
     carries_gpus,
     schedules,
     unassigned,
 )
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import can_run, fix_of, provider_for
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import tasks
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -43,19 +42,20 @@ _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
 @rule(
     "GPU006",
     Severity.WARNING,
+    about=Context,
     question="is the task certain to fit, with what a host is expected to register?",
     because="a host registers less memory than its nominal size; near it only a running host can tell",
     source=_MEMORY,
 )
-def certain(fleet: Fleet) -> Iterator[Problem]:
-    for assignment, each in _in_question(fleet):
+def certain(context: Context) -> Iterator[Problem]:
+    for assignment, each in _in_question(context):
         for doubt in each.fit.doubts:
             if doubt.kind in _UNSURE:
                 yield Problem(
                     about=assignment.task, message=f"{assignment.task.name} may not fit on {each.pool.name}: {doubt}"
                 )
-    for task in unassigned(fleet):
-        pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
+    for task in unassigned(context.fleet):
+        pools = [pool for pool in context.fleet.pools if schedules(task.scheduler, pool)]
         if any(fit(task, pool).answer is True for pool in pools):
             continue
         for pool in pools:
@@ -68,13 +68,14 @@ def certain(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU014",
     Severity.WARNING,
+    about=Context,
     question="is it known before the deploy what the task asks for?",
     because="a number that only exists at deploy time can be more than any host has, and nobody says so before",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
 )
-def known_task(fleet: Fleet) -> Iterator[Problem]:
-    placed = {each.task.name for each in assignments(fleet)}
-    for task in tasks(fleet):
+def known_task(context: Context) -> Iterator[Problem]:
+    placed = {each.task.name for each in context.assignments}
+    for task in context.tasks:
         if not task.wants_gpu and task.name not in placed:
             continue
         for label in demand_of(task).unknown:
@@ -89,13 +90,14 @@ def known_task(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU060",
     Severity.ERROR,
+    about=Context,
     question="does the task fit the hosts of each pool that gets some?",
     because="ECS gives a task to one capacity provider and never moves it; on hosts that are too small it waits for "
     "ever, in PROVISIONING",
     source=_SCALING,
 )
-def fits(fleet: Fleet) -> Iterator[Problem]:
-    for assignment in assignments(fleet):
+def fits(context: Context) -> Iterator[Problem]:
+    for assignment in context.assignments:
         never = assignment.stuck
         if not never or not can_run(assignment.task) or _asks_in_two_ways(assignment.task):
             continue
@@ -111,13 +113,14 @@ def fits(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU069",
     Severity.WARNING,
+    about=Context,
     question="can the smallest type of a capacity provider run the task?",
     because="managed scaling compares a task with the smallest type of the Auto Scaling group and does not scale out "
     "for one that needs more; it runs only on a larger host that is there already",
     source=_SCALING,
 )
-def fits_the_smallest(fleet: Fleet) -> Iterator[Problem]:
-    for assignment, each in _in_question(fleet):
+def fits_the_smallest(context: Context) -> Iterator[Problem]:
+    for assignment, each in _in_question(context):
         for doubt in each.fit.doubts:
             if doubt.kind in UNSCALED:
                 yield Problem(
@@ -127,8 +130,8 @@ def fits_the_smallest(fleet: Fleet) -> Iterator[Problem]:
                 )
 
 
-def _in_question(fleet: Fleet) -> Iterator[tuple[Assignment, Destination]]:
-    return ((assignment, each) for assignment in assignments(fleet) for each in assignment.in_question)
+def _in_question(context: Context) -> Iterator[tuple[Assignment, Destination]]:
+    return ((assignment, each) for assignment in context.assignments for each in assignment.in_question)
 
 
 def _told(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Task
+from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import accelerated
 from gpu_constructs.placement import alternatives, cpu_units, demand_of
-from gpu_constructs.placement.destinations import assignments, carries_gpus, schedules, unassigned
+from gpu_constructs.placement.destinations import carries_gpus, schedules, unassigned
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import can_run, fix_of
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import tasks
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fit.other_stacks import fitting_none
 from gpu_constructs.rules.rule import Problem, rule
@@ -21,12 +21,13 @@ _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-g
 @rule(
     "GPU061",
     Severity.ERROR,
+    about=Context,
     question="does a task that no service runs fit any GPU host?",
     because="started by hand or by a queue, it is placed on none of the hosts that are here",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
 )
-def fits_somewhere_here(fleet: Fleet) -> Iterator[Problem]:
-    for task, seen in fitting_none(fleet) if fleet.is_whole else ():  # else GPU075 tells
+def fits_somewhere_here(context: Context) -> Iterator[Problem]:
+    for task, seen in fitting_none(context) if context.fleet.is_whole else ():  # else GPU075 tells
         where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:4])
         yield Problem(
             about=task,
@@ -38,16 +39,17 @@ def fits_somewhere_here(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU062",
     Severity.WARNING,
+    about=Context,
     question="is there a host with GPUs for the task?",
     because="a task that asks for GPUs waits until a host with GPUs is in its cluster",
     source=_SPECIFYING,
 )
-def has_gpu_hosts(fleet: Fleet) -> Iterator[Problem]:
-    for task in unassigned(fleet):
-        pools = [pool for pool in fleet.pools if schedules(task.scheduler, pool)]
+def has_gpu_hosts(context: Context) -> Iterator[Problem]:
+    for task in unassigned(context.fleet):
+        pools = [pool for pool in context.fleet.pools if schedules(task.scheduler, pool)]
         if any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
             continue
-        if not pools and not fleet.is_whole:
+        if not pools and not context.fleet.is_whole:
             continue  # one file of several: its hosts are elsewhere
         here = (
             f"the hosts here have none ({and_list(pool.name for pool in pools)})"
@@ -65,15 +67,16 @@ def has_gpu_hosts(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU063",
     Severity.ERROR,
+    about=Context,
     question="is there an instance type that can run the task?",
     because="all containers of a task run on one host, and no host has as much",
     source=_SPECIFYING,
 )
-def exists(fleet: Fleet) -> Iterator[Problem]:
+def exists(context: Context) -> Iterator[Problem]:
     placed = {
-        each.task.name for each in assignments(fleet) if any(destination.types for destination in each.destinations)
+        each.task.name for each in context.assignments if any(destination.types for destination in each.destinations)
     }
-    for task in tasks(fleet):
+    for task in context.tasks:
         if task.name not in placed and not can_run(task) and not _contradicts_itself(task):
             yield Problem(
                 about=task,

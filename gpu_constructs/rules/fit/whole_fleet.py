@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpu_constructs.fleet import Fleet, Unknown, known
+from gpu_constructs.fleet import Unknown, known
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Assumption, Counts, PoolProof, Proof, Stranded, demand_of, prove
 from gpu_constructs.placement.assumptions import need_of, room_of
@@ -12,6 +12,7 @@ from gpu_constructs.placement.host import CPU_UNITS_PER_VCPU
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -23,27 +24,26 @@ _WORTH_A_WORD_USD = 10.0
 """Price of a host an hour from which a second one that nobody needs is worth a word."""
 
 
-@by_identity(maxsize=4)
-def _at_desired(fleet: Fleet) -> Proof:
-    return prove(fleet)
+def _at_desired(context: Context) -> Proof:
+    return prove(context.fleet)
 
 
-@by_identity(maxsize=4)
-def _at_maximum(fleet: Fleet) -> Proof:
-    return prove(fleet, counts=Counts.MAXIMUM)
+def _at_maximum(context: Context) -> Proof:
+    return prove(context.fleet, counts=Counts.MAXIMUM)
 
 
 @rule(
     "GPU080",
     Severity.WARNING,
+    about=Context,
     question="do all workloads of a pool have room together, at their desired counts?",
     because="workloads on one capacity provider share its hosts, and what finds no room waits",
     source=_PLACEMENT,
 )
-def together(fleet: Fleet) -> Iterator[Problem]:
-    if len(fleet.workloads) < 2:  # noqa: PLR2004 - fewer than two share nothing
+def together(context: Context) -> Iterator[Problem]:
+    if len(context.fleet.workloads) < 2:  # noqa: PLR2004 - fewer than two share nothing
         return
-    proof = _at_desired(fleet)
+    proof = context.once(_at_desired)
     crowded = {each.workload.name for each in proof.workloads if each.unplaced}
     for each in proof.pools:
         names = _with_copies(proof)[each.pool.name]
@@ -59,16 +59,17 @@ def together(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU081",
     Severity.WARNING,
+    about=Context,
     question="do all workloads of a pool have room together, when scaling asks for the most copies?",
     because="service scaling counts copies up to its maximum whether or not there are hosts for them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-auto-scaling.html",
 )
-def scaled(fleet: Fleet) -> Iterator[Problem]:
-    if all(each.max_count is None for each in fleet.workloads):
+def scaled(context: Context) -> Iterator[Problem]:
+    if all(each.max_count is None for each in context.fleet.workloads):
         return
-    at_desired = {each.pool.name: each for each in _at_desired(fleet).pools}
-    proof = _at_maximum(fleet)
-    growing = {each.name for each in fleet.workloads if each.max_count is not None}
+    at_desired = {each.pool.name: each for each in context.once(_at_desired).pools}
+    proof = context.once(_at_maximum)
+    growing = {each.name for each in context.fleet.workloads if each.max_count is not None}
     for each in proof.pools:
         names = _with_copies(proof)[each.pool.name]
         if growing & set(names) and not _short(at_desired[each.pool.name]) and (short := _short(each)):
@@ -83,12 +84,13 @@ def scaled(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU082",
     Severity.WARNING,
+    about=Context,
     question="do daemons leave the GPUs to the tasks?",
     because="a daemon runs on every host and comes before other tasks, and a GPU that it reserves is nobody else's",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html",
 )
-def daemons(fleet: Fleet) -> Iterator[Problem]:
-    for each in _at_desired(fleet).workloads if fleet.workloads else ():
+def daemons(context: Context) -> Iterator[Problem]:
+    for each in context.once(_at_desired).workloads if context.fleet.workloads else ():
         task = each.workload.task
         if each.workload.daemon is not True or task is None or not task.least_gpus:
             continue
@@ -108,19 +110,20 @@ def daemons(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU085",
     Severity.INFO,
+    about=Context,
     question="can the tasks use every GPU of the hosts they need?",
     because="a host without CPU, memory or network interfaces left takes no task, however many GPUs are free on it",
     source=_PLACEMENT,
 )
-def stranded(fleet: Fleet) -> Iterator[Problem]:
-    proof = _at_desired(fleet)
+def stranded(context: Context) -> Iterator[Problem]:
+    proof = context.once(_at_desired)
     for each in proof.pools:
         for idle in each.stranded:
             yield Problem(
                 about=each.pool,
                 message=f"{idle.gpus} of {idle.gpus_per_host} GPUs of each {_hosts(each, idle)} stay idle, for "
                 f"{and_list(idle.exhausted)} of the host are used up "
-                f"first{_room_left(fleet, each)}{_wasted(each, idle)}",
+                f"first{_room_left(context, each)}{_wasted(each, idle)}",
                 fix=f"less {and_list(idle.exhausted)} for each task, or hosts with fewer GPUs{_trunking(idle)}",
             )
 
@@ -128,12 +131,13 @@ def stranded(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU087",
     Severity.INFO,
+    about=Context,
     question="does the first host come without a second one that nobody needs?",
     because="from zero ECS always scales out to two instances, and takes the one that is not needed away later",
     source=_SCALING,
 )
-def two_from_zero(fleet: Fleet) -> Iterator[Problem]:
-    for each in _at_desired(fleet).pools:
+def two_from_zero(context: Context) -> Iterator[Problem]:
+    for each in context.once(_at_desired).pools:
         pool = each.pool
         from_zero = pool.managed_scaling is True and pool.has_provider and pool.min_instances == 0
         if not from_zero or known(pool.max_instances, otherwise=0) < 2 or each.hosts_needed != 1:  # noqa: PLR2004
@@ -190,11 +194,11 @@ def _hosts(each: PoolProof, idle: Stranded) -> str:
     return f"{names}" if idle.hosts == each.hosts_needed else f"of {idle.hosts} {names}"
 
 
-def _room_left(fleet: Fleet, each: PoolProof) -> str:
+def _room_left(context: Context, each: PoolProof) -> str:
     """What the only workload of a pool asks for, and how many copies a host takes then."""
     if len(each.workloads) != 1:
         return ""
-    task = next(of.task for of in fleet.workloads if of.name == each.workloads[0])
+    task = next(of.task for of in context.fleet.workloads if of.name == each.workloads[0])
     room = room_of(each.pool, Assumption.BEST)
     need = None if room is None or task is None else need_of(demand_of(task), room, Assumption.BEST)
     if room is None or need is None:

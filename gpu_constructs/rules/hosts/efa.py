@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Fleet, NetworkInterface, Pool
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.finding import Severity
@@ -22,146 +22,145 @@ _TYPES = ("interface", "efa", "efa-only")
 @rule(
     "GPU090",
     Severity.ERROR,
+    about=Pool,
     question="is the interface type one that EC2 has?",
     because="launch templates are not validated when they are made; every launch is refused",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
 )
-def interface_type(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        wrong = dict.fromkeys(
-            shown(each.type) for each in pool.interfaces if isinstance(each.type, str) and each.type not in _TYPES
+def interface_type(pool: Pool) -> Iterator[Problem]:
+    wrong = dict.fromkeys(
+        shown(each.type) for each in pool.interfaces if isinstance(each.type, str) and each.type not in _TYPES
+    )
+    if wrong:
+        yield Problem(
+            about=pool,
+            message=f"{with_verb(wrong, 'is no interface type', 'are no interface types')}; EC2 has {and_list(_TYPES)}",
+            fix="InterfaceType efa",
         )
-        if wrong:
-            yield Problem(
-                about=pool,
-                message=f"{with_verb(wrong, 'is no interface type', 'are no interface types')}; EC2 has "
-                f"{and_list(_TYPES)}",
-                fix="InterfaceType efa",
-            )
 
 
 @rule(
     "GPU091",
     Severity.ERROR,
+    about=Pool,
     question="do the instance types support EFA?",
     because="EC2 refuses to launch a type with an interface that it does not support",
     source=_EFA,
 )
-def supported(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        without = _without(pool)
-        if without and len(without) == len(pool.instance_types) and pool.types_are_known:
-            yield Problem(
-                about=pool,
-                message=f"the launch template has EFA interfaces, and {or_list(without)} supports none",
-                fix=_SUPPORTED,
-            )
+def supported(pool: Pool) -> Iterator[Problem]:
+    without = _without(pool)
+    if without and len(without) == len(pool.instance_types) and pool.types_are_known:
+        yield Problem(
+            about=pool,
+            message=f"the launch template has EFA interfaces, and {or_list(without)} supports none",
+            fix=_SUPPORTED,
+        )
 
 
 @rule(
     "GPU092",
     Severity.ERROR,
+    about=Pool,
     question="do the interfaces fit the network cards of the instance types?",
     because="EC2 refuses to launch a type with more interfaces than it takes, or with one on a card that has none",
     source=_CARDS,
 )
-def on_its_cards(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        for position, count in _positions(pool).items():
-            if count > 1:
-                card, device = position
-                yield Problem(
-                    about=pool, message=f"{count} interfaces are at network card {card}, device {device}; one can be"
-                )
-        if pool.types_are_known and not _able(pool):
-            for each in pool.instance_types:
-                for message in _misplaced(pool, each):
-                    yield Problem(about=pool, message=message)
+def on_its_cards(pool: Pool) -> Iterator[Problem]:
+    for position, count in _positions(pool).items():
+        if count > 1:
+            card, device = position
+            yield Problem(
+                about=pool, message=f"{count} interfaces are at network card {card}, device {device}; one can be"
+            )
+    if pool.types_are_known and not _able(pool):
+        for each in pool.instance_types:
+            for message in _misplaced(pool, each):
+                yield Problem(about=pool, message=message)
 
 
 @rule(
     "GPU118",
     Severity.WARNING,
+    about=Pool,
     question="do the interfaces of the launch template go with every instance type of the pool?",
     because="EC2 refuses to launch the types that do not take them, and the group goes on with the others",
     source=_EFA,
 )
-def every_type(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        without = _without(pool)
-        if not _able(pool) and pool.types_are_known:
-            continue
-        reasons = [f"{or_list(without)} supports no EFA interface"] if without else []
-        reasons += [message for each in pool.instance_types for message in _misplaced(pool, each)]
-        if reasons:
-            yield Problem(
-                about=pool,
-                message=f"the launch template is not for all types of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
-                fix=f"a launch template of its own for the others, {_SUPPORTED}",
-            )
+def every_type(pool: Pool) -> Iterator[Problem]:
+    without = _without(pool)
+    if not _able(pool) and pool.types_are_known:
+        return
+    reasons = [f"{or_list(without)} supports no EFA interface"] if without else []
+    reasons += [message for each in pool.instance_types for message in _misplaced(pool, each)]
+    if reasons:
+        yield Problem(
+            about=pool,
+            message=f"the launch template is not for all types of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
+            fix=f"a launch template of its own for the others, {_SUPPORTED}",
+        )
 
 
 @rule(
     "GPU093",
     Severity.ERROR,
+    about=Pool,
     question="can the primary interface carry IP traffic?",
     because="an EFA-only interface has no IP address and cannot be the primary one",
     source=_CARDS,
 )
-def primary(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if any(each.card == 0 and each.device == 0 and each.type == "efa-only" for each in pool.interfaces):
-            yield Problem(
-                about=pool,
-                message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
-                "address",
-                fix="InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
-            )
+def primary(pool: Pool) -> Iterator[Problem]:
+    if any(each.card == 0 and each.device == 0 and each.type == "efa-only" for each in pool.interfaces):
+        yield Problem(
+            about=pool,
+            message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
+            "address",
+            fix="InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
+        )
 
 
 @rule(
     "GPU094",
     Severity.ERROR,
+    about=Pool,
     question="does a host with several interfaces do without a public address?",
     because="EC2 refuses AssociatePublicIpAddress in a launch with more than one interface",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
 )
-def private(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if len(pool.interfaces) > 1 and any(each.public_address is True for each in pool.interfaces):
-            yield Problem(
-                about=pool,
-                message=f"AssociatePublicIpAddress cannot go with {len(pool.interfaces)} interfaces",
-                fix="private subnets with a NAT gateway or VPC endpoints",
-            )
+def private(pool: Pool) -> Iterator[Problem]:
+    if len(pool.interfaces) > 1 and any(each.public_address is True for each in pool.interfaces):
+        yield Problem(
+            about=pool,
+            message=f"AssociatePublicIpAddress cannot go with {len(pool.interfaces)} interfaces",
+            fix="private subnets with a NAT gateway or VPC endpoints",
+        )
 
 
 @rule(
     "GPU095",
     Severity.WARNING,
+    about=Pool,
     question="are hosts with EFA near each other?",
     because="EFA traffic does not cross Availability Zones, and a cluster placement group keeps hosts near each other",
     source=_EFA,
 )
-def together(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if not _efa(pool) or pool.max_instances in {0, 1}:
-            continue
-        if pool.zones is not None and pool.zones > 1:
-            yield Problem(
-                about=pool,
-                message=f"its hosts have EFA and are spread over {pool.zones} Availability Zones, which EFA traffic "
-                "does not cross",
-                fix="subnets of one zone",
-            )
-        # The hosts of a Capacity Block are near each other anyway, and a reservation says itself where its hosts are
-        # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
-        elif pool.placement_group is False and not _is_reserved(pool):
-            yield Problem(
-                about=pool,
-                message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
-                fix="a placement group with strategy cluster",
-            )
+def together(pool: Pool) -> Iterator[Problem]:
+    if not _efa(pool) or pool.max_instances in {0, 1}:
+        return
+    if pool.zones is not None and pool.zones > 1:
+        yield Problem(
+            about=pool,
+            message=f"its hosts have EFA and are spread over {pool.zones} Availability Zones, which EFA traffic "
+            "does not cross",
+            fix="subnets of one zone",
+        )
+    # The hosts of a Capacity Block are near each other anyway, and a reservation says itself where its hosts are
+    # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
+    elif pool.placement_group is False and not _is_reserved(pool):
+        yield Problem(
+            about=pool,
+            message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
+            fix="a placement group with strategy cluster",
+        )
 
 
 def _is_reserved(pool: Pool) -> bool:

@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from functools import cache
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Fleet, Pool
+from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import IMAGES, Image
-from gpu_constructs.placement.destinations import gpu_workloads
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.evidence.walk import brief
 from gpu_constructs.rules.finding import Severity
@@ -40,13 +40,14 @@ _NOT_OF_ECS: Mapping[str, str] = {
 @rule(
     "GPU130",
     Severity.ERROR,
+    about=Context,
     question="does the SSM parameter of the machine image hold an AMI id?",
     because="the parameter of an ECS-optimized image without /image_id at its end holds a JSON document, which is no "
     "AMI id, so no host is launched",
     source=_PAGE,
 )
-def holds_an_id(fleet: Fleet) -> Iterator[Problem]:
-    for pool, name in _parameters(fleet):
+def holds_an_id(context: Context) -> Iterator[Problem]:
+    for pool, name in _parameters(context):
         folder = name.rpartition("/")[0]
         if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and folder in _folders():
             yield Problem(
@@ -59,12 +60,13 @@ def holds_an_id(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU141",
     Severity.WARNING,
+    about=Context,
     question="is the SSM parameter of the machine image one that AWS publishes?",
     because="a parameter that does not exist fails the deploy, or every launch",
     source=_PAGE,
 )
-def published(fleet: Fleet) -> Iterator[Problem]:
-    for pool, name in _parameters(fleet):
+def published(context: Context) -> Iterator[Problem]:
+    for pool, name in _parameters(context):
         of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _other_system(name)
         folder = name.removesuffix(_LEAF).rpartition("/")[0]
         if of_ecs and folder not in _folders() and name.rpartition("/")[0] not in _folders():
@@ -79,15 +81,16 @@ def published(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU142",
     Severity.WARNING,
+    about=Context,
     question="is the machine image of GPU tasks made for ECS on Linux?",
     because="a host without the ECS agent joins no cluster, and one without an NVIDIA driver registers no GPU, unless "
     "the user data installs them",
     source=_PAGE,
 )
-def made_for_ecs(fleet: Fleet) -> Iterator[Problem]:
-    for pool, name in _parameters(fleet):
+def made_for_ecs(context: Context) -> Iterator[Problem]:
+    for pool, name in _parameters(context):
         system = _other_system(name)
-        waiting = gpu_workloads(fleet).get(pool.name) if system else None
+        waiting = context.gpu_workloads.get(pool.name) if system else None
         if waiting:
             yield Problem(
                 about=pool,
@@ -97,9 +100,9 @@ def made_for_ecs(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _parameters(fleet: Fleet) -> Iterator[tuple[Pool, str]]:
+def _parameters(context: Context) -> Iterator[tuple[Pool, str]]:
     """Pools whose image is written as an SSM parameter that says nothing, with its name."""
-    for pool in fleet.pools:
+    for pool in context.fleet.pools:
         written = (pool.image_written or "").strip()
         found = _PARAMETER.fullmatch(written[:1200])
         if found:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat, Workload
+from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat, Workload
 from gpu_constructs.hardware import (
     IMAGES,
     RECORDED,
@@ -19,7 +19,8 @@ from gpu_constructs.hardware import (
     compatibility,
     default_image,
 )
-from gpu_constructs.placement.destinations import carries_gpus, gpu_workloads
+from gpu_constructs.placement.destinations import carries_gpus
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -28,32 +29,33 @@ from gpu_constructs.rules.rule import Problem, rule
 @rule(
     "GPU002",
     Severity.INFO,
+    about=Pool,
     question="is the machine image pinned to a release?",
     because="an image that follows the newest release is resolved at every deploy, so any deploy may change the AMI of "
     "hosts that start after it, and with it the driver",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html",
 )
-def pinned(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if not isinstance(pool.image, Unknown) and pool.image.is_floating:
-            known = pool.image.image.known_release
-            yield Problem(
-                about=pool,
-                message=f"image {pool.image.image.name} follows the newest release, so any deploy may change the AMI "
-                "of hosts that start after it",
-                fix=f"pin a release{f', such as {known}' if known else ''}",
-            )
+def pinned(pool: Pool) -> Iterator[Problem]:
+    if not isinstance(pool.image, Unknown) and pool.image.is_floating:
+        known = pool.image.image.known_release
+        yield Problem(
+            about=pool,
+            message=f"image {pool.image.image.name} follows the newest release, so any deploy may change the AMI "
+            "of hosts that start after it",
+            fix=f"pin a release{f', such as {known}' if known else ''}",
+        )
 
 
 @rule(
     "GPU003",
     Severity.WARNING,
+    about=Context,
     question="is the machine image still kept up?",
     because="past its end of life an image gets no more security updates",
     source="https://github.com/aws/amazon-ecs-ami",
 )
-def kept_up(fleet: Fleet) -> Iterator[Problem]:
-    for pool, image in _known(fleet):
+def kept_up(context: Context) -> Iterator[Problem]:
+    for pool, image in _known(context):
         end: date | None = image.end_of_life
         if end is not None and end < RECORDED:
             yield Problem(
@@ -67,12 +69,13 @@ def kept_up(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU004",
     Severity.WARNING,
+    about=Context,
     question="does somebody confirm that the machine image drives the instance types?",
     because="a type that is newer than the list of what an image supports may find no driver that loads",
     source="UNCONFIRMED: no list of the image's makers names the type",
 )
-def confirmed(fleet: Fleet) -> Iterator[Problem]:
-    for pool, image in _known(fleet):
+def confirmed(context: Context) -> Iterator[Problem]:
+    for pool, image in _known(context):
         for reason, types in _doubts(pool, image, Verdict.UNCONFIRMED).items():
             yield Problem(
                 about=pool, message=f"nobody confirms that image {image.name} drives {or_list(types)}: {reason}"
@@ -82,13 +85,14 @@ def confirmed(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU052",
     Severity.ERROR,
+    about=Context,
     question="can the machine image drive the instance types?",
     because="an image of another architecture does not boot, and a GPU without a driver that knows it is never "
     "registered with ECS",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
-def drives(fleet: Fleet) -> Iterator[Problem]:
-    for each, waiting in _judged(fleet):
+def drives(context: Context) -> Iterator[Problem]:
+    for each, waiting in _judged(context):
         if each.is_certain and not each.leaves_others:
             yield Problem(
                 about=each.pool,
@@ -107,13 +111,14 @@ def drives(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU117",
     Severity.WARNING,
+    about=Context,
     question="can the machine image drive all instance types of the pool?",
     because="a host whose GPUs the image has no driver for costs money and registers none of them, and the group "
     "launches whichever type has capacity; the other types work",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
-def drives_all(fleet: Fleet) -> Iterator[Problem]:
-    for each, _ in _judged(fleet):
+def drives_all(context: Context) -> Iterator[Problem]:
+    for each, _ in _judged(context):
         if each.is_certain and each.leaves_others:
             yield Problem(
                 about=each.pool,
@@ -127,13 +132,14 @@ def drives_all(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU099",
     Severity.WARNING,
+    about=Context,
     question="is the machine image made for what the instance types carry?",
     because="a plain image leaves GPUs idle unless the user data installs a driver; a GPU image on a host without GPUs "
     "waits for devices that never come, and older agents do not start at all",
     source="https://github.com/aws/amazon-ecs-agent/issues/2424",
 )
-def made_for(fleet: Fleet) -> Iterator[Problem]:
-    for each, waiting in _judged(fleet):
+def made_for(context: Context) -> Iterator[Problem]:
+    for each, waiting in _judged(context):
         if each.is_certain or waiting:
             continue
         image, devices = each.image, each.types[0].accelerators
@@ -186,30 +192,30 @@ class _Refused:
         return not told or self.image.operating_system is OperatingSystem.BOTTLEROCKET
 
 
-def _judged(fleet: Fleet) -> Iterator[tuple[_Refused, tuple[Workload | Task, ...]]]:
+def _judged(context: Context) -> Iterator[tuple[_Refused, tuple[Workload | Task, ...]]]:
     """What images are not made for, with the workloads and jobs that wait for the GPUs of hosts that register none."""
-    refused = list(_refused(fleet))
-    waiting_on = gpu_workloads(fleet) if any(each.registers_no_gpu for each in refused) else {}
+    refused = list(_refused(context))
+    waiting_on = context.gpu_workloads if any(each.registers_no_gpu for each in refused) else {}
     for each in refused:
         waiting: tuple[Workload | Task, ...] = waiting_on.get(each.pool.name, ())
         if each.pool.kind is PoolKind.BATCH:
-            waiting = _jobs(fleet, refused)
+            waiting = _jobs(context, refused)
         yield each, waiting if each.registers_no_gpu else ()
 
 
-def _jobs(fleet: Fleet, refused: Iterable[_Refused]) -> tuple[Task, ...]:
+def _jobs(context: Context, refused: Iterable[_Refused]) -> tuple[Task, ...]:
     """Jobs with GPUs, where everything was read and no compute environment registers one."""
     idle = {each.pool.name for each in refused if each.registers_no_gpu}
-    hosts = (each for each in fleet.pools if each.kind is PoolKind.BATCH)
-    if not fleet.is_whole or any(
+    hosts = (each for each in context.fleet.pools if each.kind is PoolKind.BATCH)
+    if not context.fleet.is_whole or any(
         not each.types_are_known or (each.name not in idle and carries_gpus(each)) for each in hosts
     ):
         return ()
-    return tuple([each for each in fleet.tasks if each.scheduler is Scheduler.BATCH and each.wants_gpu])
+    return tuple([each for each in context.fleet.tasks if each.scheduler is Scheduler.BATCH and each.wants_gpu])
 
 
-def _known(fleet: Fleet) -> Iterator[tuple[Pool, Image]]:
-    return ((pool, pool.image.image) for pool in fleet.pools if not isinstance(pool.image, Unknown))
+def _known(context: Context) -> Iterator[tuple[Pool, Image]]:
+    return ((pool, pool.image.image) for pool in context.fleet.pools if not isinstance(pool.image, Unknown))
 
 
 def _doubts(pool: Pool, image: Image, verdict: Verdict) -> dict[str, list[InstanceType]]:
@@ -221,8 +227,8 @@ def _doubts(pool: Pool, image: Image, verdict: Verdict) -> dict[str, list[Instan
     return found
 
 
-def _refused(fleet: Fleet) -> Iterator[_Refused]:
-    for pool, image in _known(fleet):
+def _refused(context: Context) -> Iterator[_Refused]:
+    for pool, image in _known(context):
         groups: dict[Hashable, list[InstanceType]] = {}
         reasons: dict[Hashable, str] = {}
         for each in pool.instance_types:

@@ -7,8 +7,9 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Fleet, InstanceRequirements, Pool, PoolKind, satisfies
+from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -62,12 +63,13 @@ _ECS_VALUES = {"accelerator_names": _ECS_NAMES, "accelerator_types": frozenset({
 @rule(
     "GPU100",
     Severity.ERROR,
+    about=Context,
     question="is there an instance type that satisfies the requirements?",
     because="requirements that contradict each other select no type, so no host can ever be launched",
     source=_EC2,
 )
-def satisfiable(fleet: Fleet) -> Iterator[Problem]:
-    for pool, wanted in _required(fleet):
+def satisfiable(context: Context) -> Iterator[Problem]:
+    for pool, wanted in _required(context):
         for field, low, high in _out_of_order(wanted):
             yield Problem(
                 about=pool,
@@ -80,12 +82,13 @@ def satisfiable(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU109",
     Severity.WARNING,
+    about=Context,
     question="is there an instance type in the catalogue that satisfies the requirements?",
     because="requirements that no type satisfies launch no host; a type that is newer than the catalogue may",
     source=_EC2,
 )
-def satisfied(fleet: Fleet) -> Iterator[Problem]:
-    for pool, wanted in _required(fleet):
+def satisfied(context: Context) -> Iterator[Problem]:
+    for pool, wanted in _required(context):
         if not _selects_nothing(pool, wanted) or _contradicts(wanted) or any(_out_of_order(wanted)):
             continue
         yield _unsatisfied(pool, wanted)
@@ -94,13 +97,14 @@ def satisfied(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU101",
     Severity.WARNING,
+    about=Context,
     question="do the requirements select NVIDIA GPUs only?",
     because="acceleratorTypes gpu, or a mere count, is satisfied by AMD GPUs and other accelerators too, which ECS "
     "cannot hand to a task as GPU",
     source=_EC2,
 )
-def nvidia_only(fleet: Fleet) -> Iterator[Problem]:
-    for pool, _ in _required(fleet):
+def nvidia_only(context: Context) -> Iterator[Problem]:
+    for pool, _ in _required(context):
         others = [each for each in pool.instance_types if each.accelerators and not _is_nvidia(each)]
         if others and any(_is_nvidia(each) for each in pool.instance_types):
             families = dict.fromkeys(each.family for each in others)
@@ -114,12 +118,13 @@ def nvidia_only(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU102",
     Severity.ERROR,
+    about=Context,
     question="does the API have the values of the requirements?",
     because="accelerator names, manufacturers and types are enumerations; the API refuses every other value",
     source=_EC2,
 )
-def in_api(fleet: Fleet) -> Iterator[Problem]:
-    for pool, wanted in _required(fleet):
+def in_api(context: Context) -> Iterator[Problem]:
+    for pool, wanted in _required(context):
         for field, value in _outside(wanted, _VALUES):
             yield Problem(
                 about=pool,
@@ -131,12 +136,13 @@ def in_api(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU103",
     Severity.WARNING,
+    about=Context,
     question="does ECS itself have the values of the requirements?",
     because="the ECS API lists fewer accelerators than EC2 and CloudFormation; what it makes of others, no page says",
     source=_ECS,
 )
-def in_ecs(fleet: Fleet) -> Iterator[Problem]:
-    for pool, wanted in _required(fleet):
+def in_ecs(context: Context) -> Iterator[Problem]:
+    for pool, wanted in _required(context):
         if pool.kind is not PoolKind.MANAGED_INSTANCES:
             continue
         for field, value in _outside(wanted, _ECS_VALUES):
@@ -151,12 +157,13 @@ def in_ecs(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU108",
     Severity.WARNING,
+    about=Context,
     question="does every allowed pattern name an instance type?",
     because="a pattern that matches nothing is newer than the catalogue, or misspelt",
     source=_EC2,
 )
-def patterns_match(fleet: Fleet) -> Iterator[Problem]:
-    for pool, wanted in _required(fleet):
+def patterns_match(context: Context) -> Iterator[Problem]:
+    for pool, wanted in _required(context):
         for pattern in _unmatched(wanted):
             yield Problem(
                 about=pool,
@@ -164,8 +171,8 @@ def patterns_match(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _required(fleet: Fleet) -> Iterator[tuple[Pool, InstanceRequirements]]:
-    return ((pool, pool.requirements) for pool in fleet.pools if pool.requirements is not None)
+def _required(context: Context) -> Iterator[tuple[Pool, InstanceRequirements]]:
+    return ((pool, pool.requirements) for pool in context.fleet.pools if pool.requirements is not None)
 
 
 def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:

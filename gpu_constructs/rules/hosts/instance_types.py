@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Shape
+from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type
 from gpu_constructs.placement import fit
-from gpu_constructs.placement.destinations import assignments, gpu_workloads, unassigned
+from gpu_constructs.placement.destinations import unassigned
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -33,30 +34,29 @@ _BATCH_WORDS = frozenset({"optimal", "default_x86_64", "default_arm64"})
 @rule(
     "GPU050",
     Severity.ERROR,
+    about=Pool,
     question="can there be an instance type of this name?",
     because="the name of an instance type is a family, a dot and one of few sizes; EC2 refuses any other",
     source=_NAMES,
 )
-def well_formed(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        for name in pool.unknown_type_names:
-            problem = _malformed(pool, name)
-            if problem:
-                yield Problem(
-                    about=pool, message=f"{shown(name)} is no instance type: {problem}", fix=_did_you_mean(name)
-                )
+def well_formed(pool: Pool) -> Iterator[Problem]:
+    for name in pool.unknown_type_names:
+        problem = _malformed(pool, name)
+        if problem:
+            yield Problem(about=pool, message=f"{shown(name)} is no instance type: {problem}", fix=_did_you_mean(name))
 
 
 @rule(
     "GPU051",
     Severity.WARNING,
+    about=Context,
     question="is the instance type in the catalogue?",
     because="nothing is known about a type that is newer than the catalogue, so nothing about it can be checked",
     source=_NAMES,
 )
-def in_catalogue(fleet: Fleet) -> Iterator[Problem]:
-    wanted = {each.pool.name for one in assignments(fleet) if one.task.wants_gpu for each in one.destinations}
-    for pool in fleet.pools:
+def in_catalogue(context: Context) -> Iterator[Problem]:
+    wanted = {each.pool.name for one in context.assignments if one.task.wants_gpu for each in one.destinations}
+    for pool in context.fleet.pools:
         for name in pool.unknown_type_names:
             if _malformed(pool, name) or (pool.kind is PoolKind.BATCH and name in _BATCH_WORDS):
                 continue
@@ -73,16 +73,17 @@ def in_catalogue(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU053",
     Severity.WARNING,
+    about=Context,
     question="have all instance types of a capacity provider the same GPUs?",
     because="managed scaling compares a task with the smallest type of the Auto Scaling group; one that needs more "
     "never makes the group grow",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
 )
-def one_shape(fleet: Fleet) -> Iterator[Problem]:
-    mixed = [pool for pool in fleet.pools if _is_scaled(pool) and len(pool.shapes) > 1]
+def one_shape(context: Context) -> Iterator[Problem]:
+    mixed = [pool for pool in context.fleet.pools if _is_scaled(pool) and len(pool.shapes) > 1]
     # Of a task that is known GPU060 and GPU069 tell, if it needs more than the smallest type has.
-    known = {each.pool.name for one in assignments(fleet) for each in one.destinations} if mixed else set()
-    by_hand = [each for each in unassigned(fleet) if each.scheduler is Scheduler.ECS] if mixed else []
+    known = {each.pool.name for one in context.assignments for each in one.destinations} if mixed else set()
+    by_hand = [each for each in unassigned(context.fleet) if each.scheduler is Scheduler.ECS] if mixed else []
     for pool in (pool for pool in mixed if pool.name not in known):
         if by_hand and all(fit(each, pool).answer is True for each in by_hand):
             continue
@@ -97,14 +98,15 @@ def one_shape(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU054",
     Severity.ERROR,
+    about=Context,
     question="do the hosts of a GPU task carry GPUs that ECS can hand out?",
     because="ECS hands out NVIDIA GPUs only; a host with any other accelerator registers none, and the task is never "
     "placed",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
-def usable(fleet: Fleet) -> Iterator[Problem]:
-    suspects = [pool for pool in fleet.pools if pool.types_are_known and _vendors(pool) - {None, Vendor.NVIDIA}]
-    waiting_on = gpu_workloads(fleet) if suspects else {}
+def usable(context: Context) -> Iterator[Problem]:
+    suspects = [pool for pool in context.fleet.pools if pool.types_are_known and _vendors(pool) - {None, Vendor.NVIDIA}]
+    waiting_on = context.gpu_workloads if suspects else {}
     for pool in suspects:
         waiting = waiting_on.get(pool.name)
         if waiting and Vendor.NVIDIA not in _vendors(pool):

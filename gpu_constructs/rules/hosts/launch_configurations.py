@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool
+from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.finding import Severity
@@ -46,38 +46,37 @@ _SINCE_2023 = frozenset(
 @rule(
     "GPU055",
     Severity.ERROR,
+    about=Pool,
     question="can a launch configuration launch the instance type?",
     because="CreateLaunchConfiguration refuses instance types that were released after 2022-12-31",
     source=_PAGE,
 )
-def old_enough(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        newer = _too_new(pool)
-        if newer:
-            yield Problem(
-                about=pool,
-                message=f"a launch configuration cannot launch {or_list(newer)}: types that were released after "
-                "2022-12-31 are refused",
-                fix=_FIX,
-            )
+def old_enough(pool: Pool) -> Iterator[Problem]:
+    newer = _too_new(pool)
+    if newer:
+        yield Problem(
+            about=pool,
+            message=f"a launch configuration cannot launch {or_list(newer)}: types that were released after "
+            "2022-12-31 are refused",
+            fix=_FIX,
+        )
 
 
 @rule(
     "GPU056",
     Severity.WARNING,
+    about=Pool,
     question="are the hosts launched from a launch template?",
     because="accounts created since 2024-10-01 cannot create launch configurations at all",
     source=_PAGE,
 )
-def launch_template(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.launch_configuration and not _too_new(pool):
-            yield Problem(
-                about=pool,
-                message=f"{pool.name} has a launch configuration, which an account created since 2024-10-01 cannot "
-                "create",
-                fix=_FIX,
-            )
+def launch_template(pool: Pool) -> Iterator[Problem]:
+    if pool.launch_configuration and not _too_new(pool):
+        yield Problem(
+            about=pool,
+            message=f"{pool.name} has a launch configuration, which an account created since 2024-10-01 cannot create",
+            fix=_FIX,
+        )
 
 
 def _too_new(pool: Pool) -> list[InstanceType]:

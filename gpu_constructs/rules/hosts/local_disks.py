@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, LocalDiskUse
+from gpu_constructs.fleet import LocalDiskUse, Pool
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -13,29 +13,29 @@ from gpu_constructs.rules.rule import Problem, rule
 @rule(
     "GPU174",
     Severity.WARNING,
+    about=Pool,
     question="has every host the local disks that its user data prepares?",
     because="a type without an instance store has nothing to prepare: scratch data and images are on the root volume "
     "then, or the host takes no task",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html",
 )
-def has_local_disks(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        use = pool.user_data.local_disks
-        if use is LocalDiskUse.NONE:
-            continue
-        # Of a type that no region offers, the catalogue does not know the disks.
-        without = [each.name for each in pool.instance_types if not each.local_disks and each.regions]
-        if without:
-            yield Problem(
-                about=pool,
-                message=f"the user data prepares local disks for {use.value}, and {and_list(without)} "
-                f"{'has' if len(without) == 1 else 'have'} none",
-                fix="types with an instance store, such as g6.xlarge",
-            )
-        elif not pool.types_are_known:
-            yield Problem(
-                about=pool,
-                message=f"the user data prepares local disks for {use.value}, and whether the hosts have any is not "
-                "known before the deploy",
-                fix="instance types that are known at synth",
-            )
+def has_local_disks(pool: Pool) -> Iterator[Problem]:
+    use = pool.user_data.local_disks
+    if use is LocalDiskUse.NONE:
+        return
+    # Of a type that no region offers, the catalogue does not know the disks.
+    without = [each.name for each in pool.instance_types if not each.local_disks and each.regions]
+    if without:
+        yield Problem(
+            about=pool,
+            message=f"the user data prepares local disks for {use.value}, and {and_list(without)} "
+            f"{'has' if len(without) == 1 else 'have'} none",
+            fix="types with an instance store, such as g6.xlarge",
+        )
+    elif not pool.types_are_known:
+        yield Problem(
+            about=pool,
+            message=f"the user data prepares local disks for {use.value}, and whether the hosts have any is not "
+            "known before the deploy",
+            fix="instance types that are known at synth",
+        )

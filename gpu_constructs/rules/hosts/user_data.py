@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, PoolKind, Unknown, UserDataFormat
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
-from gpu_constructs.placement.destinations import gpu_workloads
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -19,42 +19,43 @@ _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, User
 @rule(
     "GPU057",
     Severity.ERROR,
+    about=Pool,
     question="is the user data in the form that the operating system reads?",
     because="Bottlerocket reads settings in TOML and has no shell; Amazon Linux reads what cloud-init knows, and that "
     "is not TOML; the hosts then join no cluster of yours",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-bottlerocket.html",
 )
-def readable(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        form = pool.user_data.format
-        if isinstance(pool.image, Unknown) or isinstance(form, Unknown):
-            continue
-        bottlerocket = pool.image.image.operating_system is OperatingSystem.BOTTLEROCKET
-        if bottlerocket and form in _CLOUD_INIT:
-            yield Problem(
-                about=pool,
-                message=f"the user data is a {form.value}, and {pool.image.image.name} reads TOML only",
-                fix='[settings.ecs] and cluster = "…" in TOML',
-            )
-        if not bottlerocket and form is UserDataFormat.TOML:
-            yield Problem(
-                about=pool,
-                message=f"the user data is TOML, and {pool.image.image.name} reads shell scripts and cloud-config",
-                fix="a shell script that writes to /etc/ecs/ecs.config",
-            )
+def readable(pool: Pool) -> Iterator[Problem]:
+    form = pool.user_data.format
+    if isinstance(pool.image, Unknown) or isinstance(form, Unknown):
+        return
+    bottlerocket = pool.image.image.operating_system is OperatingSystem.BOTTLEROCKET
+    if bottlerocket and form in _CLOUD_INIT:
+        yield Problem(
+            about=pool,
+            message=f"the user data is a {form.value}, and {pool.image.image.name} reads TOML only",
+            fix='[settings.ecs] and cluster = "…" in TOML',
+        )
+    if not bottlerocket and form is UserDataFormat.TOML:
+        yield Problem(
+            about=pool,
+            message=f"the user data is TOML, and {pool.image.image.name} reads shell scripts and cloud-config",
+            fix="a shell script that writes to /etc/ecs/ecs.config",
+        )
 
 
 @rule(
     "GPU058",
     Severity.ERROR,
+    about=Context,
     question="does the agent register the GPUs?",
     because="with ECS_ENABLE_GPU_SUPPORT off the agent registers a host without its GPUs, also on the GPU image, whose "
     "own setting the user data overrides",
     source=_AGENT,
 )
-def gpu_support(fleet: Fleet) -> Iterator[Problem]:
-    suspects = [pool for pool in fleet.pools if _is_off(pool.user_data.get("ECS_ENABLE_GPU_SUPPORT"))]
-    waiting_on = gpu_workloads(fleet) if suspects else {}
+def gpu_support(context: Context) -> Iterator[Problem]:
+    suspects = [pool for pool in context.fleet.pools if _is_off(pool.user_data.get("ECS_ENABLE_GPU_SUPPORT"))]
+    waiting_on = context.gpu_workloads if suspects else {}
     for pool in suspects:
         waiting = waiting_on.get(pool.name)
         if waiting:
@@ -69,43 +70,43 @@ def gpu_support(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU098",
     Severity.WARNING,
+    about=Pool,
     question="do the hosts join the cluster of their capacity provider?",
     because="an agent that is told no cluster joins the one that is called default",
     source=_AGENT,
 )
-def joins(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if not pool.has_provider or not isinstance(pool.cluster, str) or pool.cluster == "default":
-            continue
-        if _says_nothing_about(pool, "ECS_CLUSTER"):
-            yield Problem(
-                about=pool,
-                message=f"the user data names no cluster, so its hosts join the cluster default and not {pool.cluster}",
-                fix="ECS_CLUSTER in /etc/ecs/ecs.config, on Bottlerocket cluster in [settings.ecs]",
-            )
+def joins(pool: Pool) -> Iterator[Problem]:
+    if not pool.has_provider or not isinstance(pool.cluster, str) or pool.cluster == "default":
+        return
+    if _says_nothing_about(pool, "ECS_CLUSTER"):
+        yield Problem(
+            about=pool,
+            message=f"the user data names no cluster, so its hosts join the cluster default and not {pool.cluster}",
+            fix="ECS_CLUSTER in /etc/ecs/ecs.config, on Bottlerocket cluster in [settings.ecs]",
+        )
 
 
 @rule(
     "GPU059",
     Severity.WARNING,
+    about=Pool,
     question="do spot hosts drain before they are reclaimed?",
     because="without ECS_ENABLE_SPOT_INSTANCE_DRAINING a host that gets the notice of two minutes keeps its tasks and "
     "may get new ones until it is gone",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-spot.html",
 )
-def drains(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.purchase not in PARTLY_SPOT:
-            continue
-        variable = "ECS_ENABLE_SPOT_INSTANCE_DRAINING"
-        off = _is_off(pool.user_data.get(variable))
-        if off or _says_nothing_about(pool, variable):
-            yield Problem(
-                about=pool,
-                message=f"its hosts are {pool.purchase}, and {variable} is {'off' if off else 'not set'}: tasks die "
-                "with a host that is reclaimed",
-                fix=f"{variable}=true in /etc/ecs/ecs.config",
-            )
+def drains(pool: Pool) -> Iterator[Problem]:
+    if pool.purchase not in PARTLY_SPOT:
+        return
+    variable = "ECS_ENABLE_SPOT_INSTANCE_DRAINING"
+    off = _is_off(pool.user_data.get(variable))
+    if off or _says_nothing_about(pool, variable):
+        yield Problem(
+            about=pool,
+            message=f"its hosts are {pool.purchase}, and {variable} is {'off' if off else 'not set'}: tasks die "
+            "with a host that is reclaimed",
+            fix=f"{variable}=true in /etc/ecs/ecs.config",
+        )
 
 
 def _is_off(value: str | Unknown | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
+from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, regions
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
@@ -27,69 +27,69 @@ _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Describ
 @rule(
     "GPU001",
     Severity.WARNING,
+    about=Pool,
     question="does any recorded region offer the instance type?",
     because="sources disagree on whether an account may still launch an old type; only the account can say",
     source=_OFFERINGS,
 )
-def offered(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.requirements is not None:
-            continue  # what attributes select comes from what the region offers
-        missing = [each for each in pool.instance_types if each.accelerators and not each.is_offered_anywhere]
-        if missing:
-            doubts: dict[str, list[InstanceType]] = {}
-            for each in missing:
-                doubts.setdefault(_DOUBTS.get(each.family, ""), []).append(each)
-            modern = dict.fromkeys(each.replaced_by for each in missing if each.replaced_by)
-            told = "; ".join(
-                f"{or_list(types)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}{doubt}"
-                for doubt, types in doubts.items()
-            )
-            yield Problem(
-                about=pool,
-                message=f"{told}: whether this account may still launch it, only the account can say",
-                fix=f"modern replacements: {', '.join(modern)}" if modern else "",
-            )
+def offered(pool: Pool) -> Iterator[Problem]:
+    if pool.requirements is not None:
+        return  # what attributes select comes from what the region offers
+    missing = [each for each in pool.instance_types if each.accelerators and not each.is_offered_anywhere]
+    if missing:
+        doubts: dict[str, list[InstanceType]] = {}
+        for each in missing:
+            doubts.setdefault(_DOUBTS.get(each.family, ""), []).append(each)
+        modern = dict.fromkeys(each.replaced_by for each in missing if each.replaced_by)
+        told = "; ".join(
+            f"{or_list(types)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}{doubt}"
+            for doubt, types in doubts.items()
+        )
+        yield Problem(
+            about=pool,
+            message=f"{told}: whether this account may still launch it, only the account can say",
+            fix=f"modern replacements: {', '.join(modern)}" if modern else "",
+        )
 
 
 @rule(
     "GPU011",
     Severity.WARNING,
+    about=Pool,
     question="does the stack's region offer the instance type?",
     because="a region that does not offer a type launches none of it; offerings change, so this is what was recorded",
     source=_OFFERINGS,
 )
-def offered_here(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.region not in regions():
-            continue
-        missing = [each for each in pool.instance_types if each.is_offered_anywhere and pool.region not in each.regions]
-        if missing:
-            yield Problem(
-                about=pool,
-                message=f"{or_list(missing)} was not offered in {pool.region} on {RECORDED}, but in "
-                f"{', '.join(missing[0].regions[:5])}",
-            )
+def offered_here(pool: Pool) -> Iterator[Problem]:
+    if pool.region not in regions():
+        return
+    missing = [each for each in pool.instance_types if each.is_offered_anywhere and pool.region not in each.regions]
+    if missing:
+        yield Problem(
+            about=pool,
+            message=f"{or_list(missing)} was not offered in {pool.region} on {RECORDED}, but in "
+            f"{', '.join(missing[0].regions[:5])}",
+        )
 
 
 @rule(
     "GPU005",
     Severity.WARNING,
+    about=Pool,
     question="are instance types and numbers of hosts known before the deploy?",
     because="nothing that depends on a value of the deploy can be checked",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
 )
-def known_before_deploy(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        values = {
-            "instance_types": pool.has_unknown_types,
-            "min_instances": isinstance(pool.min_instances, Unknown),
-            "max_instances": isinstance(pool.max_instances, Unknown) and _is_limited(pool),
-        }
-        unknown = [argument for argument, is_unknown in values.items() if is_unknown]
-        if unknown:
-            message, fix = _unknown(pool, unknown)
-            yield Problem(about=pool, message=f"{message}, so nothing that depends on that was checked", fix=fix)
+def known_before_deploy(pool: Pool) -> Iterator[Problem]:
+    values = {
+        "instance_types": pool.has_unknown_types,
+        "min_instances": isinstance(pool.min_instances, Unknown),
+        "max_instances": isinstance(pool.max_instances, Unknown) and _is_limited(pool),
+    }
+    unknown = [argument for argument, is_unknown in values.items() if is_unknown]
+    if unknown:
+        message, fix = _unknown(pool, unknown)
+        yield Problem(about=pool, message=f"{message}, so nothing that depends on that was checked", fix=fix)
 
 
 def _is_limited(pool: Pool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import PARTLY_SPOT, Fleet, Pool, PurchaseOption
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.finding import Severity
@@ -17,70 +17,68 @@ _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template
 @rule(
     "GPU096",
     Severity.WARNING,
+    about=Pool,
     question="are the instance types sold as spot?",
     because="DescribeInstanceTypes lists how a type is sold; a request for another way is never fulfilled; the list is "
     "one record and may differ by region",
     source=_CLASSES,
 )
-def sold_as_spot(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        missing = _not_sold(pool, PurchaseClass.SPOT) if pool.purchase in PARTLY_SPOT else []
-        if missing:
-            yield Problem(
-                about=pool,
-                message=f"{or_list(missing)} was not sold as spot on {RECORDED}",
-                fix="on-demand, or another type",
-            )
+def sold_as_spot(pool: Pool) -> Iterator[Problem]:
+    missing = _not_sold(pool, PurchaseClass.SPOT) if pool.purchase in PARTLY_SPOT else []
+    if missing:
+        yield Problem(
+            about=pool,
+            message=f"{or_list(missing)} was not sold as spot on {RECORDED}",
+            fix="on-demand, or another type",
+        )
 
 
 @rule(
     "GPU097",
     Severity.WARNING,
+    about=Pool,
     question="are there capacity blocks of the instance types?",
     because="Capacity Blocks exist for some types; without one of the type there is no reservation to launch into; "
     "the list is one record, and types are added to it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html",
 )
-def sold_as_block(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        missing = (
-            _not_sold(pool, PurchaseClass.CAPACITY_BLOCK) if pool.purchase is PurchaseOption.CAPACITY_BLOCK else []
+def sold_as_block(pool: Pool) -> Iterator[Problem]:
+    missing = _not_sold(pool, PurchaseClass.CAPACITY_BLOCK) if pool.purchase is PurchaseOption.CAPACITY_BLOCK else []
+    if missing:
+        yield Problem(
+            about=pool,
+            message=f"there were no capacity blocks of {or_list(missing)} on {RECORDED}",
+            fix="on-demand or spot, or a type with capacity blocks, such as p5.48xlarge",
         )
-        if missing:
-            yield Problem(
-                about=pool,
-                message=f"there were no capacity blocks of {or_list(missing)} on {RECORDED}",
-                fix="on-demand or spot, or a type with capacity blocks, such as p5.48xlarge",
-            )
 
 
 @rule(
     "GPU104",
     Severity.WARNING,
+    about=Pool,
     question="do the hosts of a capacity block have one type and one zone?",
     because="a Capacity Block is a reservation of one type in one Availability Zone; launches of another type or in "
     "another zone fail, unless a group of reservations stands behind it",
     source=_BLOCKS,
 )
-def one_block(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.purchase is not PurchaseOption.CAPACITY_BLOCK:
-            continue
-        # GPU161 speaks of a mixed instances policy.
-        if len(pool.instance_types) > 1 and pool.distribution is None:
-            yield Problem(
-                about=pool,
-                message=f"a capacity block is of one type, and the pool has {len(pool.instance_types)}: "
-                f"{or_list(pool.instance_types)}",
-                fix="a capacity provider for each block",
-            )
-        has_group = pool.reservation is not None and pool.reservation.group is not None
-        if pool.zones is not None and pool.zones > 1 and not has_group:
-            yield Problem(
-                about=pool,
-                message=f"a capacity block is in one Availability Zone, and the subnets are in {pool.zones}",
-                fix="the subnet of its zone only",
-            )
+def one_block(pool: Pool) -> Iterator[Problem]:
+    if pool.purchase is not PurchaseOption.CAPACITY_BLOCK:
+        return
+    # GPU161 speaks of a mixed instances policy.
+    if len(pool.instance_types) > 1 and pool.distribution is None:
+        yield Problem(
+            about=pool,
+            message=f"a capacity block is of one type, and the pool has {len(pool.instance_types)}: "
+            f"{or_list(pool.instance_types)}",
+            fix="a capacity provider for each block",
+        )
+    has_group = pool.reservation is not None and pool.reservation.group is not None
+    if pool.zones is not None and pool.zones > 1 and not has_group:
+        yield Problem(
+            about=pool,
+            message=f"a capacity block is in one Availability Zone, and the subnets are in {pool.zones}",
+            fix="the subnet of its zone only",
+        )
 
 
 def _not_sold(pool: Pool, wanted: PurchaseClass) -> list[InstanceType]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -17,14 +18,15 @@ _SMALL_VCPUS = 128
 @rule(
     "GPU088",
     Severity.INFO,
+    about=Context,
     question="does the account's quota allow all hosts at max_instances?",
     because="instances above the vCPU quota of their group are not launched; the quotas of GPU groups are small or 0 "
     "in a new account",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html",
 )
-def quotas(fleet: Fleet) -> Iterator[Problem]:
+def quotas(context: Context) -> Iterator[Problem]:
     asked: dict[tuple[str, str, str], list[tuple[Pool, int]]] = defaultdict(list)
-    for pool in fleet.pools:
+    for pool in context.fleet.pools:
         for code, group, way, vcpus in _vcpus(pool):
             asked[code, group, way].append((pool, vcpus))
     for (code, group, way), found in asked.items():

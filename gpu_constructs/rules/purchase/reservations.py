@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     RESERVATIONS_ONLY,
-    Fleet,
     Pool,
     PoolKind,
     PurchaseOption,
@@ -24,204 +23,203 @@ _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
 @rule(
     "GPU160",
     Severity.ERROR,
+    about=Pool,
     question="does a mixed instances policy alone say what is spot?",
     because="Auto Scaling refuses a mixed instances policy over a launch template that asks for spot itself "
     "(Incompatible launch template: github.com/kubernetes/kops/pull/7066)",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/start-instance-refresh.html",
 )
-def spot_in_one_place(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.distribution is not None and pool.distribution.template_option is PurchaseOption.SPOT:
-            yield Problem(
-                about=pool,
-                message="the launch template asks for spot with InstanceMarketOptions, and the group has a mixed "
-                "instances policy, which says what is spot",
-                fix="no InstanceMarketOptions, and OnDemandPercentageAboveBaseCapacity 0 in the InstancesDistribution",
-            )
+def spot_in_one_place(pool: Pool) -> Iterator[Problem]:
+    if pool.distribution is not None and pool.distribution.template_option is PurchaseOption.SPOT:
+        yield Problem(
+            about=pool,
+            message="the launch template asks for spot with InstanceMarketOptions, and the group has a mixed "
+            "instances policy, which says what is spot",
+            fix="no InstanceMarketOptions, and OnDemandPercentageAboveBaseCapacity 0 in the InstancesDistribution",
+        )
 
 
 @rule(
     "GPU161",
     Severity.WARNING,
+    about=Pool,
     question="does a mixed instances policy with a Capacity Block have distribution segments?",
     because="a group takes a Capacity Block from its launch template alone, or from a resource group of reservations "
     "with distribution segments; other types of the policy never start in the block",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-distribution-segments.html",
 )
-def block_in_segments(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if _has_policy_over_block(pool):
-            yield Problem(
-                about=pool,
-                message="the launch template is for a capacity block, and a mixed instances policy without "
-                "distribution segments stands before it",
-                fix="the launch template without the policy, with the one type of the block",
-            )
+def block_in_segments(pool: Pool) -> Iterator[Problem]:
+    if _has_policy_over_block(pool):
+        yield Problem(
+            about=pool,
+            message="the launch template is for a capacity block, and a mixed instances policy without "
+            "distribution segments stands before it",
+            fix="the launch template without the policy, with the one type of the block",
+        )
 
 
 @rule(
     "GPU162",
     Severity.WARNING,
+    about=Pool,
     question="do the hosts of a Capacity Block start outside of any placement group?",
     because="Capacity Blocks do not support placement groups; EC2 places the hosts of a block near each other itself, "
     "and a group of one's own can leave no room for them where the block is "
     "(github.com/aws/aws-parallelcluster/pull/6311)",
     source=_GROUPS,
 )
-def block_without_group(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.purchase is PurchaseOption.CAPACITY_BLOCK and pool.placement_group is True:
-            yield Problem(
-                about=pool,
-                message="its hosts are in a capacity block and in a cluster placement group, which was not made around "
-                "the block",
-                fix="no placement group",
-            )
+def block_without_group(pool: Pool) -> Iterator[Problem]:
+    if pool.purchase is PurchaseOption.CAPACITY_BLOCK and pool.placement_group is True:
+        yield Problem(
+            about=pool,
+            message="its hosts are in a capacity block and in a cluster placement group, which was not made around "
+            "the block",
+            fix="no placement group",
+        )
 
 
 @rule(
     "GPU163",
     Severity.ERROR,
+    about=Pool,
     question="does a launch into a Capacity Block name the block?",
     because="EC2 launches into a Capacity Block by the id of its reservation or by a resource group that it is in, and "
     "by nothing else",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-launch.html",
 )
-def block_is_named(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.kind not in _WITH_TEMPLATE or (pool.reservation is not None and pool.reservation.is_targeted):
-            continue
-        if pool.distribution is not None and "capacity-block" in pool.distribution.segments:
-            yield Problem(
-                about=pool,
-                message="a distribution segment is for a capacity-block, and no CapacityReservationTarget says which",
-                fix="a resource group with the block in CapacityReservationTarget.CapacityReservationResourceGroupArns",
-            )
-        elif pool.purchase is PurchaseOption.CAPACITY_BLOCK:
-            yield Problem(
-                about=pool,
-                message="MarketType is capacity-block, and no CapacityReservationTarget says which",
-                fix="the id of the block's reservation as CapacityReservationTarget.CapacityReservationId",
-            )
+def block_is_named(pool: Pool) -> Iterator[Problem]:
+    if pool.kind not in _WITH_TEMPLATE or (pool.reservation is not None and pool.reservation.is_targeted):
+        return
+    if pool.distribution is not None and "capacity-block" in pool.distribution.segments:
+        yield Problem(
+            about=pool,
+            message="a distribution segment is for a capacity-block, and no CapacityReservationTarget says which",
+            fix="a resource group with the block in CapacityReservationTarget.CapacityReservationResourceGroupArns",
+        )
+    elif pool.purchase is PurchaseOption.CAPACITY_BLOCK:
+        yield Problem(
+            about=pool,
+            message="MarketType is capacity-block, and no CapacityReservationTarget says which",
+            fix="the id of the block's reservation as CapacityReservationTarget.CapacityReservationId",
+        )
 
 
 @rule(
     "GPU164",
     Severity.WARNING,
+    about=Pool,
     question="are as many hosts reserved as may start?",
     because="a group that starts hosts in its reservations only starts none above them",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
 )
-def enough_reserved(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        reserved = None if pool.reservation is None else pool.reservation.instances
-        most = pool.max_instances
-        if pool.purchase not in BOUGHT_IN_ADVANCE or reserved is None or isinstance(reserved, Unknown):
-            continue
-        if not isinstance(most, Unknown) and most > reserved:
-            yield Problem(
-                about=pool,
-                message=f"there may be {most} hosts and {reserved} are reserved: hosts above these never start",
-                fix=f"a MaxSize of {reserved}",
-            )
+def enough_reserved(pool: Pool) -> Iterator[Problem]:
+    reserved = None if pool.reservation is None else pool.reservation.instances
+    most = pool.max_instances
+    if pool.purchase not in BOUGHT_IN_ADVANCE or reserved is None or isinstance(reserved, Unknown):
+        return
+    if not isinstance(most, Unknown) and most > reserved:
+        yield Problem(
+            about=pool,
+            message=f"there may be {most} hosts and {reserved} are reserved: hosts above these never start",
+            fix=f"a MaxSize of {reserved}",
+        )
 
 
 @rule(
     "GPU165",
     Severity.WARNING,
+    about=Pool,
     question="do the hosts of a Capacity Block leave before EC2 takes them?",
     because="EC2 terminates what still runs 30 minutes before the block ends, without draining it",
     source=_BLOCKS,
 )
-def block_is_drained(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.block is not None and pool.block.ends is None:
-            yield Problem(
-                about=pool,
-                message="no scheduled action takes its hosts away before the capacity block ends, and EC2 terminates "
-                "them with their tasks 30 minutes before",
-                fix="an AWS::AutoScaling::ScheduledAction with MinSize and MaxSize 0, more than 30 minutes before",
-            )
+def block_is_drained(pool: Pool) -> Iterator[Problem]:
+    if pool.block is not None and pool.block.ends is None:
+        yield Problem(
+            about=pool,
+            message="no scheduled action takes its hosts away before the capacity block ends, and EC2 terminates "
+            "them with their tasks 30 minutes before",
+            fix="an AWS::AutoScaling::ScheduledAction with MinSize and MaxSize 0, more than 30 minutes before",
+        )
 
 
 @rule(
     "GPU166",
     Severity.WARNING,
+    about=Pool,
     question="are reservations for hosts on demand?",
     because="a capacity reservation holds capacity for hosts on demand; a spot host never runs in it, so the "
     "reservation is paid for and stays empty",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
 )
-def reserved_for_on_demand(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        # GPU161 speaks of a block with a policy, GPU187 of Managed Instances.
-        told = pool.kind is PoolKind.MANAGED_INSTANCES or _has_policy_over_block(pool)
-        if pool.purchase is not PurchaseOption.SPOT or pool.reservation is None or told:
-            continue
-        if pool.reservation.is_targeted or pool.reservation.preference == RESERVATIONS_ONLY:
-            yield Problem(
-                about=pool,
-                message="its hosts are spot, and spot hosts do not run in the capacity reservation that is named",
-                fix="on demand for the reservation, and spot in a group of its own",
-            )
+def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
+    # GPU161 speaks of a block with a policy, GPU187 of Managed Instances.
+    told = pool.kind is PoolKind.MANAGED_INSTANCES or _has_policy_over_block(pool)
+    if pool.purchase is not PurchaseOption.SPOT or pool.reservation is None or told:
+        return
+    if pool.reservation.is_targeted or pool.reservation.preference == RESERVATIONS_ONLY:
+        yield Problem(
+            about=pool,
+            message="its hosts are spot, and spot hosts do not run in the capacity reservation that is named",
+            fix="on demand for the reservation, and spot in a group of its own",
+        )
 
 
 @rule(
     "GPU167",
     Severity.WARNING,
+    about=Pool,
     question="can the schedule of a Capacity Block take hosts with tasks away?",
     because="managed termination protection keeps hosts with tasks from scale-in, a scheduled one included, until EC2 "
     "terminates them without draining",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html",
 )
-def block_can_drain(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        is_scheduled = pool.block is not None and pool.block.ends is not None
-        if is_scheduled and pool.managed_termination_protection is True:
-            yield Problem(
-                about=pool,
-                message="managed termination protection keeps hosts with tasks when the schedule takes them away "
-                "before the capacity block ends",
-                fix="ManagedTerminationProtection DISABLED; managed draining lets tasks end",
-            )
+def block_can_drain(pool: Pool) -> Iterator[Problem]:
+    is_scheduled = pool.block is not None and pool.block.ends is not None
+    if is_scheduled and pool.managed_termination_protection is True:
+        yield Problem(
+            about=pool,
+            message="managed termination protection keeps hosts with tasks when the schedule takes them away "
+            "before the capacity block ends",
+            fix="ManagedTerminationProtection DISABLED; managed draining lets tasks end",
+        )
 
 
 @rule(
     "GPU168",
     Severity.ERROR,
+    about=Pool,
     question="does a target of reservations go with a preference that uses it?",
     because="a CapacityReservationTarget with the preference open or none is refused",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservationSpecification.html",
 )
-def target_is_used(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if pool.reservation is None or pool.reservation.preference not in {"open", "none"}:
-            continue
-        if isinstance(pool.reservation.id, str) or isinstance(pool.reservation.group, str):
-            yield Problem(
-                about=pool,
-                message=f"CapacityReservationPreference is {pool.reservation.preference}, and a "
-                "CapacityReservationTarget is named as well",
-                fix="capacity-reservations-only, or no target",
-            )
+def target_is_used(pool: Pool) -> Iterator[Problem]:
+    if pool.reservation is None or pool.reservation.preference not in {"open", "none"}:
+        return
+    if isinstance(pool.reservation.id, str) or isinstance(pool.reservation.group, str):
+        yield Problem(
+            about=pool,
+            message=f"CapacityReservationPreference is {pool.reservation.preference}, and a "
+            "CapacityReservationTarget is named as well",
+            fix="capacity-reservations-only, or no target",
+        )
 
 
 @rule(
     "GPU169",
     Severity.INFO,
+    about=Pool,
     question="is the zone of the hosts of a Capacity Block known?",
     because="a Capacity Block is in one Availability Zone, and launches in another fail",
     source=_BLOCKS,
 )
-def zone_is_known(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
-        if _is_in_one_block(pool) and pool.zones is None:
-            yield Problem(
-                about=pool,
-                message="it is not known before the deploy whether its subnets are in the one zone of the capacity "
-                "block",
-                fix="one subnet, of that zone",
-            )
+def zone_is_known(pool: Pool) -> Iterator[Problem]:
+    if _is_in_one_block(pool) and pool.zones is None:
+        yield Problem(
+            about=pool,
+            message="it is not known before the deploy whether its subnets are in the one zone of the capacity block",
+            fix="one subnet, of that zone",
+        )
 
 
 def _has_policy_over_block(pool: Pool) -> bool:

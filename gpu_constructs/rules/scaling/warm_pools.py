@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PARTLY_SPOT, Fleet, LocalDiskUse, Pool, PurchaseOption, Unknown, WarmPool
+from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown, WarmPool
 from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -22,13 +23,14 @@ _STATES = frozenset({"Stopped", "Running", "Hibernated"})
 @rule(
     "GPU170",
     Severity.ERROR,
+    about=Context,
     question="has a group of spot hosts no warm pool?",
     because="PutWarmPool refuses a group that requests Spot Instances; several types on demand it takes since November "
     "2025",
     source="https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/",
 )
-def no_spot(fleet: Fleet) -> Iterator[Problem]:
-    for pool, _ in _warm(fleet):
+def no_spot(context: Context) -> Iterator[Problem]:
+    for pool, _ in _warm(context):
         # Where the policy has no spot of its own, GPU160 speaks of what the launch template asks for.
         policy = pool.distribution
         of_template = policy is not None and policy.on_demand_percentage == _ALL_ON_DEMAND
@@ -43,13 +45,14 @@ def no_spot(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU171",
     Severity.WARNING,
+    about=Context,
     question="do hosts of a warm pool wait before they join the cluster?",
     because="an agent without ECS_WARM_POOLS_CHECK registers its host while it is prepared, gets tasks, and is stopped "
     "with them; Bottlerocket has no such setting (github.com/bottlerocket-os/bottlerocket/issues/4888)",
     source=_ECS,
 )
-def waits(fleet: Fleet) -> Iterator[Problem]:
-    for pool, _ in _warm(fleet):
+def waits(context: Context) -> Iterator[Problem]:
+    for pool, _ in _warm(context):
         if isinstance(pool.operating_system, Unknown):
             continue
         if pool.operating_system is OperatingSystem.BOTTLEROCKET:
@@ -72,12 +75,13 @@ def waits(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU172",
     Severity.WARNING,
+    about=Context,
     question="do hosts that leave the group not go back to the warm pool?",
     because="ECS supports no warm pool that takes hosts back on scale-in",
     source=_ECS,
 )
-def no_reuse(fleet: Fleet) -> Iterator[Problem]:
-    for pool, warm in _warm(fleet):
+def no_reuse(context: Context) -> Iterator[Problem]:
+    for pool, warm in _warm(context):
         if warm.reuse_on_scale_in is True:
             yield Problem(
                 about=pool,
@@ -89,13 +93,14 @@ def no_reuse(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU173",
     Severity.WARNING,
+    about=Context,
     question="do prepared hosts keep the images that they have pulled?",
     because="an instance store is empty after a stop, and with it what Docker kept there; user data, which runs at the "
     "first boot only, does not prepare it again",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-lifetime.html",
 )
-def keeps_images(fleet: Fleet) -> Iterator[Problem]:
-    for pool, warm in _warm(fleet):
+def keeps_images(context: Context) -> Iterator[Problem]:
+    for pool, warm in _warm(context):
         if warm.state == "Stopped" and pool.user_data.local_disks is LocalDiskUse.IMAGES:
             yield Problem(
                 about=pool,
@@ -108,12 +113,13 @@ def keeps_images(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU175",
     Severity.WARNING,
+    about=Context,
     question="are no more hosts prepared than can be in service?",
     because="a warm pool may be larger than the group, and the hosts above MaxSize are paid for and never used",
     source=_PUT,
 )
-def not_too_many(fleet: Fleet) -> Iterator[Problem]:
-    for pool, warm in _warm(fleet):
+def not_too_many(context: Context) -> Iterator[Problem]:
+    for pool, warm in _warm(context):
         most = pool.max_instances
         sizes = {"MinSize": warm.min_size, "MaxGroupPreparedCapacity": warm.max_prepared}
         over = {name: size for name, size in sizes.items() if _exceeds(size, most)}
@@ -129,12 +135,13 @@ def not_too_many(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU176",
     Severity.ERROR,
+    about=Context,
     question="can the hosts wait as the warm pool wants them to?",
     because="PutWarmPool takes Stopped, Running and Hibernated, and EC2 hibernates no type with accelerators",
     source=_PUT,
 )
-def known_state(fleet: Fleet) -> Iterator[Problem]:
-    for pool, warm in _warm(fleet):
+def known_state(context: Context) -> Iterator[Problem]:
+    for pool, warm in _warm(context):
         if isinstance(warm.state, Unknown):
             continue
         if warm.state not in _STATES:
@@ -154,13 +161,14 @@ def known_state(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU177",
     Severity.WARNING,
+    about=Context,
     question="has a capacity block no warm pool beside it?",
     because="hosts of a block start and end with it; a warm pool starts hosts with the stack, when the block may not "
     "be there, and keeps its MinSize when a schedule empties the group for the end of the block",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
 )
-def no_block(fleet: Fleet) -> Iterator[Problem]:
-    for pool, _ in _warm(fleet):
+def no_block(context: Context) -> Iterator[Problem]:
+    for pool, _ in _warm(context):
         if pool.purchase is PurchaseOption.CAPACITY_BLOCK:
             yield Problem(
                 about=pool,
@@ -170,8 +178,8 @@ def no_block(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _warm(fleet: Fleet) -> Iterator[tuple[Pool, WarmPool]]:
-    return ((pool, pool.warm_pool) for pool in fleet.pools if pool.warm_pool is not None)
+def _warm(context: Context) -> Iterator[tuple[Pool, WarmPool]]:
+    return ((pool, pool.warm_pool) for pool in context.fleet.pools if pool.warm_pool is not None)
 
 
 def _does_not_wait(pool: Pool) -> bool:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Fleet, Scheduler, Task
+from gpu_constructs.fleet import Scheduler, Task
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_tasks
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.evidence.walk import brief
@@ -23,13 +24,14 @@ MAX_CONTAINERS = 10
 @rule(
     "GPU127",
     Severity.ERROR,
+    about=Context,
     question="does ECS take the containers of a task together?",
     because=f"a task definition has up to {MAX_CONTAINERS} containers with names of their own, of which at least one "
     "is essential, and a container waits for others of the same task, never in a circle; ECS refuses any other",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
 )
-def taken_together(fleet: Fleet) -> Iterator[Problem]:
-    for task in accelerated_tasks(fleet):
+def taken_together(context: Context) -> Iterator[Problem]:
+    for task in accelerated_tasks(context):
         if task.scheduler is Scheduler.ECS:
             for message, fix in _problems(task):
                 yield Problem(about=task, message=message, fix=fix)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Container, Fleet, Scheduler, Task, Unknown, known
+from gpu_constructs.fleet import Container, Scheduler, Task, Unknown, known
 from gpu_constructs.placement import demand_of
-from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, asks_for_accelerator, containers, tasks
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 from gpu_constructs.rules.tasks.key_names import plain
@@ -36,13 +37,14 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.htm
 @rule(
     "GPU035",
     Severity.ERROR,
+    about=Task,
     question="does every container have memory?",
     because="without a memory value of the task, each container must have memory or memoryReservation, and not 0; ECS "
     "refuses the task definition otherwise",
     source=_CONTAINER,
 )
-def has_memory(fleet: Fleet) -> Iterator[Problem]:
-    for task, container in containers(fleet):
+def has_memory(task: Task) -> Iterator[Problem]:
+    for container in task.containers:
         if task.scheduler is not Scheduler.ECS or task.memory_limit_mib is not None:
             continue
         sizes = (container.memory_limit_mib, container.memory_reservation_mib)
@@ -59,40 +61,41 @@ def has_memory(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU036",
     Severity.ERROR,
+    about=Task,
     question="do the sizes of containers go together, and with those of the task?",
     because="a container keeps no more memory than its limit and has at least 6 MiB, and all containers together have "
     "no more CPU and memory than their task; ECS or Docker refuses anything else",
     source=_CONTAINER,
 )
-def sizes(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        for container in task.containers:
-            yield from _sizes(task, container)
-        # Of a Windows task its own CPU and memory are ignored.
-        if demand_of(task).windows:
-            continue
-        for name, unit, limit, total in (
-            ("Cpu", " CPU units", task.cpu_limit, sum(known(each.cpu) for each in task.containers)),
-            ("Memory", " MiB", task.memory_limit_mib, sum(known(each.memory_mib) for each in task.containers)),
-        ):
-            if isinstance(limit, int) and total > limit:
-                yield Problem(
-                    about=task,
-                    message=f"the containers of {task.name} ask for {total}{unit} together, and the task has {limit}",
-                    fix=f"{name} of the task at least {total}, or none, or less in the containers",
-                )
+def sizes(task: Task) -> Iterator[Problem]:
+    for container in task.containers:
+        yield from _sizes(task, container)
+    # Of a Windows task its own CPU and memory are ignored.
+    if demand_of(task).windows:
+        return
+    for name, unit, limit, total in (
+        ("Cpu", " CPU units", task.cpu_limit, sum(known(each.cpu) for each in task.containers)),
+        ("Memory", " MiB", task.memory_limit_mib, sum(known(each.memory_mib) for each in task.containers)),
+    ):
+        if isinstance(limit, int) and total > limit:
+            yield Problem(
+                about=task,
+                message=f"the containers of {task.name} ask for {total}{unit} together, and the task has {limit}",
+                fix=f"{name} of the task at least {total}, or none, or less in the containers",
+            )
 
 
 @rule(
     "GPU037",
     Severity.WARNING,
+    about=Task,
     question="is it left to ECS to say which GPUs a container sees?",
     because="the ECS agent writes NVIDIA_VISIBLE_DEVICES of a container that asks for GPUs over whatever is set, with "
     "the ids of those that it reserved",
     source=_GPUS,
 )
-def left_to_ecs(fleet: Fleet) -> Iterator[Problem]:
-    for task, container in containers(fleet):
+def left_to_ecs(task: Task) -> Iterator[Problem]:
+    for container in task.containers:
         value = _visible(container)
         if value is not None and container.wants_gpu:
             yield Problem(
@@ -107,14 +110,15 @@ def left_to_ecs(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU038",
     Severity.WARNING,
+    about=Context,
     question="does a container that wants to see GPUs also ask ECS for them?",
     because="the agent sets the NVIDIA runtime only in tasks that ask for GPUs, and the scheduler counts nothing else: "
     "such a container sees no GPU, or with NVIDIA as Docker's default runtime those of other tasks",
     source=_GPUS,
 )
-def asked_of_ecs(fleet: Fleet) -> Iterator[Problem]:
-    daemons = {each.task.name for each in fleet.workloads if each.daemon is True and each.task is not None}
-    for task in tasks(fleet):
+def asked_of_ecs(context: Context) -> Iterator[Problem]:
+    daemons = {each.task.name for each in context.fleet.workloads if each.daemon is True and each.task is not None}
+    for task in context.tasks:
         if any(asks_for_accelerator(each) for each in task.containers):
             continue
         for container in task.containers:
@@ -133,13 +137,14 @@ def asked_of_ecs(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU039",
     Severity.INFO,
+    about=Task,
     question="is /dev/shm large enough for several GPUs?",
     because="Docker gives a container 64 MiB of shared memory, and NCCL and the workers of a PyTorch DataLoader hand "
     "data over in it",
     source="https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
 )
-def shared_memory(fleet: Fleet) -> Iterator[Problem]:
-    for task, container in containers(fleet):
+def shared_memory(task: Task) -> Iterator[Problem]:
+    for container in task.containers:
         gpus = container.gpus
         several = "all GPUs of its host" if container.takes_all_gpus else f"{gpus} GPUs"
         if not container.takes_all_gpus and (isinstance(gpus, Unknown) or gpus <= 1):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Unknown
+from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import cpu_units, demand_of
-from gpu_constructs.placement.destinations import Assignment, assignments
+from gpu_constructs.placement.destinations import Assignment
 from gpu_constructs.placement.host import CPU_UNITS_PER_VCPU
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -18,14 +19,15 @@ _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 @rule(
     "GPU074",
     Severity.WARNING,
+    about=Context,
     question="has a task with a CPU limit of its own at least one vCPU for each GPU?",
     because="the CPU of a task definition is a hard limit for all its containers together; with less than one vCPU for "
     "a GPU, loading data and launching kernels is what it waits for (a heuristic: AWS sells four or more for each)",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size",
 )
-def fed(fleet: Fleet) -> Iterator[Problem]:
+def fed(context: Context) -> Iterator[Problem]:
     told = set()
-    for assignment in assignments(fleet):
+    for assignment in context.assignments:
         task = assignment.task
         limit = task.cpu_limit
         if limit is None or isinstance(limit, Unknown) or not limit or task.name in told:

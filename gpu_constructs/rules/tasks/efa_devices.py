@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Pool, Scheduler, Task, Unknown
+from gpu_constructs.fleet import Pool, Scheduler, Task, Unknown
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.placement.destinations import assignments
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.rules.evidence.walk import tasks
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -20,13 +19,14 @@ _UNREACHABLE = frozenset({"bridge", "none"})
 @rule(
     "GPU132",
     Severity.ERROR,
+    about=Context,
     question="have the hosts the EFA devices that the task is given?",
     because="each Elastic Fabric Adapter of a host is one device, and a container that is given one its host does not "
     "have does not start",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
 )
-def given_efa(fleet: Fleet) -> Iterator[Problem]:
-    for assignment in assignments(fleet):
+def given_efa(context: Context) -> Iterator[Problem]:
+    for assignment in context.assignments:
         wanted = _highest(assignment.task)
         if wanted is None:
             continue
@@ -44,20 +44,20 @@ def given_efa(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU150",
     Severity.WARNING,
+    about=Task,
     question="can a task with EFA devices be reached from other hosts?",
     because="NCCL and MPI connect their ranks over IP before EFA carries anything, and the address of a container in "
     "mode bridge exists on its own host only",
     source="https://docs.docker.com/engine/network/drivers/bridge/",
 )
-def reachable(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        if task.scheduler is Scheduler.ECS and task.network_mode in _UNREACHABLE and _highest(task) is not None:
-            yield Problem(
-                about=task,
-                message=f"{task.name} is given EFA devices in network mode {task.network_mode}, where ranks on other "
-                "hosts have no address to connect to",
-                fix="network mode host, or awsvpc",
-            )
+def reachable(task: Task) -> Iterator[Problem]:
+    if task.scheduler is Scheduler.ECS and task.network_mode in _UNREACHABLE and _highest(task) is not None:
+        yield Problem(
+            about=task,
+            message=f"{task.name} is given EFA devices in network mode {task.network_mode}, where ranks on other "
+            "hosts have no address to connect to",
+            fix="network mode host, or awsvpc",
+        )
 
 
 def _highest(task: Task) -> int | None:

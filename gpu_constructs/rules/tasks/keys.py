@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from gpu_constructs.fleet import Container, Fleet, PoolKind, Scheduler, Task
+from gpu_constructs.fleet import Container, PoolKind, Scheduler, Task
 from gpu_constructs.fleet.keys import CONTAINER_KEYS, TASK_KEYS
-from gpu_constructs.placement.destinations import assignments
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, brief, tasks
+from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, brief
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 from gpu_constructs.rules.tasks.key_names import (
@@ -54,18 +54,19 @@ _NOT_MANAGED = {
 @rule(
     "GPU047",
     Severity.WARNING,
+    about=Context,
     question="does a task on ECS Managed Instances use only settings that are valid there?",
     because="ECS checks a task definition for Managed Instances and refuses parameters that are not valid there, "
     "ipcMode, sharedMemorySize and tmpfs among them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
 )
-def manageable(fleet: Fleet) -> Iterator[Problem]:
+def manageable(context: Context) -> Iterator[Problem]:
     managed = {
         assignment.task.name
-        for assignment in assignments(fleet)
+        for assignment in context.assignments
         if any(each.pool.kind is PoolKind.MANAGED_INSTANCES for each in assignment.destinations)
     }
-    for task in tasks(fleet):
+    for task in context.tasks:
         if task.scheduler is not Scheduler.ECS or (
             MANAGED_INSTANCES not in task.compatibilities and task.name not in managed
         ):
@@ -82,13 +83,14 @@ def manageable(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU048",
     Severity.ERROR,
+    about=Context,
     question="are the keys of task definitions and containers spelled as ECS spells them?",
     because="CloudFormation refuses a key that the resource does not have (extraneous key is not permitted), and so "
     "does the AWS CLI",
     source=_CFN,
 )
-def spelled(fleet: Fleet) -> Iterator[Problem]:
-    for each in _unknown(fleet):
+def spelled(context: Context) -> Iterator[Problem]:
+    for each in _unknown(context):
         right = each.right
         if right is not None:
             yield Problem(
@@ -102,12 +104,13 @@ def spelled(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU049",
     Severity.WARNING,
+    about=Context,
     question="are all keys of task definitions and containers known?",
     because="a key that the resource does not have is refused; one that came after this library's list is not",
     source=_CFN,
 )
-def known_keys(fleet: Fleet) -> Iterator[Problem]:
-    for each in _unknown(fleet):
+def known_keys(context: Context) -> Iterator[Problem]:
+    for each in _unknown(context):
         if each.right is None:
             near = each.near
             yield Problem(
@@ -117,7 +120,7 @@ def known_keys(fleet: Fleet) -> Iterator[Problem]:
                 "is refused",
                 fix=f"did you mean {near}?" if near else "leave it out",
             )
-    for task in tasks(fleet):
+    for task in context.tasks:
         for container in task.containers:
             keys = [key for entry in container.requirements for key in entry.unknown_keys]
             # Of the others GPU021 has more to say.
@@ -168,9 +171,9 @@ class _Key:
         return _cased(self.key, keys[found[0]]) if found else None
 
 
-def _unknown(fleet: Fleet) -> Iterator[_Key]:
+def _unknown(context: Context) -> Iterator[_Key]:
     """Keys that are not known, but those that ask for GPUs, of which GPU021 has more to say."""
-    for task in tasks(fleet):
+    for task in context.tasks:
         if task.scheduler is not Scheduler.ECS:
             continue
         for key in _other(task.unknown_keys):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Container, Fleet, Pool, Task, Unknown, Workload
-from gpu_constructs.rules.evidence.walk import tasks
+from gpu_constructs.fleet import Container, Pool, Task, Unknown, Workload
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -13,12 +13,13 @@ from gpu_constructs.rules.rule import Problem, rule
 @rule(
     "GPU119",
     Severity.ERROR,
+    about=Context,
     question="is no count and no size below zero?",
     because="the APIs of ECS and EC2 Auto Scaling refuse a number of tasks, of hosts, of CPU units or of MiB below 0",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )
-def counts(fleet: Fleet) -> Iterator[Problem]:
-    for pool in fleet.pools:
+def counts(context: Context) -> Iterator[Problem]:
+    for pool in context.fleet.pools:
         yield from _negative(pool, pool.name, MinSize=pool.min_instances, MaxSize=pool.max_instances)
         if pool.warm_pool is not None:
             warm = pool.warm_pool
@@ -28,7 +29,7 @@ def counts(fleet: Fleet) -> Iterator[Problem]:
                 MinSize=warm.min_size,
                 MaxGroupPreparedCapacity=warm.max_prepared,
             )
-    for workload in fleet.workloads:
+    for workload in context.fleet.workloads:
         yield from _negative(
             workload,
             workload.name,
@@ -37,7 +38,7 @@ def counts(fleet: Fleet) -> Iterator[Problem]:
             MinimumHealthyPercent=workload.min_healthy_percent,
             MaximumPercent=workload.max_healthy_percent,
         )
-    for task in tasks(fleet):
+    for task in context.tasks:
         yield from _negative(task, task.name, Cpu=task.cpu_limit, Memory=task.memory_limit_mib)
         for container in task.containers:
             yield from _negative(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import NEURON_DEVICE, Fleet, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import NEURON_DEVICE, PoolKind, Scheduler, Task, Unknown, Workload
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
-from gpu_constructs.placement.destinations import Destination, assignments, runs_on_fargate
+from gpu_constructs.placement.destinations import Destination, runs_on_fargate
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, brief, tasks
+from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, brief
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -21,13 +22,14 @@ _ON_EC2 = (
 @rule(
     "GPU027",
     Severity.ERROR,
+    about=Context,
     question="is each request for Neuron devices one that ECS takes, on ECS Managed Instances?",
     because="the value of NeuronDevice must be ALL, one container of a task can have it, and it is supported on ECS "
     "Managed Instances only",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html",
 )
-def neuron(fleet: Fleet) -> Iterator[Problem]:
-    asking = {each.name: each for each in tasks(fleet) if each.scheduler is Scheduler.ECS and _asks(each)}
+def neuron(context: Context) -> Iterator[Problem]:
+    asking = {each.name: each for each in context.tasks if each.scheduler is Scheduler.ECS and _asks(each)}
     elsewhere = {name for name, each in asking.items() if each.compatibilities and not _is_for_managed(each)}
     for name, task in asking.items():
         yield from _requests(task)
@@ -38,8 +40,8 @@ def neuron(fleet: Fleet) -> Iterator[Problem]:
                 f"{and_list(map(brief, task.compatibilities))}",
                 fix=f"RequiresCompatibilities of {MANAGED_INSTANCES}; {_ON_EC2}",
             )
-    pools = {each.workload.name: each.destinations for each in assignments(fleet)}
-    for workload in fleet.workloads:
+    pools = {each.workload.name: each.destinations for each in context.assignments}
+    for workload in context.fleet.workloads:
         if workload.task is not None and workload.task.name in asking.keys() - elsewhere:
             yield from _elsewhere(workload, pools.get(workload.name, ()))
 
@@ -47,13 +49,14 @@ def neuron(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU181",
     Severity.WARNING,
+    about=Context,
     question="do copies of a task that is given Neuron devices have hosts of their own?",
     because="only one task can run on a chip, and ECS does not count devices that are given by their path: it places a "
     "second copy on the same ones if CPU and memory are left",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html",
 )
-def apart(fleet: Fleet) -> Iterator[Problem]:
-    for assignment in assignments(fleet):
+def apart(context: Context) -> Iterator[Problem]:
+    for assignment in context.assignments:
         workload, demand = assignment.workload, demand_of(assignment.task)
         alone = workload.distinct_instances or workload.daemon is True or demand.host_ports or not _several(workload)
         if alone or not demand.neuron_devices:

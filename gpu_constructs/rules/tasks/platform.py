@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, Scheduler, Task
+from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import asks_for_accelerator, brief, tasks
+from gpu_constructs.rules.evidence.walk import asks_for_accelerator, brief
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -19,13 +20,14 @@ _FIX = "hosts with GPUs, such as g6.xlarge, behind a capacity provider"
 @rule(
     "GPU028",
     Severity.ERROR,
+    about=Context,
     question="does every GPU task run on hosts, and none on Fargate?",
     because="gpu is among the parameters that are not valid in Fargate tasks, so the task definition is refused",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-tasks-services.html",
 )
-def on_hosts(fleet: Fleet) -> Iterator[Problem]:
+def on_hosts(context: Context) -> Iterator[Problem]:
     said = set()
-    for task in tasks(fleet):
+    for task in context.tasks:
         if "FARGATE" in task.compatibilities and _accelerated(task):
             said.add(task.name)
             yield Problem(
@@ -36,7 +38,7 @@ def on_hosts(fleet: Fleet) -> Iterator[Problem]:
                 if task.scheduler is Scheduler.BATCH
                 else f"RequiresCompatibilities without FARGATE, and {_FIX}",
             )
-    for workload in fleet.workloads:
+    for workload in context.fleet.workloads:
         word = runs_on_fargate(workload)
         task_or_none = workload.task
         if word and task_or_none is not None and task_or_none.name not in said and _accelerated(task_or_none):
@@ -51,19 +53,19 @@ def on_hosts(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU029",
     Severity.ERROR,
+    about=Task,
     question="does every GPU task run on Linux?",
     because="the ECS agent finds and hands out GPUs on Linux only, so a Windows host registers none",
     source="https://github.com/aws/amazon-ecs-agent/blob/master/agent/gpu/nvidia_gpu_manager_unix.go",
 )
-def on_linux(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        if demand_of(task).windows and _accelerated(task):
-            yield Problem(
-                about=task,
-                message=f"{task.name} asks for GPUs ({_who(task)}) on {brief(str(task.operating_system))}; the ECS "
-                "agent hands out GPUs on Linux only",
-                fix="OperatingSystemFamily LINUX and Linux images",
-            )
+def on_linux(task: Task) -> Iterator[Problem]:
+    if demand_of(task).windows and _accelerated(task):
+        yield Problem(
+            about=task,
+            message=f"{task.name} asks for GPUs ({_who(task)}) on {brief(str(task.operating_system))}; the ECS "
+            "agent hands out GPUs on Linux only",
+            fix="OperatingSystemFamily LINUX and Linux images",
+        )
 
 
 def _accelerated(task: Task) -> bool:

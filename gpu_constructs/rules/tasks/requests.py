@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Fleet, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.evidence.walk import asks_for_accelerator, brief, containers, is_gpu, requirements, tasks
+from gpu_constructs.rules.evidence.walk import asks_for_accelerator, brief, is_gpu, requirements
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 from gpu_constructs.rules.tasks.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
@@ -36,13 +37,14 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-spe
 @rule(
     "GPU020",
     Severity.ERROR,
+    about=Context,
     question="is the number of GPUs a value that ECS takes?",
     because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; a task "
     "definition with another value is refused, or gets no GPU",
     source=_GPUS,
 )
-def countable(fleet: Fleet) -> Iterator[Problem]:
-    for task, container, each in requirements(fleet):
+def countable(context: Context) -> Iterator[Problem]:
+    for task, container, each in requirements(context):
         value = each.value
         if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all:
             continue
@@ -62,34 +64,35 @@ def countable(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU021",
     Severity.ERROR,
+    about=Task,
     question="is the request for GPUs written in the form that ECS reads?",
     because="the API knows the types GPU, NeuronDevice and InferenceAccelerator, in this case, and the keys type, "
     "value and sharingStrategy; CloudFormation refuses any other",
     source=_API,
 )
-def right_form(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        keys = [each for each in task.unknown_keys if plain(each) in GPU_WORDS]
-        if keys:
-            yield Problem(
-                about=task,
-                message=f"{with_verb(keys, 'is no key', 'are no keys')} of a task definition: GPUs are asked for by "
-                "container",
-                fix=f"in the container, {RIGHT_FORM}",
-            )
-        for container in task.containers:
-            yield from _misformed(task, container)
+def right_form(task: Task) -> Iterator[Problem]:
+    keys = [each for each in task.unknown_keys if plain(each) in GPU_WORDS]
+    if keys:
+        yield Problem(
+            about=task,
+            message=f"{with_verb(keys, 'is no key', 'are no keys')} of a task definition: GPUs are asked for by "
+            "container",
+            fix=f"in the container, {RIGHT_FORM}",
+        )
+    for container in task.containers:
+        yield from _misformed(task, container)
 
 
 @rule(
     "GPU022",
     Severity.ERROR,
+    about=Context,
     question="does each request for GPUs say either how many or how they are shared?",
     because="the API takes either value or sharingStrategy, and not both",
     source=_API,
 )
-def one_amount(fleet: Fleet) -> Iterator[Problem]:
-    for task, container, each in requirements(fleet):
+def one_amount(context: Context) -> Iterator[Problem]:
+    for task, container, each in requirements(context):
         if not is_gpu(each) or isinstance(each.value, Unknown) or each.unknown_keys:
             continue
         if each.value is None and each.nvidia_mps is None:
@@ -113,54 +116,55 @@ def one_amount(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU023",
     Severity.ERROR,
+    about=Task,
     question="do all GPU containers of a task ask in the same way?",
     because="the containers of a task that request GPUs must all use the same option, value or sharingStrategy; and "
     "one GPU serves one container, so that ALL leaves none for another, nor does the one part of a fractional host",
     source=_API,
 )
-def one_option(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        asking = [each for each in task.containers if each.wants_gpu]
-        if len(asking) < 2:  # noqa: PLR2004 - one has nobody to disagree with
-            continue
-        sharing = [each.name for each in asking if each.mps]
-        alone = [each.name for each in asking if any(entry.value is not None for entry in each.gpu_requirements)]
-        greedy = [each.name for each in asking if each.takes_all_gpus]
-        if sharing and alone:
-            yield Problem(
-                about=task,
-                message=f"{and_list(sharing)} share a GPU through MPS and {and_list(alone)} ask for GPUs of their "
-                "own; the GPU "
-                "containers of one task must all use the same option",
-                fix="SharingStrategy for all of them, Value for all of them, or two task definitions",
-            )
-        elif greedy:
-            others = [each.name for each in asking if each.name != greedy[0]]
-            yield Problem(
-                about=task,
-                message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {and_list(others)} of the "
-                "same "
-                "task",
-                fix="a number of GPUs for each container",
-            )
-        elif task.scheduler is Scheduler.ECS and all(each.gpu_part for each in asking):
-            yield Problem(
-                about=task,
-                message=f"{and_list(each.name for each in asking)} ask for a part of a GPU each; a host has one "
-                "part, which serves one container",
-                fix="a task definition for each",
-            )
+def one_option(task: Task) -> Iterator[Problem]:
+    asking = [each for each in task.containers if each.wants_gpu]
+    if len(asking) < 2:  # noqa: PLR2004 - one has nobody to disagree with
+        return
+    sharing = [each.name for each in asking if each.mps]
+    alone = [each.name for each in asking if any(entry.value is not None for entry in each.gpu_requirements)]
+    greedy = [each.name for each in asking if each.takes_all_gpus]
+    if sharing and alone:
+        yield Problem(
+            about=task,
+            message=f"{and_list(sharing)} share a GPU through MPS and {and_list(alone)} ask for GPUs of their "
+            "own; the GPU "
+            "containers of one task must all use the same option",
+            fix="SharingStrategy for all of them, Value for all of them, or two task definitions",
+        )
+    elif greedy:
+        others = [each.name for each in asking if each.name != greedy[0]]
+        yield Problem(
+            about=task,
+            message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {and_list(others)} of the "
+            "same "
+            "task",
+            fix="a number of GPUs for each container",
+        )
+    elif task.scheduler is Scheduler.ECS and all(each.gpu_part for each in asking):
+        yield Problem(
+            about=task,
+            message=f"{and_list(each.name for each in asking)} ask for a part of a GPU each; a host has one "
+            "part, which serves one container",
+            fix="a task definition for each",
+        )
 
 
 @rule(
     "GPU024",
     Severity.WARNING,
+    about=Task,
     question="does each container have one entry for GPUs at most?",
     because="no page says whether ECS adds up two entries, takes one of them or refuses the task definition",
     source="UNCONFIRMED: API_ResourceRequirement says nothing of a type that is listed twice",
 )
-def one_entry(fleet: Fleet) -> Iterator[Problem]:
-    for task, container in containers(fleet):
+def one_entry(task: Task) -> Iterator[Problem]:
+    for container in task.containers:
         entries = container.gpu_requirements
         if len(entries) > 1:
             values = [each.value for each in entries if each.value is not None]
@@ -178,44 +182,44 @@ def one_entry(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU025",
     Severity.WARNING,
+    about=Task,
     question="does a container that is set up for a GPU also ask for one?",
     because="a task that asks for no GPU is placed on any host, and its containers run without the NVIDIA runtime",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
-def asked_at_all(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        if any(asks_for_accelerator(each) or _has_mistake(each) for each in task.containers):
-            continue
-        for container in task.containers:
-            sign = _sign_of_gpu(container)
-            if sign:
-                yield Problem(
-                    about=task,
-                    container=container,
-                    message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: it is "
-                    "placed on any host and sees no GPU there",
-                    fix=RIGHT_FORM,
-                )
+def asked_at_all(task: Task) -> Iterator[Problem]:
+    if any(asks_for_accelerator(each) or _has_mistake(each) for each in task.containers):
+        return
+    for container in task.containers:
+        sign = _sign_of_gpu(container)
+        if sign:
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: it is "
+                "placed on any host and sees no GPU there",
+                fix=RIGHT_FORM,
+            )
 
 
 @rule(
     "GPU026",
     Severity.ERROR,
+    about=Task,
     question="is the accelerator one that still exists?",
     because="Amazon Elastic Inference ended in April 2024",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ElasticInferenceAccelerator.html",
 )
-def no_elastic_inference(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
-        using = [c.name for c in task.containers if any(each.type == "InferenceAccelerator" for each in c.requirements)]
-        listed = any(plain(key) == "inferenceaccelerators" for key in (*task.used_keys, *task.unknown_keys))
-        if using or listed:
-            where = with_verb([f"container {each}" for each in using] or [task.name], "asks", "ask")
-            yield Problem(
-                about=task,
-                message=f"{where} for an accelerator of Amazon Elastic Inference, which ended in April 2024",
-                fix=f"a GPU, {RIGHT_FORM}, or Inferentia2 (inf2.xlarge)",
-            )
+def no_elastic_inference(task: Task) -> Iterator[Problem]:
+    using = [c.name for c in task.containers if any(each.type == "InferenceAccelerator" for each in c.requirements)]
+    listed = any(plain(key) == "inferenceaccelerators" for key in (*task.used_keys, *task.unknown_keys))
+    if using or listed:
+        where = with_verb([f"container {each}" for each in using] or [task.name], "asks", "ask")
+        yield Problem(
+            about=task,
+            message=f"{where} for an accelerator of Amazon Elastic Inference, which ended in April 2024",
+            fix=f"a GPU, {RIGHT_FORM}, or Inferentia2 (inf2.xlarge)",
+        )
 
 
 def _miscounted(container: Container, value: str) -> tuple[str, str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Fleet, HostImage, Pool, PoolKind, Task, Unknown, Workload
+from gpu_constructs.fleet import HostImage, Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
-from gpu_constructs.placement.destinations import Destination, assignments
+from gpu_constructs.placement.destinations import Destination
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import brief, containers, tasks
+from gpu_constructs.rules.evidence.walk import brief
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -39,13 +40,14 @@ LEAST_CAPABILITY = (7, 0)
 @rule(
     "GPU030",
     Severity.WARNING,
+    about=Context,
     question="is it known that the hosts' image can share GPUs?",
     because="sharing needs ECS agent 1.107.0 and the MPS service of the Amazon Linux 2023 GPU image; whether another "
     "image has both, no page says",
     source="UNCONFIRMED: no page names an image but Amazon Linux 2023 with GPU sharing",
 )
-def served(fleet: Fleet) -> Iterator[Problem]:
-    for workload, task, each in _shared(fleet):
+def served(context: Context) -> Iterator[Problem]:
+    for workload, task, each in _shared(context):
         doubt = _doubt(each)
         if doubt:
             yield Problem(
@@ -58,12 +60,13 @@ def served(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU031",
     Severity.ERROR,
+    about=Task,
     question="does every share of a GPU say how much memory it takes?",
     because="the API asks for memory, at least 1 MiB, and takes 1 to 100 as maxComputePercent",
     source=_API,
 )
-def measured(fleet: Fleet) -> Iterator[Problem]:
-    for task, container in containers(fleet):
+def measured(task: Task) -> Iterator[Problem]:
+    for container in task.containers:
         for each in container.mps:
             memory, percent = each.memory_mib, each.max_compute_percent
             if memory is None or (not isinstance(memory, Unknown) and memory < 1):
@@ -88,13 +91,14 @@ def measured(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU032",
     Severity.ERROR,
+    about=Context,
     question="do shares of a GPU run where ECS can share one?",
     because="GPU sharing works on EC2 hosts and ECS Managed Instances, not for tasks of EXTERNAL compatibility and not "
     "on hosts that have a part of a GPU (g6f, gr6f)",
     source=_SHARING,
 )
-def shareable(fleet: Fleet) -> Iterator[Problem]:
-    for task in tasks(fleet):
+def shareable(context: Context) -> Iterator[Problem]:
+    for task in context.tasks:
         if task.shares_gpu and "EXTERNAL" in task.compatibilities:
             yield Problem(
                 about=task,
@@ -102,7 +106,7 @@ def shareable(fleet: Fleet) -> Iterator[Problem]:
                 f"{and_list(map(brief, task.compatibilities))}; hosts of launch type EXTERNAL cannot share GPUs",
                 fix="RequiresCompatibilities without EXTERNAL, or whole GPUs (Value)",
             )
-    for workload in fleet.workloads:
+    for workload in context.fleet.workloads:
         task_or_none = workload.task
         external = workload.launch_type == "EXTERNAL"
         if external and task_or_none and task_or_none.shares_gpu and "EXTERNAL" not in task_or_none.compatibilities:
@@ -112,7 +116,7 @@ def shareable(fleet: Fleet) -> Iterator[Problem]:
                 "whose hosts cannot share GPUs",
                 fix="whole GPUs (Value)",
             )
-    for workload, task, each in _shared(fleet):
+    for workload, task, each in _shared(context):
         types = each.pool.instance_types
         if each.is_certain and each.pool.types_are_known and all(map(_is_fractional, types)):
             yield Problem(
@@ -126,13 +130,14 @@ def shareable(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU033",
     Severity.ERROR,
+    about=Context,
     question="is the hosts' image new enough to share GPUs?",
     because="ECS agents before 1.107.0 (24 September 2026) do not have the capability, and the Amazon Linux 2 images "
     "have no MPS service: a task that asks for a share is placed on none of their hosts",
     source="https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0",
 )
-def new_enough(fleet: Fleet) -> Iterator[Problem]:
-    for workload, task, each in _shared(fleet):
+def new_enough(context: Context) -> Iterator[Problem]:
+    for workload, task, each in _shared(context):
         reason = why_too_old(each.pool)
         if each.is_certain and reason:
             yield Problem(
@@ -145,17 +150,18 @@ def new_enough(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU034",
     Severity.WARNING,
+    about=Context,
     question="does a fault of one container leave the others alone?",
     because="containers that share a GPU share its failures: a fatal fault of one, such as an illegal memory access, "
     "restarts the others, and there are no GPU metrics for one task",
     source=_SHARING,
 )
-def apart(fleet: Fleet) -> Iterator[Problem]:
+def apart(context: Context) -> Iterator[Problem]:
     copies: dict[str, list[Workload]] = {}
-    for workload in fleet.workloads:
+    for workload in context.fleet.workloads:
         if workload.task is not None and workload.task.shares_gpu:
             copies.setdefault(workload.task.name, []).append(workload)
-    for task in tasks(fleet):
+    for task in context.tasks:
         if not task.shares_gpu:
             continue
         sharing = [each.name for each in task.containers if each.mps]
@@ -173,13 +179,14 @@ def apart(fleet: Fleet) -> Iterator[Problem]:
 @rule(
     "GPU180",
     Severity.ERROR,
+    about=Context,
     question="can MPS limit what a container takes of these GPUs?",
     because="a client of MPS has an address space and a limit of compute of its own from Volta on (compute capability "
     "7.0); before, all clients of a GPU are one to it",
     source="https://docs.nvidia.com/deploy/mps/introduction.html",
 )
-def limitable(fleet: Fleet) -> Iterator[Problem]:
-    for workload, task, each in _shared(fleet):
+def limitable(context: Context) -> Iterator[Problem]:
+    for workload, task, each in _shared(context):
         types = each.pool.instance_types
         if each.is_certain and each.pool.types_are_known and all(map(_is_before_volta, types)):
             yield Problem(
@@ -190,9 +197,9 @@ def limitable(fleet: Fleet) -> Iterator[Problem]:
             )
 
 
-def _shared(fleet: Fleet) -> Iterator[tuple[Workload, Task, Destination]]:
+def _shared(context: Context) -> Iterator[tuple[Workload, Task, Destination]]:
     """Workloads with shares of a GPU, with each pool they may run on."""
-    for assignment in assignments(fleet):
+    for assignment in context.assignments:
         if assignment.task.shares_gpu:
             for each in assignment.destinations:
                 yield assignment.workload, assignment.task, each

@@ -6,7 +6,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem, Unknown, Workload
 from gpu_constructs.hardware import instance_type
-from gpu_constructs.rules import Severity, rules_of
+from gpu_constructs.rules import Severity, check, rules_of
 from gpu_constructs.rules.clusters import strategies
 
 RULES = rules_of(strategies)
@@ -23,7 +23,7 @@ def item(
 
 def found(*strategy: StrategyItem) -> list[tuple[str, Severity, str]]:
     fleet = Fleet(workloads=(Workload(name="chat", task=None, strategy=strategy),))
-    return [(each.rule, each.severity, each.message) for rule in RULES for each in rule.findings(fleet)]
+    return [(each.rule, each.severity, each.message) for each in check(fleet, rules=RULES)]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Workload
-from gpu_constructs.rules import rules_of
+from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.expressions import readable_constraints
 from gpu_constructs.rules.expressions.readable_constraints import (
     consistent,
@@ -82,7 +82,7 @@ def test_what_can_be_read_or_is_another_mistake_is_silent(fleet: Fleet) -> None:
 @given(st.text(max_size=300))
 def test_any_text_gets_an_answer_and_never_a_traceback(text: str) -> None:
     fleet = service_of(expressed(text), member_of(text))
-    assert all("\n" not in each.message for rule in RULES for each in rule.findings(fleet))
+    assert all("\n" not in each.message for each in check(fleet, rules=RULES))
 
 
 def test_an_expression_that_excludes_itself_is_an_error() -> None:

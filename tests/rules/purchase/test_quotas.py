@@ -6,7 +6,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Distribution, Fleet, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import instance_type
-from gpu_constructs.rules import Severity, rules_of
+from gpu_constructs.rules import Severity, check, rules_of
 from gpu_constructs.rules.purchase import quotas
 
 RULES = rules_of(quotas)
@@ -41,7 +41,7 @@ def split(base: int | Unknown, percentage: int) -> Pool:
 def found(*pools: Pool) -> list[str]:
     (rule,) = RULES
     assert (rule.id, rule.severity) == ("GPU088", Severity.INFO)
-    return [f"{each.message}; {each.fix}" for each in rule.findings(Fleet(pools=pools))]
+    return [f"{each.message}; {each.fix}" for each in check(Fleet(pools=pools), rules=(rule,))]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.fleet import Fleet, ResourceRequirement, Scheduler, Task
-from gpu_constructs.rules import rules_of
+from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.tasks import keys
 from gpu_constructs.rules.tasks.keys import known_keys, manageable, spelled
 from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, only, said, service, task_of
@@ -134,7 +134,7 @@ def test_an_unknown_key_of_a_requirement_is_a_warning() -> None:
     ],
 )
 def test_known_keys_and_those_of_other_rules_are_silent(task: Task) -> None:
-    assert [each for rule in RULES for each in rule.findings(fleet_of(task))] == []
+    assert check(fleet_of(task), rules=RULES) == ()
 
 
 def test_a_huge_key_is_cut_short() -> None:

@@ -17,7 +17,7 @@ from gpu_constructs.fleet import (
     Scheduler,
     Task,
 )
-from gpu_constructs.rules import rules_of
+from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.tasks import requests
 from gpu_constructs.rules.tasks.requests import (
     RIGHT_FORM,
@@ -102,7 +102,7 @@ def test_the_wrong_form_of_a_tutorial_is_answered_with_the_right_one() -> None:
         assert words in finding.message
     assert finding.fix.startswith('"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]')
     assert '"NVIDIA_DRIVER_CAPABILITIES"' in finding.fix
-    assert [each.rule for rule in RULES for each in rule.findings(fleet)] == ["GPU021"]
+    assert [each.rule for each in check(fleet, rules=RULES)] == ["GPU021"]
 
 
 @pytest.mark.parametrize("key", ["gpuCount", "GpuCount", "gpu_count", "gpus", "Gpus", "gpu", "num-gpus"])
@@ -277,8 +277,8 @@ def test_elastic_inference_has_ended(task: Task) -> None:
 
 def test_a_good_task_gets_no_finding_of_this_topic() -> None:
     fleet = fleet_of(task_of(container(gpu("1")), container(name="logs")))
-    assert [each for rule in RULES for each in rule.findings(fleet)] == []
+    assert check(fleet, rules=RULES) == ()
 
 
 def test_an_empty_fleet_gets_none_either() -> None:
-    assert [each for rule in RULES for each in rule.findings(Fleet())] == []
+    assert check(Fleet(), rules=RULES) == ()

@@ -1,0 +1,54 @@
+"""What rules look at: a fleet, and what was worked out about it, each thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TypeVar, cast
+
+from gpu_constructs.fleet import Fleet, Task, Workload
+from gpu_constructs.placement.destinations import Assignment, assignments, gpu_workloads, tasks_of
+
+__all__ = ["Context"]
+
+_Derived = TypeVar("_Derived")
+
+
+class Context:
+    """A fleet with what several rules ask about it.
+
+    Args:
+        fleet: What was asked for.
+
+    Attributes:
+        fleet: What was asked for.
+    """
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self._known: dict[Callable[[Context], object], object] = {}
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """Every task once, including tasks that only a workload names."""
+        return tasks_of(self.fleet)
+
+    @cached_property
+    def assignments(self) -> tuple[Assignment, ...]:
+        """The workloads that have pools, with the pools that their tasks may go to."""
+        return assignments(self.fleet)
+
+    @cached_property
+    def gpu_workloads(self) -> Mapping[str, tuple[Workload, ...]]:
+        """Workloads with a GPU task whose copies certainly go to a pool, by the name of the pool."""
+        return gpu_workloads(self.fleet)
+
+    def once(self, derive: Callable[[Context], _Derived]) -> _Derived:
+        """What a function works out about this context; the function is called the first time only.
+
+        Args:
+            derive: A pure function of the context.
+        """
+        if derive not in self._known:
+            self._known[derive] = derive(self)
+        return cast("_Derived", self._known[derive])
