@@ -21,6 +21,7 @@ __all__ = [
     "TEXT",
     "TOTAL_BYTES",
     "TOTAL_TEXT",
+    "USER_DATA",
     "YAML_DIRECTIVES",
     "YAML_NODES",
 ]
@@ -57,6 +58,9 @@ TEXT = 2_000_000
 
 TOTAL_TEXT = 50_000_000
 """Characters of all texts that functions put together in one call."""
+
+USER_DATA = 64 * 1024
+"""Characters of user data. EC2 takes 16 KB."""
 
 STACKS = 1_000
 """Stacks of one call, nested ones among them."""

@@ -62,6 +62,7 @@ class Resource:
         stack: Name of its stack.
         properties: Its properties, worked out.
         metadata: Its metadata, as written.
+        init: What ``cfn-init`` does, which is in its metadata, worked out.
         origin: Where it was written; its path ends at the resource itself.
         exists: Whether its condition holds; unknown where that depends on a value of the deploy.
     """
@@ -71,6 +72,7 @@ class Resource:
     stack: str
     properties: Mapping[str, Value] = field(hash=False)
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    init: Mapping[str, Value] = field(default_factory=dict, hash=False)
     origin: Origin
     exists: bool | Unknown = True
 

@@ -12,6 +12,8 @@ from gpu_constructs.template.model import Resource, Stack, Value
 
 __all__ = ["stack_of"]
 
+_INIT = "AWS::CloudFormation::Init"
+
 # What a fleet is read from. What is odd in any other resource is of no interest here and is not remarked.
 _RELEVANT = (
     "AWS::ApplicationAutoScaling::",
@@ -110,6 +112,7 @@ def _resource(
         stack=evaluator.name,
         properties=_properties(evaluator, logical_id, declaration, relevant=relevant),
         metadata=metadata,
+        init=_Later(evaluator, metadata[_INIT]) if _INIT in metadata else {},
         origin=evaluator.origin(path, construct),
         exists=exists,
     )

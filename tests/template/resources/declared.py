@@ -33,11 +33,17 @@ def declared(resources: Mapping[str, Any], *, name: str = "Stack", region: str |
                 stack=name,
                 properties=_value(resource.get("Properties", {}), name),
                 metadata=resource.get("Metadata", {}),
+                init=_init(resource.get("Metadata"), name),
                 origin=Origin(resource=logical_id, file="template.json", path=("Resources", logical_id)),
             )
             for logical_id, resource in resources.items()
         },
     )
+
+
+def _init(metadata: Any, stack: str) -> Any:
+    written = metadata.get("AWS::CloudFormation::Init") if isinstance(metadata, Mapping) else None
+    return _value(written or {}, stack)
 
 
 def joined(*pieces: Any, stack: str = "Stack") -> Text:

@@ -193,7 +193,7 @@ def test_a_group_that_nothing_ties_to_ecs_is_no_pool() -> None:
 
 
 def test_the_settings_that_cfn_init_writes_tie_a_group_to_its_cluster() -> None:
-    command = {"Fn::Sub": "echo ECS_CLUSTER=${Cluster} > /etc/ecs/ecs.config"}
+    command = joined("echo ECS_CLUSTER=", {"Ref": "Cluster"}, " > /etc/ecs/ecs.config")
     pool = only_pool(
         {
             "Cluster": {"Type": "AWS::ECS::Cluster"},

@@ -1,7 +1,7 @@
 """What do hosts do at their first boot, as far as it sets up the ECS agent and the local disks?
 
 `settings` reads user data in every form that EC2 takes: `shell` splits a script into commands, `script` follows them,
-and `lines` reads single lines, cloud-config and Bottlerocket's TOML. `init_metadata` adds what ``cfn-init`` writes.
+`cloud_config` and `bottlerocket` read the other forms, and `init_metadata` adds what ``cfn-init`` writes.
 """
 
 from gpu_constructs.template.resources.user_data.init_metadata import with_init_metadata

@@ -1,4 +1,4 @@
-"""What the hosts of a launch template are told at their first boot.
+"""User data in every form that EC2 takes, and the cluster that it names.
 
 Formats: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
 """
@@ -6,7 +6,6 @@ Formats: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,8 +13,11 @@ from email import message_from_string
 from email.errors import MessageError
 
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, LocalDiskUse, Unknown, UserData, UserDataFormat
+from gpu_constructs.template.limits import DEPTH, USER_DATA
 from gpu_constructs.template.model import Reference, Text, Value
-from gpu_constructs.template.resources.user_data.lines import HOLE, Settings, put, settings_of_lines, settings_of_toml
+from gpu_constructs.template.resources.user_data.agent import Settings, put, with_mentioned, without_comments
+from gpu_constructs.template.resources.user_data.bottlerocket import settings_of_toml
+from gpu_constructs.template.resources.user_data.cloud_config import settings_of_lines
 from gpu_constructs.template.resources.user_data.script import settings_of_script
 
 __all__ = [
@@ -30,14 +32,12 @@ __all__ = [
 
 CLUSTER = "ECS_CLUSTER"
 
-
-# EC2 takes 16 KB; a longer text is not read.
-_LONGEST = 64 * 1024
-_MOST_PIECES = 1000
-_MOST_PARTS = 20
+HOLE = "\ue000"
+"""Stands on both sides of a number in a text for a piece that is no text."""
 
 # One repetition for each character, so that a text of any size is looked at once.
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]{8,}={0,2}")
+_LONGEST_HOLE = len(f"{HOLE}9999{HOLE}")
 _HOLE = re.compile(f"{HOLE}([0-9]{{1,4}}){HOLE}")
 _OPENS_LINE = re.compile(rf"(?:^|\n)[ \t]*{HOLE}([0-9]{{1,4}}){HOLE}")
 _TOML = re.compile(r"^[ \t]*(?:\[[ \t]*settings\b|settings\.)", re.MULTILINE)
@@ -47,7 +47,7 @@ _RUNS_OTHERS = re.compile(
 )
 # What udev and Bottlerocket call the disks of the instance store, and where container images are.
 _LOCAL_DISKS = re.compile(r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-storage\"\s*,\s*\"bind\"")
-_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_HOLDS_PARTS = re.compile(r"(?:multipart|message)/", re.IGNORECASE)
 _IMAGES = re.compile(r"/var/lib/(?:docker|containerd)\b|\bdata-root\b")
 _SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
 
@@ -57,10 +57,10 @@ ClusterNamed = Callable[[Value], "str | Unknown | None"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """What hosts are told.
+    """What user data sets.
 
     Attributes:
-        data: Their user data.
+        data: The user data.
         cluster: The cluster that it names, as `Pool.cluster` does; None where it names none, or the default one.
     """
 
@@ -69,7 +69,7 @@ class AgentSettings:
 
 
 NOT_KNOWN = AgentSettings(data=UserData(format=UNKNOWN, complete=False), cluster=UNKNOWN)
-"""Hosts of which nobody can say before the deploy what they are told."""
+"""Settings of hosts whose user data only the deploy knows."""
 
 
 def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
@@ -113,12 +113,8 @@ def is_too_long(value: Value) -> bool:
     Args:
         value: A ``UserData`` property.
     """
-    if isinstance(value, Text):
-        return (
-            len(value.pieces) > _MOST_PIECES
-            or sum(len(each) for each in value.pieces if isinstance(each, str)) > _LONGEST
-        )
-    return isinstance(value, str) and len(value) > _LONGEST
+    pieces = value.pieces if isinstance(value, Text) else (value,)
+    return sum(len(each) if isinstance(each, str) else _LONGEST_HOLE for each in pieces) > USER_DATA
 
 
 def _agent_settings(
@@ -139,7 +135,7 @@ def _agent_settings(
 
 
 def _local_disks(text: str) -> LocalDiskUse:
-    text = _COMMENT.sub("", text)
+    text = without_comments(text)
     if not _LOCAL_DISKS.search(text):
         return LocalDiskUse.NONE
     return LocalDiskUse.IMAGES if _IMAGES.search(text) else LocalDiskUse.SCRATCH
@@ -147,33 +143,28 @@ def _local_disks(text: str) -> LocalDiskUse:
 
 def _flat(value: Value) -> tuple[str | None, tuple[_Piece, ...]]:
     """The text with a numbered hole for each piece that is no text; None if there is no text to read."""
-    if isinstance(value, str):
-        return (value.replace(HOLE, ""), ()) if len(value) <= _LONGEST else (None, ())
-    if not isinstance(value, Text) or len(value.pieces) > _MOST_PIECES:
+    if not isinstance(value, (str, Text)) or is_too_long(value):
         return None, ()
     pieces: list[_Piece] = []
     written: list[str] = []
-    for each in value.pieces:
+    for each in value.pieces if isinstance(value, Text) else (value,):
         if isinstance(each, str):
             written.append(each.replace(HOLE, ""))
         else:
             written.append(f"{HOLE}{len(pieces)}{HOLE}")
             pieces.append(each)
-    text = "".join(written)
-    return (text if len(text) <= _LONGEST else None), tuple(pieces)
+    return "".join(written), tuple(pieces)
 
 
 def _decoded(text: str) -> str:
-    if not _BASE64.fullmatch(text.strip()):
-        return text
-    plain = _from_base64(text)
+    plain = _from_base64(text) if _BASE64.fullmatch(text.strip()) else None
     return text if plain is None else plain
 
 
 def _from_base64(text: str) -> str | None:
     try:
         return base64.b64decode("".join(text.split()), validate=True).decode("utf-8").replace(HOLE, "")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
+    except ValueError:
         return None
 
 
@@ -203,33 +194,30 @@ def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
         settings, complete = settings_of_script(text)
         return UserDataFormat.SHELL, settings, template or not complete
     if start.startswith("#!"):
-        # What a program in another language does with these texts, nobody can tell from them.
-        return UserDataFormat.SHELL, dict.fromkeys(settings_of_lines(text), UNKNOWN), True
+        # A program in another language, which is not read.
+        return UserDataFormat.SHELL, with_mentioned({}, text), True
     if start.startswith("#cloud-config"):
         return UserDataFormat.CLOUD_CONFIG, settings_of_lines(text), template or fetches
     if _TOML.search(text):
         return UserDataFormat.TOML, settings_of_toml(text), False
-    # An empty script tells nothing to anybody; anything else is for a reader that is not known here.
+    # An empty script sets nothing; anything else is in a form that is not known here.
     return (UserDataFormat.OTHER if start else UserDataFormat.NONE), {}, bool(start)
 
 
 def _parts(text: str) -> list[str] | None:
-    """The texts of a message; None if it cannot be read."""
-    # Parts may hold parts; nobody writes many, and the parser goes as deep as they do.
-    small = text.lower()
-    if small.count("multipart/") + small.count("message/") > _MOST_PARTS:
-        return None
-    try:
-        parts = list(message_from_string(text).walk())
-    except (MessageError, ValueError, LookupError, RecursionError):
+    """The texts of a message; None if it cannot be read. The parser goes as deep as parts hold parts."""
+    if len(_HOLDS_PARTS.findall(text)) > DEPTH:
         return None
     found: list[str] = []
-    for part in parts[:_MOST_PARTS]:
-        body = None if part.is_multipart() else part.get_payload()
-        if isinstance(body, str):
-            encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
-            found.append((_from_base64(body) or "") if encoding == "base64" else body)
-    return found if len(parts) <= _MOST_PARTS else None
+    try:
+        for part in message_from_string(text).walk():
+            body = part.get_payload()
+            if isinstance(body, str):
+                is_base64 = str(part.get("Content-Transfer-Encoding", "")).strip().lower() == "base64"
+                found.append((_from_base64(body) or "") if is_base64 else body)
+    except (MessageError, ValueError, LookupError, RecursionError):
+        return None
+    return found
 
 
 def _filled(setting: str | Unknown, pieces: tuple[_Piece, ...]) -> str | Reference | Unknown:
@@ -237,10 +225,8 @@ def _filled(setting: str | Unknown, pieces: tuple[_Piece, ...]) -> str | Referen
     if isinstance(setting, Unknown) or HOLE not in setting:
         return setting
     hole = _HOLE.fullmatch(setting)
-    return pieces[int(hole[1])] if hole and int(hole[1]) < len(pieces) else UNKNOWN
+    return pieces[int(hole[1])] if hole else UNKNOWN
 
 
 def _is_unknown_line(text: str, pieces: tuple[_Piece, ...]) -> bool:
-    return any(
-        isinstance(pieces[int(hole[1])], Unknown) for hole in _OPENS_LINE.finditer(text) if int(hole[1]) < len(pieces)
-    )
+    return any(isinstance(pieces[int(hole[1])], Unknown) for hole in _OPENS_LINE.finditer(text))

@@ -94,6 +94,9 @@ def test_what_not_every_host_writes_is_unknown(script: str) -> None:
         f'echo "{OFF}=false\nECS_LOGLEVEL=$x" >> {F}; true',
         f"X=$(date); {GPU} # {OFF}=true",
         f"{GPU}\ncat {F}\nchmod 644 {F}",
+        f"exec > >(tee /var/log/user-data.log | logger -t user-data) 2>&1\n{GPU}",
+        f"FOLDER=/etc/ecs\necho {OFF}=false >> $FOLDER/ecs.config",
+        f"printf '{OFF}=false\\nECS_LOGLEVEL=%s\\n' debug >> {F}",
         f"a=1 b=2\n{GPU}",
     ],
 )
@@ -190,7 +193,7 @@ def test_what_another_language_does_is_unknown() -> None:
         ("  - path: /root/notes\n    content: |\n      ECS_CLUSTER=a\n", UNKNOWN),
         ("  - echo ECS_CLUSTER=a > /root/notes\n", UNKNOWN),
         (f"  - test -f x && echo ECS_CLUSTER=a > {F}\n", UNKNOWN),
-        (f"  - echo ECS_CLUSTER=b > {F}\n  - echo ECS_CLUSTER=a > {F}\n", UNKNOWN),
+        (f"  - echo ECS_CLUSTER=b >> {F}\n  - echo ECS_CLUSTER=a >> {F}\n", UNKNOWN),
     ],
 )
 def test_a_cloud_config_sets_what_it_writes_into_the_one_file(lines: str, expected: object) -> None:

@@ -136,7 +136,6 @@ enabled = true
 cluster = "gpu-cluster" # the one
 reserved-memory = 256
 awsvpc-block-imds = true
-image-cleanup-enabled = false
 image-pull-behavior = 'once'
 strange = 1
 [settings.ecs.instance-attributes]
@@ -150,7 +149,6 @@ def test_bottlerocket_sets_the_agents_variables_by_names_of_its_own() -> None:
     assert dict(found.agent) == {
         "ECS_AWSVPC_BLOCK_IMDS": "true",
         "ECS_CLUSTER": "gpu-cluster",
-        "ECS_DISABLE_IMAGE_CLEANUP": "true",
         "ECS_IMAGE_PULL_BEHAVIOR": "once",
         "ECS_INSTANCE_ATTRIBUTES": '{"gpu": "l4"}',
         "ECS_RESERVED_MEMORY": "256",
