@@ -19,9 +19,10 @@ from gpu_constructs.capacity.plan import plan_capacity
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
+from gpu_constructs.cdk.arguments import of_interface
 from gpu_constructs.cdk.atomic import creating, require_free_ids, rolled_back_on_error
 from gpu_constructs.cdk.validation import GpuChecks
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
@@ -95,8 +96,8 @@ class GpuCluster(Construct):
         vpc_subnets: ec2.SubnetSelection | None = None,
         container_insights: ecs.ContainerInsights = ecs.ContainerInsights.ENHANCED,
     ) -> None:
-        _require_kind("cluster", cluster, attribute="cluster_arn", kind="an ecs.ICluster", example="ecs.Cluster(…)")
-        _require_kind("vpc", vpc, attribute="vpc_id", kind="an ec2.IVpc", example='ec2.Vpc(self, "Vpc")')
+        of_interface("cluster", cluster, attribute="cluster_arn", kind="an ecs.ICluster", example="ecs.Cluster(…)")
+        of_interface("vpc", vpc, attribute="vpc_id", kind="an ec2.IVpc", example='ec2.Vpc(self, "Vpc")')
         if vpc is None and cluster is None:
             raise InvalidValueError(
                 "a cluster needs a network, and none was given", argument="vpc", fix='vpc=ec2.Vpc(self, "Vpc")'
@@ -347,13 +348,6 @@ class GpuCluster(Construct):
 
 def _size_of(shape: Shape) -> float:
     return shape.count if shape.partition == 1 else shape.partition
-
-
-def _require_kind(argument: str, value: object, *, attribute: str, kind: str, example: str) -> None:
-    # Imported constructs are proxies of an interface, so isinstance says nothing about them, and a proxy answers by
-    # asking Node; a class of CDK's own answers at once.
-    if value is not None and not (hasattr(type(value), attribute) or hasattr(value, attribute)):
-        raise InvalidValueError(f"expects {kind}, got {shown(value)}", argument=argument, value=value, fix=example)
 
 
 def _network_of(cluster: ecs.ICluster) -> ec2.IVpc:

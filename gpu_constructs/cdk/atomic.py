@@ -32,7 +32,7 @@ _NOT_FOR_USERS = frozenset({"NoneType", "Dict[str", "Any]", "typing.Dict[str", "
 
 
 @contextmanager
-def creating(scope: IConstruct, construct_id: str, *, called: str | None = None, stays: bool = False) -> Iterator[None]:
+def creating(scope: IConstruct, construct_id: str, *, called: str | None = None) -> Iterator[None]:
     """Around the one CDK call that makes a child: it is there afterwards, or nothing is.
 
     A child of that name that was there before stays as it is.
@@ -41,8 +41,6 @@ def creating(scope: IConstruct, construct_id: str, *, called: str | None = None,
         scope: Where the child is made.
         construct_id: Its id.
         called: The id that the user chose, where this one was derived from it.
-        stays: Whether CDK has already tied the child to something else when it refuses it, so that taking it out of the
-            tree would leave half of it.
 
     Raises:
         InvalidValueError: The id is taken or cannot be one, or an argument has the wrong type.
@@ -56,8 +54,7 @@ def creating(scope: IConstruct, construct_id: str, *, called: str | None = None,
         if _DUPLICATE in error.problem:
             raise _taken(scope, called or construct_id) from None
         # CDK had begun: a taken id is the first thing it looks at, so the child of that name is this one.
-        if not stays:
-            scope.node.try_remove_child(construct_id)
+        scope.node.try_remove_child(construct_id)
         raise
 
 

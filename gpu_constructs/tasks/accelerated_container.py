@@ -56,7 +56,7 @@ def define_container(
     parameters_id = f"{construct_id}LinuxParameters"
     with creating(task_definition, parameters_id, called=construct_id):
         parameters = _linux_parameters(task_definition, parameters_id, plan)
-    with rolled_back_on_error(task_definition, parameters_id), creating(task_definition, construct_id, stays=True):
+    with rolled_back_on_error(task_definition, parameters_id), creating(task_definition, construct_id):
         # Of the class above, because GpuTaskDefinition takes no GPUs here.
         return ecs.TaskDefinition.add_container(
             task_definition,

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Container, Pool, Task, Unknown
 from gpu_constructs.tasks.container_plan import MIN_MEMORY_MIB, known_variables, with_container
 from gpu_constructs.tasks.fit import require_fit
 
-__all__ = ["plan_sidecar"]
+__all__ = ["plan_sidecar", "require_no_gpus"]
 
 
 def plan_sidecar(
@@ -53,6 +54,25 @@ def plan_sidecar(
     )
     require_fit(with_container(task, container), pools)
     return with_container(task, container)
+
+
+def require_no_gpus(name: str, gpu_count: float | None) -> None:
+    """Refuses GPUs that are asked for in CDK's own way.
+
+    Args:
+        name: The container's name.
+        gpu_count: What was asked for.
+
+    Raises:
+        InvalidValueError: It is not 0.
+    """
+    if gpu_count is not None and (is_token(gpu_count) or gpu_count != 0):
+        raise InvalidValueError(
+            "GPUs that are asked for here would not be checked against the hosts",
+            argument="gpu_count",
+            value=gpu_count,
+            fix=f"add_gpu_container({name!r}, gpus={shown(gpu_count)}, …)",
+        )
 
 
 def _memory(argument: str, value: float | None) -> int | Unknown | None:

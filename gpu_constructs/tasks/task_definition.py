@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -13,20 +13,27 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.arguments import of_interface
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
-from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import METADATA_KEY, Pool, Task
+from gpu_constructs.cdk.overrides import called_like
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import METADATA_KEY, Task
 from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
 from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings
 from gpu_constructs.tasks.gpu_ask import Gpus
 from gpu_constructs.tasks.gpu_container import plan_gpu_container
 from gpu_constructs.tasks.gpu_needs import metadata_of, plan_needs
+from gpu_constructs.tasks.log_router import Containers
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
-from gpu_constructs.tasks.sidecar import plan_sidecar
+from gpu_constructs.tasks.rehearsal import rehearse
+from gpu_constructs.tasks.sidecar import plan_sidecar, require_no_gpus
 from gpu_constructs.tasks.task_target import Capacity, Landing, landing_on, require_settings
 
 __all__ = ["GpuTaskDefinition"]
+
+_Container = TypeVar("_Container", bound=ecs.ContainerDefinition)
+
+_DEFAULT_RESERVATION_MIB = 128
 
 
 class GpuTaskDefinition(ecs.Ec2TaskDefinition):
@@ -58,7 +65,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
     Attributes:
         capacity: Where its tasks may run.
         landing: How it is written for that.
-        task: What it asks of a host so far, as the value that every check reads.
         log_group: Where the containers' logs go.
     """
 
@@ -78,6 +84,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         landing = landing_on(capacity)
         if family is not None:
             require_name("family", family, fix="leave it out for a generated name")
+        of_interface("log_group", log_group, attribute="log_group_name", kind="a logs.ILogGroup", example="LogGroup(…)")
         mode = landing.network_mode(network_mode)
         with creating(scope, construct_id):
             super().__init__(
@@ -100,8 +107,14 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             # Nothing is overridden yet, and each override would be a question to Node.
             self._resource.add_override("Properties", written)
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
+        self._pools = [each.pool for each in capacity]
         self.landing: Landing = landing
-        self.task: Task = landing.task(construct_id, family=family, network_mode=mode)
+        self._so_far = Containers(landing.task(construct_id, family=family, network_mode=mode))
+
+    @property
+    def task(self) -> Task:
+        """What it asks of a host so far, as the value that every check reads."""
+        return self._so_far.before(None)
 
     def add_gpu_container(
         self,
@@ -199,7 +212,12 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             nvlink=nvlink,
         )
         plan = plan_gpu_container(
-            construct_id, task=self.task, pools=self._pools, gpus=gpus, needs=needs, settings=settings
+            construct_id,
+            task=self._so_far.before(logging),
+            pools=self._pools,
+            gpus=gpus,
+            needs=needs,
+            settings=settings,
         )
         return self._define(construct_id, plan, settings)
 
@@ -266,13 +284,13 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             logging=logging,
         )
         plan = plan_neuron_container(
-            construct_id, task=self.task, pools=self._pools, devices=devices, settings=settings
+            construct_id, task=self._so_far.before(logging), pools=self._pools, devices=devices, settings=settings
         )
         return self._define(construct_id, plan, settings)
 
     def _define(self, construct_id: str, plan: ContainerPlan, settings: ContainerSettings) -> ecs.ContainerDefinition:
         container = define_container(self, construct_id, plan, settings, self.log_group)
-        self.task = plan.task
+        self._so_far.add(plan.container, settings.logging)
         needs = metadata_of(plan.task)
         if plan.container.needs is not None and needs is not None:
             self._resource.add_metadata(METADATA_KEY, needs)
@@ -285,6 +303,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
     def _resource(self) -> ecs.CfnTaskDefinition:
         return cast("ecs.CfnTaskDefinition", self.node.default_child)
 
+    @called_like(ecs.TaskDefinition.add_container)
     def add_container(
         self,
         id: str,  # noqa: A002 - CDK's own name for it
@@ -293,11 +312,10 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         gpu_count: float | None = None,
         memory_limit_mib: float | None = None,
         memory_reservation_mib: float | None = None,
+        logging: ecs.LogDriver | None = None,
         **options: Any,  # noqa: ANN401 - the other 40 arguments are CDK's and stay as they are
     ) -> ecs.ContainerDefinition:
         """Adds a container without GPUs, such as a sidecar, and counts what it takes of the host.
-
-        It logs where the GPU containers do, unless `logging` is among the options.
 
         What is added before `add_gpu_container` is taken off the share that the GPU container gets by default.
 
@@ -306,32 +324,23 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             cpu: CPU units, 1024 to a vCPU.
             gpu_count: Not here: GPUs are asked for with `add_gpu_container`.
             memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
-            memory_reservation_mib: Memory in MiB that is kept for it; it may take more.
+            memory_reservation_mib: Memory in MiB that is kept for it; it may take more. ECS wants this or a limit; by
+                default 128 where there is no limit.
+            logging: Where its logs go. By default where those of the GPU containers go.
             **options: Every other argument of `ecs.TaskDefinition.add_container`.
 
         Raises:
             InvalidValueError: `gpu_count` was given, or an argument is wrong by itself.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        if gpu_count is not None and (is_token(gpu_count) or gpu_count != 0):
-            raise InvalidValueError(
-                "GPUs that are asked for here would not be checked against the hosts",
-                argument="gpu_count",
-                value=gpu_count,
-                fix=f"add_gpu_container({id!r}, gpus={shown(gpu_count)}, …)",
-            )
-        sizes: dict[str, Any] = {
-            "cpu": cpu,
-            "memory_limit_mib": memory_limit_mib,
-            "memory_reservation_mib": memory_reservation_mib,
-        }
-        task = self._with_sidecar(id, sizes, options)
-        with creating(self, id, stays=True):
-            options.setdefault("logging", ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group))
-            container = super().add_container(id, **sizes, **options)
-        self.task = task
-        return container
+        require_no_gpus(id, gpu_count)
+        if memory_limit_mib is None and memory_reservation_mib is None:
+            memory_reservation_mib = _DEFAULT_RESERVATION_MIB
+        sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
+        driver = logging or ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group)
+        return self._add_sidecar(ecs.TaskDefinition.add_container, id, sizes, {**options, "logging": driver})
 
+    @called_like(ecs.TaskDefinition.add_firelens_log_router)
     def add_firelens_log_router(
         self,
         id: str,  # noqa: A002 - CDK's own name for it
@@ -343,8 +352,9 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
     ) -> ecs.FirelensLogRouter:
         """Adds a container that routes the logs of the others, and counts what it takes of the host.
 
-        Added before `add_gpu_container`, it is taken off the share that the GPU container gets by default; CDK adds one
-        by itself, which is not, where a container logs with FireLens and there is none.
+        Added before `add_gpu_container`, it is taken off the share that the GPU container gets by default. Where a
+        container logs with FireLens and there is no log router, CDK adds one of 50 MiB at synth, which is taken off the
+        share of that container and of those after it.
 
         Args:
             id: The container's name.
@@ -354,34 +364,36 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             **options: Every other argument of `ecs.TaskDefinition.add_firelens_log_router`.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself.
+            InvalidValueError: There is a log router already, or an argument is wrong by itself.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        sizes: dict[str, Any] = {
-            "cpu": cpu,
-            "memory_limit_mib": memory_limit_mib,
-            "memory_reservation_mib": memory_reservation_mib,
-        }
-        task = self._with_sidecar(id, sizes, options)
-        with creating(self, id, stays=True):
-            router = super().add_firelens_log_router(id, **sizes, **options)
-        self.task = task
-        return router
+        if self._so_far.have_router:
+            raise InvalidValueError("the task has a log router already", argument="id", value=id, fix="leave it out")
+        sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
+        return self._add_sidecar(ecs.TaskDefinition.add_firelens_log_router, id, sizes, options, is_router=True)
 
-    def _with_sidecar(self, name: str, sizes: Mapping[str, float | None], options: Mapping[str, Any]) -> Task:
-        """The task with one more container that has no GPUs; nothing is made yet."""
+    def _add_sidecar(
+        self,
+        add: Callable[..., _Container],
+        name: str,
+        sizes: Mapping[str, float | None],
+        options: Mapping[str, Any],
+        *,
+        is_router: bool = False,
+    ) -> _Container:
         require_settings(options, self._pools)
-        return plan_sidecar(
+        logging = options.get("logging")
+        task = plan_sidecar(
             name,
-            task=self.task,
+            # A log router takes the place of the one that CDK would add.
+            task=self._so_far.task if is_router else self._so_far.before(logging),
             pools=self._pools,
-            cpu=sizes["cpu"],
-            memory_limit_mib=sizes["memory_limit_mib"],
-            memory_reservation_mib=sizes["memory_reservation_mib"],
+            **sizes,
             essential=options.get("essential"),
             environment=options.get("environment"),
         )
-
-    @property
-    def _pools(self) -> list[Pool]:
-        return [each.pool for each in self.capacity]
+        rehearse(add, self, name, options)
+        with creating(self, name):
+            container = add(self, name, **sizes, **options)
+        self._so_far.add(task.containers[-1], logging, is_router=is_router)
+        return container

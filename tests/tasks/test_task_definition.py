@@ -11,7 +11,6 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
 from gpu_constructs import GpuMachineImage, GpuTaskDefinition, HostNetwork, IncompatibleError, InvalidValueError
-from gpu_constructs.errors import RefusedByCdkError
 from gpu_constructs.hardware import Vendor, accelerated
 from tests.synthesis import Site
 
@@ -248,16 +247,6 @@ def test_a_wrong_value_inside_an_argument_takes_nothing_with_it(site: Site) -> N
     with pytest.raises(InvalidValueError):
         task.add_container("side", image=site.image, memory_limit_mib=100, environment={"A": "b", "C": 5})
     assert site.children() == before
-
-
-def test_a_container_that_cdk_refuses_late_is_not_there_twice(site: Site) -> None:
-    task = site.task()
-    twice = [ecs.PortMapping(container_port=port, name="a") for port in (80, 81)]
-    with pytest.raises(RefusedByCdkError):
-        task.add_container("side", image=site.image, memory_limit_mib=100, port_mappings=twice)
-    with pytest.raises(InvalidValueError, match="'side' is already used"):
-        task.add_container("side", image=site.image, memory_limit_mib=100)
-    assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
 
 
 def test_no_gpus_may_be_said_as_in_cdk(site: Site) -> None:

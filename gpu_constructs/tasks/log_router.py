@@ -1,0 +1,53 @@
+"""The containers of a task so far, and the log router that CDK adds by itself and that needs its place on the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.fleet import Container, Task
+from gpu_constructs.tasks.container_plan import with_container
+
+__all__ = ["Containers"]
+
+# What CDK adds at synth where a container logs with FireLens and there is no log router (``renderContainers`` of
+# aws-cdk-lib 2.275).
+_LOG_ROUTER = Container(name="log-router", memory_reservation_mib=50)
+
+
+@dataclass(slots=True)
+class Containers:
+    """The containers of a task so far.
+
+    Attributes:
+        task: The task with them.
+        route_logs: Whether one of them logs with FireLens.
+        have_router: Whether one of them is a log router.
+    """
+
+    task: Task
+    route_logs: bool = False
+    have_router: bool = False
+
+    def before(self, logging: ecs.LogDriver | None) -> Task:
+        """The task, with the log router that CDK will add if another container logs like this.
+
+        Args:
+            logging: The log driver of the other container; None for the default one.
+        """
+        if self.have_router or not (self.route_logs or isinstance(logging, ecs.FireLensLogDriver)):
+            return self.task
+        return with_container(self.task, _LOG_ROUTER)
+
+    def add(self, container: Container, logging: ecs.LogDriver | None, *, is_router: bool = False) -> None:
+        """Adds one.
+
+        Args:
+            container: The container.
+            logging: Its log driver; None for the default one.
+            is_router: Whether it is a log router.
+        """
+        self.task = with_container(self.task, container)
+        self.route_logs = self.route_logs or isinstance(logging, ecs.FireLensLogDriver)
+        self.have_router = self.have_router or is_router

@@ -1,0 +1,79 @@
+"""What CDK refuses of a container when it is too late to take the container back is asked before.
+
+A container definition becomes one of its task definition's in the middle of its constructor, and nothing takes it out
+again (aws-cdk-lib 2.275). What CDK looks at after that is tried on a task definition that is removed at once, so that a
+container that is refused is in no template. What CDK looks at before needs no rehearsal: the container is removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.errors import InvalidValueError
+
+__all__ = ["rehearse"]
+
+_STAGE = "Rehearsal"
+
+_CHECKED_LATE = (
+    "port_mappings",
+    "inference_accelerator_resources",
+    "enable_restart_policy",
+    "restart_ignored_exit_codes",
+    "restart_attempt_period",
+    "firelens_config",
+)
+
+
+def rehearse(
+    add: Callable[..., ecs.ContainerDefinition],
+    task_definition: ecs.TaskDefinition,
+    name: str,
+    options: Mapping[str, Any],
+) -> None:
+    """Refuses a container that CDK would refuse once it is part of the task definition.
+
+    Args:
+        add: The method of `ecs.TaskDefinition` that adds it.
+        task_definition: Where it is to be added.
+        name: Its name.
+        options: Arguments of `add`.
+
+    Raises:
+        InvalidValueError: An argument has the wrong type, or an environment file does not exist.
+        RefusedByCdkError: CDK refuses it for a reason of its own.
+    """
+    _require_environment_files(options.get("environment_files"))
+    late = {each: options[each] for each in _CHECKED_LATE if options.get(each) is not None}
+    if not late:
+        return
+    try:
+        with translated():
+            accelerators = "inference_accelerator_resources" in late
+            stage = ecs.Ec2TaskDefinition(
+                task_definition,
+                _STAGE,
+                network_mode=task_definition.network_mode,
+                task_role=task_definition.task_role,
+                inference_accelerators=task_definition.inference_accelerators if accelerators else None,
+            )
+            add(stage, name, image=ecs.ContainerImage.from_registry("rehearsal"), memory_limit_mib=512, **late)
+    finally:
+        task_definition.node.try_remove_child(_STAGE)
+
+
+def _require_environment_files(files: object) -> None:
+    """CDK looks for them when the container has its permissions, which would stay."""
+    for each in files if isinstance(files, (list, tuple)) else ():
+        if isinstance(each, ecs.AssetEnvironmentFile) and not Path(each.path).exists():
+            raise InvalidValueError(
+                f"there is no file {each.path}",
+                argument="environment_files",
+                value=each.path,
+                fix="the path of a file of lines NAME=value",
+            )

@@ -1,0 +1,94 @@
+"""A container that is refused is in no template, and the corrected line works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import GpuConstructsError, GpuTaskDefinition, InvalidValueError
+from tests.synthesis import Site
+
+_FIRST, _SECOND = (ecs.PortMapping(container_port=port, name="api") for port in (80, 81))
+
+
+def container(**options: Any) -> dict[str, Any]:
+    image = ecs.ContainerImage.from_registry("nginx")
+    return {"image": image, "memory_limit_mib": 256, **options}
+
+
+@pytest.fixture
+def task(site: Site) -> GpuTaskDefinition:
+    return site.task(network_mode=ecs.NetworkMode.AWS_VPC)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        pytest.param(
+            {"port_mappings": [ecs.PortMapping(container_port=80, host_port=8080)]}, id="a host port that is another"
+        ),
+        pytest.param({"port_mappings": [_FIRST, _SECOND]}, id="a port name twice"),
+        pytest.param({"memory_reservation_mib": 512}, id="a limit below the reservation"),
+        pytest.param({"enable_restart_policy": False, "restart_ignored_exit_codes": [1]}, id="no restart policy"),
+        pytest.param({"restart_attempt_period": cdk.Duration.seconds(1)}, id="a restart policy that is too quick"),
+        pytest.param({"inference_accelerator_resources": ["none"]}, id="an accelerator that is not there"),
+        pytest.param({"environment_files": [ecs.EnvironmentFile.from_asset("no/such/file.env")]}, id="no such file"),
+        pytest.param({"image": ecs.ContainerImage.from_asset("no/such/folder")}, id="no such image asset"),
+        pytest.param({"image": ecs.ContainerImage.from_tarball("no/such/file.tar")}, id="no such tarball"),
+    ],
+)
+def test_a_refused_sidecar_leaves_nothing_and_may_be_tried_again(
+    site: Site, task: GpuTaskDefinition, refused: dict[str, Any]
+) -> None:
+    nothing, model = site.children(), task.task
+    with pytest.raises(GpuConstructsError):
+        task.add_container("proxy", **container(**refused))
+    assert site.children() == nothing
+    assert task.task == model
+    task.add_container("proxy", **container(port_mappings=[_FIRST]))
+    assert site.container()["Name"] == "proxy"
+    assert [each.name for each in task.task.containers] == ["proxy"]
+
+
+def test_a_refused_gpu_container_leaves_nothing_and_may_be_tried_again(site: Site, task: GpuTaskDefinition) -> None:
+    nothing = site.children()
+    with pytest.raises(GpuConstructsError):
+        task.add_gpu_container("train", image=ecs.ContainerImage.from_asset("no/such/folder"))
+    assert site.children() == nothing
+    task.add_gpu_container("train", image=site.image)
+    assert site.container()["Name"] == "train"
+
+
+def test_a_refused_log_router_leaves_nothing_and_may_be_tried_again(site: Site, task: GpuTaskDefinition) -> None:
+    nothing = site.children()
+    half = ecs.FirelensOptions(config_file_type=ecs.FirelensConfigFileType.FILE)
+    kind = ecs.FirelensLogRouterType.FLUENTBIT
+    with pytest.raises(GpuConstructsError, match="must be set together"):
+        task.add_firelens_log_router("router", **container(firelens_config=ecs.FirelensConfig(type=kind, options=half)))
+    assert site.children() == nothing
+    router = container(firelens_config=ecs.FirelensConfig(type=kind))
+    task.add_firelens_log_router("router", **router)
+    with pytest.raises(InvalidValueError, match="has a log router already"):
+        task.add_firelens_log_router("router", **router)
+    assert site.container()["Name"] == "router"
+
+
+def test_what_exists_passes(site: Site, task: GpuTaskDefinition, tmp_path: Path) -> None:
+    variables = tmp_path / "model.env"
+    variables.write_text("NAME=value")
+    file = ecs.EnvironmentFile.from_asset(str(variables))
+    task.add_container("proxy", **container(environment_files=[file], restart_attempt_period=cdk.Duration.minutes(1)))
+    assert site.container()["EnvironmentFiles"][0]["Type"] == "s3"
+
+
+@pytest.mark.parametrize("log_group", ["my-logs", cdk.aws_logs.LogGroup, 5])
+def test_a_log_group_that_is_none_is_refused_at_once(site: Site, log_group: Any) -> None:
+    l4 = site.l4
+    nothing = site.children()
+    with pytest.raises(InvalidValueError, match="log_group: expects a logs.ILogGroup"):
+        GpuTaskDefinition(site.stack, "Task", capacity=[l4], log_group=log_group)
+    assert site.children() == nothing
