@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs.capacity.launch_template import instance_type_named
+from gpu_constructs.capacity.part import HostGroup
 from gpu_constructs.capacity.plan import CapacityPlan
-from gpu_constructs.fleet import METADATA_KEY, RESERVED_INSTANCES
+from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
 __all__ = ["auto_scaling_group"]
@@ -18,8 +17,8 @@ __all__ = ["auto_scaling_group"]
 
 def auto_scaling_group(
     scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, launch_template: ec2.LaunchTemplate
-) -> autoscaling.AutoScalingGroup:
-    """Defines the Auto Scaling group of a capacity, and what is scheduled for it.
+) -> HostGroup:
+    """Defines the Auto Scaling group of a capacity, and what its parts need besides it.
 
     Args:
         scope: The capacity.
@@ -28,44 +27,41 @@ def auto_scaling_group(
         launch_template: What its hosts are made from.
     """
     mixed = _mixed(plan, launch_template)
-    group = autoscaling.AutoScalingGroup(
+    made = autoscaling.AutoScalingGroup(
         scope,
         "Group",
         vpc=hosts.vpc,
         vpc_subnets=plan.subnets.selection,
         launch_template=None if mixed else launch_template,
         mixed_instances_policy=mixed,
-        min_capacity=plan.min_instances,
-        max_capacity=plan.max_instances,
+        min_capacity=plan.choice.min_instances,
+        max_capacity=plan.choice.max_instances,
     )
+    group = HostGroup(made, plan.choice.max_instances)
     # Hosts without a way out get no packages at their first boot, and those that are deleted before it stop no task, so
     # that the deletion of their service never ends (CDK issues 21348 and 18179).
-    node = group.node
-    node.add_dependency(*plan.subnets.way_out)
-    bought = plan.purchase
-    properties = bought.group_properties()
-    if properties or bought.instances is not None:
-        resource = cast("autoscaling.CfnAutoScalingGroup", node.default_child)
-        for key, value in properties.items():
-            resource.add_property_override(key, value)
-        if bought.instances is not None:
-            # An override, since add_metadata would replace what others say about the group under this key.
-            resource.add_override(f"Metadata.{METADATA_KEY}.{RESERVED_INSTANCES}", bought.instances)
-    if bought.schedule is not None:
-        bought.schedule.add_to(scope, group, plan.max_instances)
+    group.node.add_dependency(*plan.subnets.way_out)
+    for key, value in plan.adds.group.items():
+        group.resource.add_property_override(key, value)
+    for key, value in plan.adds.metadata.items():
+        # An override, since add_metadata would replace what others say about the group under this key.
+        group.resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value)
+    for part in plan.parts:
+        part.add_to(scope, group)
     return group
 
 
 def _mixed(plan: CapacityPlan, launch_template: ec2.LaunchTemplate) -> autoscaling.MixedInstancesPolicy | None:
     """Several types need a mixed instances policy, and so does spot, whose allocation has no other place."""
-    distribution = plan.purchase.instances_distribution()
-    if distribution is None and len(plan.instance_types) == 1:
+    types = plan.choice.instance_types
+    distribution = plan.parts.purchase.instances_distribution()
+    if distribution is None and len(types) == 1:
         return None
     return autoscaling.MixedInstancesPolicy(
         launch_template=launch_template,
         # Weights are left out, since ECS managed scaling does not know them.
         launch_template_overrides=[
-            autoscaling.LaunchTemplateOverrides(instance_type=instance_type_named(each)) for each in plan.instance_types
+            autoscaling.LaunchTemplateOverrides(instance_type=instance_type_named(each)) for each in types
         ],
         instances_distribution=distribution
         or autoscaling.InstancesDistribution(

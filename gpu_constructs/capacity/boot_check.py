@@ -14,7 +14,7 @@ Its curl signs requests itself: https://curl.se/docs/manpage.html#--aws-sigv4
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -24,14 +24,14 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from gpu_constructs.capacity.part import NO_CONTRIBUTION, Contribution, HostGroup, HostPart
+from gpu_constructs.cdk.arguments import flag
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import CHECKS_GPUS, METADATA_KEY, Fleet, Pool
+from gpu_constructs.fleet import CHECKS_GPUS, Fleet, Pool
 from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.hosts import boot_check
 
-RULES = rules_of(boot_check)
-
-__all__ = ["BootCheck", "boot_commands", "require_gpus_to_count"]
+__all__ = ["BootCheck", "GpuCount", "boot_commands"]
 
 HOOK_NAME = "gpu-check"
 
@@ -116,35 +116,81 @@ _DROP_IN = (
 _ANSWERS: WeakKeyDictionary[iam.Role, _Answers] = WeakKeyDictionary()
 
 
-def require_gpus_to_count(pool: Pool) -> None:
-    """Refuses to check GPUs at boot where nobody could count them.
+@dataclass(frozen=True, slots=True)
+class GpuCount(HostPart):
+    """Whether hosts count their GPUs at boot.
 
     Args:
-        pool: What the capacity can launch, the check included; nothing is refused without it.
+        is_asked: What ``check_gpus_at_boot`` says.
 
     Raises:
-        IncompatibleError: The hosts have no NVIDIA GPUs, an unknown number of them, no shell, or a warm pool that they
-            leave without a boot.
+        InvalidValueError: It is neither true nor false.
     """
-    if pool.checks_gpus and not pool.types_are_known:
-        raise IncompatibleError(
-            "an instance type that is only known at deploy time does not say how many GPUs its hosts must find",
-            argument=_ARGUMENT,
-            value=True,
-            fix="take the type from context instead of a parameter",
+
+    is_asked: bool = False
+
+    def __post_init__(self) -> None:
+        flag(_ARGUMENT, self.is_asked)
+
+    def applied_to(self, pool: Pool) -> Pool:
+        """A capacity with this check, as the value that every check reads.
+
+        Args:
+            pool: What the capacity can launch.
+        """
+        return replace(pool, checks_gpus=self.is_asked)
+
+    def require_possible(self, pool: Pool) -> None:
+        """Refuses to count GPUs that cannot be counted.
+
+        Args:
+            pool: What the capacity can launch.
+
+        Raises:
+            IncompatibleError: The hosts have no NVIDIA GPUs, an unknown number of them, no shell, or a warm pool that
+                they leave without a boot.
+        """
+        if not self.is_asked:
+            return
+        if not pool.types_are_known:
+            raise IncompatibleError(
+                "an instance type that is only known at deploy time does not say how many GPUs its hosts must find",
+                argument=_ARGUMENT,
+                value=True,
+                fix="take the type from context instead of a parameter",
+            )
+        for found in check(Fleet(pools=(pool,)), rules=rules_of(boot_check)):
+            raise IncompatibleError(found.message, argument=_ARGUMENT, value=True, fix=found.fix)
+
+    def contribution(self, pool: Pool) -> Contribution:
+        """What it adds to the resources of a capacity.
+
+        The lifecycle hook is in the group itself, so that its first hosts wait as well.
+
+        Args:
+            pool: What the capacity can launch.
+        """
+        if not self.is_asked:
+            return NO_CONTRIBUTION
+        hook = {
+            "LifecycleHookName": HOOK_NAME,
+            "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING",
+            "DefaultResult": "ABANDON",
+            "HeartbeatTimeout": _HEARTBEAT_SECONDS,
+        }
+        return Contribution(
+            boot_commands=boot_commands(pool),
+            group={"LifecycleHookSpecificationList": [hook]},
+            metadata={CHECKS_GPUS: True},
         )
-    for found in check(Fleet(pools=(pool,)), rules=RULES):
-        raise IncompatibleError(found.message, argument=_ARGUMENT, value=True, fix=found.fix)
 
 
 def boot_commands(pool: Pool) -> tuple[str, ...]:
-    """Lines of user data that hold the ECS agent back until all GPUs are there; none without the check.
+    """Lines of user data that hold the ECS agent back until all GPUs are there.
 
     Args:
         pool: What the capacity can launch.
     """
-    if not pool.checks_gpus:
-        return ()
     words: Mapping[str, str] = {
         "@EXPECTED@": str(_expected(pool)),
         "@HOOK@": HOOK_NAME,
@@ -170,10 +216,10 @@ def boot_commands(pool: Pool) -> tuple[str, ...]:
 class BootCheck(Construct):
     """Makes new hosts of an Auto Scaling group wait until they have proved their GPUs.
 
-    A lifecycle hook in the group itself, so that the first hosts wait as well, abandons hosts that do not answer in
-    time. An abandoned host is terminated, and the group starts another one in its place, as often as it takes. The
-    hosts need a way to the endpoints of Auto Scaling and CloudWatch; without it none enters service. A pool of hosts
-    that does not start has no data, which is no alarm: watch the capacity as well.
+    The lifecycle hook of `GpuCount` abandons hosts that do not answer in time. An abandoned host is terminated, and the
+    group starts another one in its place, as often as it takes. The hosts need a way to the endpoints of Auto Scaling
+    and CloudWatch; without it none enters service. A pool of hosts that does not start has no data, which is no alarm:
+    watch the capacity as well.
 
     https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html
 
@@ -187,24 +233,9 @@ class BootCheck(Construct):
         alarm: In alarm while hosts with fewer GPUs than their type has are sent away; give it an action.
     """
 
-    def __init__(
-        self, scope: Construct, construct_id: str, *, role: iam.Role, group: autoscaling.AutoScalingGroup
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, role: iam.Role, group: HostGroup) -> None:
         super().__init__(scope, construct_id)
-        resource = cast("autoscaling.CfnAutoScalingGroup", group.node.default_child)
-        resource.add_property_override(
-            "LifecycleHookSpecificationList",
-            [
-                {
-                    "LifecycleHookName": HOOK_NAME,
-                    "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING",
-                    "DefaultResult": "ABANDON",
-                    "HeartbeatTimeout": _HEARTBEAT_SECONDS,
-                }
-            ],
-        )
-        resource.add_metadata(METADATA_KEY, {CHECKS_GPUS: True})
-        _may_answer(role, resource)
+        _may_answer(role, group.resource)
         self.alarm: cloudwatch.Alarm = cloudwatch.Alarm(
             self,
             "Alarm",
@@ -212,7 +243,7 @@ class BootCheck(Construct):
             metric=cloudwatch.Metric(
                 namespace=METRIC_NAMESPACE,
                 metric_name=METRIC_NAME,
-                dimensions_map={"AutoScalingGroupName": group.auto_scaling_group_name},
+                dimensions_map={"AutoScalingGroupName": group.name},
                 statistic="Sum",
             ),
             threshold=1,

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct
 
+from gpu_constructs.capacity.part import HostGroup
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Block, Unknown
@@ -87,32 +88,31 @@ class BlockSchedule:
             ends=_written(self.drains),
         )
 
-    def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup, instances: int) -> None:
+    def add_to(self, scope: Construct, group: HostGroup) -> None:
         """Defines the scheduled actions.
 
         The one at the start sets both sizes, so that a group that an earlier block left at zero grows again. Deploys in
         between change neither, because CDK gives every Auto Scaling group the update policy
-        ``IgnoreUnmodifiedGroupSizeProperties``.
+        ``IgnoreUnmodifiedGroupSizeProperties``. From the start on all hosts run: they are paid for, whether they run or
+        not.
 
         Args:
             scope: The capacity.
             group: Its Auto Scaling group.
-            instances: Hosts from the start on: they are paid for, whether they run or not.
         """
-        name = group.auto_scaling_group_name
         if self.grows is not None:
             autoscaling.CfnScheduledAction(
                 scope,
                 "BlockStart",
-                auto_scaling_group_name=name,
+                auto_scaling_group_name=group.name,
                 start_time=_written(self.grows),
-                min_size=instances,
-                max_size=instances,
+                min_size=group.max_instances,
+                max_size=group.max_instances,
             )
         autoscaling.CfnScheduledAction(
             scope,
             "BlockDrain",
-            auto_scaling_group_name=name,
+            auto_scaling_group_name=group.name,
             start_time=_written(self.drains),
             min_size=0,
             max_size=0,

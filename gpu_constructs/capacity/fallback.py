@@ -63,7 +63,7 @@ def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: Cluste
     plans = [plan_capacity(replace(each, construct_id=f"{construct_id}-{each.construct_id}"), hosts) for each in order]
     _require_one_architecture([plan.pool for plan in plans])
     for plan in plans:
-        hosts.require_free(plan.capacity_provider_name)
+        hosts.require_free(plan.choice.capacity_provider_name)
     return [replace(plans[0], comes_first=True), *plans[1:]]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 
 from aws_cdk import aws_autoscaling as autoscaling
@@ -11,15 +10,15 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs.capacity.auto_scaling_group import auto_scaling_group
-from gpu_constructs.capacity.boot_check import BootCheck, boot_commands
+from gpu_constructs.capacity.boot_check import BootCheck
 from gpu_constructs.capacity.launch_template import launch_template
 from gpu_constructs.capacity.network import network_resources
 from gpu_constructs.capacity.plan import CapacityPlan
-from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lines, what_hosts_are_told
+from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lines
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.fleet import Fleet, Pool
-from gpu_constructs.hardware import Architecture, OperatingSystem
+from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import strategy_item
 from gpu_constructs.rules import check
@@ -60,63 +59,35 @@ class GpuCapacity(Construct):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
             operating_system = plan.machine_image.host_image.image.operating_system
-            told = {**plan.scaling.agent_settings(), **plan.storage.agent_settings()}
             before_join, after_join = around_join(
                 operating_system,
                 join=() if hosts.writes_into_user_data else join_lines(operating_system, hosts.cluster_name),
-                agent=agent_lines(operating_system, told),
-                prepare=(*plan.storage.boot_commands(operating_system), *boot_commands(plan.pool)),
+                agent=agent_lines(operating_system, plan.adds.agent),
+                prepare=plan.adds.boot_commands,
             )
             user_data = ec2.UserData.custom("\n".join(before_join))
             self.cluster: ecs.ICluster = hosts.cluster
             self.architecture: Architecture = plan.machine_image.host_image.image.architecture
-            self.pool: Pool = replace(
-                plan.pool,
-                user_data=what_hosts_are_told(
-                    operating_system, hosts.known_name, told, local_disks=plan.storage.local_disks
-                ),
-                public_subnets=plan.subnets.has_public,
-            )
-            network = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
+            self.pool: Pool = plan.pool
+            network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
             self.placement_group: ec2.IPlacementGroup | None = network.placement_group
             self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
-            self.instance_type_names: tuple[str, ...] = plan.instance_types
+            self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
             self.comes_first: bool = plan.comes_first
             self.launch_template: ec2.LaunchTemplate = launch_template(
-                self,
-                hosts,
-                plan,
-                user_data,
-                plan.purchase.launch_template_data(),
-                network.launch_template_data(hosts.security_group),
+                self, hosts, plan, user_data, network.launch_template_data(hosts.security_group)
             )
-            self.auto_scaling_group: autoscaling.AutoScalingGroup = auto_scaling_group(
-                self, hosts, plan, self.launch_template
+            group = auto_scaling_group(self, hosts, plan, self.launch_template)
+            self.auto_scaling_group: autoscaling.AutoScalingGroup = group.construct
+            name = plan.choice.capacity_provider_name
+            self.provider: ecs.AsgCapacityProvider = plan.parts.scaling.provider(
+                self, group, plan.pool, name=name or hosts.provider_name(self)
             )
-            self.provider: ecs.AsgCapacityProvider = ecs.AsgCapacityProvider(
-                self,
-                "Provider",
-                auto_scaling_group=self.auto_scaling_group,
-                capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
-                enable_managed_scaling=True,
-                enable_managed_draining=True,
-                enable_managed_termination_protection=plan.scaling.managed_termination_protection,
-                instance_warmup_period=plan.scaling.warmup_of(plan.pool),
-                minimum_scaling_step_size=plan.scaling.minimum_scaling_step_size,
-                maximum_scaling_step_size=plan.scaling.maximum_scaling_step_size,
-                target_capacity_percent=plan.scaling.target_capacity_percent,
-                machine_image_type=ecs.MachineImageType.BOTTLEROCKET
-                if operating_system is OperatingSystem.BOTTLEROCKET
-                else ecs.MachineImageType.AMAZON_LINUX_2,
-            )
-            plan.scaling.add_to(self, self.auto_scaling_group)
             self.boot_check: BootCheck | None = (
-                BootCheck(self, "BootCheck", role=hosts.role, group=self.auto_scaling_group)
-                if plan.pool.checks_gpus
-                else None
+                BootCheck(self, "BootCheck", role=hosts.role, group=group) if plan.pool.checks_gpus else None
             )
             # Last, since a name in the list of the cluster cannot be taken back if something is refused after it.
-            hosts.attach(self.provider, plan.capacity_provider_name)
+            hosts.attach(self.provider, name)
             if after_join:
                 user_data.add_commands(*after_join)
         if self.pool.public_subnets is True:

@@ -20,7 +20,7 @@ def launch_template(
     hosts: ClusterHosts,
     plan: CapacityPlan,
     user_data: ec2.UserData,
-    *overrides: Mapping[str, object],
+    network_data: Mapping[str, object],
 ) -> ec2.LaunchTemplate:
     """Defines the launch template of a capacity.
 
@@ -29,39 +29,29 @@ def launch_template(
         hosts: What the hosts of the cluster share.
         plan: What the capacity was asked to be.
         user_data: What its hosts are told at boot.
-        *overrides: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
+        network_data: What its network adds to ``LaunchTemplateData``, which names resources of the capacity.
     """
-    image = plan.machine_image.host_image.image
-    storage = plan.storage
-    images = _volume(
-        image.image_device, storage.root_volume_gib, storage.root_volume_mib_per_second, storage.root_volume_iops
-    )
-    # Bottlerocket keeps its system on a volume of its own, whose size is the snapshot's.
-    system = [] if image.root_device == image.image_device else [_volume(image.root_device)]
     made = ec2.LaunchTemplate(
         scope,
         "LaunchTemplate",
         machine_image=plan.machine_image.to_machine_image(),
-        instance_type=instance_type_named(plan.instance_types[0]),
+        instance_type=instance_type_named(plan.choice.instance_types[0]),
         instance_profile=hosts.instance_profile,
         security_group=hosts.security_group,
         user_data=user_data,
-        block_devices=[*system, images],
+        block_devices=plan.parts.storage.volumes(plan.machine_image.host_image.image),
         associate_public_ip_address=False,
         require_imdsv2=True,
         http_put_response_hop_limit=1,
     )
-    data = {key: value for each in overrides for key, value in each.items()}
+    data = {**plan.adds.launch_template, **network_data}
     if data:
         resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)
         resource.add_property_override("LaunchTemplateData", data)
     return made
 
 
-# Values of CDK that nothing changes are made once: each costs a call into Node.
-
-
-@cache
+@cache  # nothing changes it, and it costs a call into Node
 def instance_type_named(name: str) -> ec2.InstanceType:
     """An instance type as CDK takes it.
 
@@ -69,18 +59,3 @@ def instance_type_named(name: str) -> ec2.InstanceType:
         name: The name AWS prints, such as ``g6.xlarge``.
     """
     return ec2.InstanceType(name)
-
-
-@cache
-def _volume(
-    device: str, size_gib: int | None = None, mib_per_second: int | None = None, iops: int | None = None
-) -> ec2.BlockDevice:
-    ebs = ec2.EbsDeviceProps(
-        volume_size=size_gib,
-        throughput=mib_per_second,
-        iops=iops,
-        encrypted=True,
-        volume_type=ec2.EbsDeviceVolumeType.GP3,
-        delete_on_termination=True,
-    )
-    return ec2.BlockDevice(device_name=device, volume=ec2.BlockDeviceVolume(ebs))

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 
+from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import OperatingSystem
 
 __all__ = ["SCRATCH_PATH", "prepare_local_disks"]
@@ -98,7 +99,7 @@ ExecStart={_SCRIPT}
 RequiredBy=containerd.service docker.service"""
 
 
-def prepare_local_disks(operating_system: OperatingSystem, *, scratch: bool, images: bool) -> tuple[str, ...]:
+def prepare_local_disks(operating_system: OperatingSystem | Unknown, *, scratch: bool, images: bool) -> tuple[str, ...]:
     """Lines of user data that prepare the disks at this boot and at every later one.
 
     Args:

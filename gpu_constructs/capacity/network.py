@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from gpu_constructs.capacity.part import HostPart
 from gpu_constructs.cdk.arguments import flag
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
@@ -19,7 +20,7 @@ _ARGUMENT = "network"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostNetwork:
+class HostNetwork(HostPart):
     """How the hosts of a capacity are connected. By default by one plain interface each.
 
     Attributes:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.capacity.boot_check import require_gpus_to_count
-from gpu_constructs.capacity.choice import CapacityChoice
+from gpu_constructs.capacity.choice import CapacityChoice, CapacityParts
 from gpu_constructs.capacity.images import GpuMachineImage
-from gpu_constructs.capacity.network import HostNetwork
-from gpu_constructs.capacity.purchase import Purchase
-from gpu_constructs.capacity.scaling import HostScaling
-from gpu_constructs.capacity.storage import HostStorage
-from gpu_constructs.cdk.arguments import flag, known_or, of_kind, whole_number
+from gpu_constructs.capacity.part import Contribution, contribution_of
+from gpu_constructs.capacity.user_data import what_hosts_are_told
+from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, require_one_shape
+from gpu_constructs.fleet import UNKNOWN, Distribution, Pool, Unknown, require_one_shape
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import require_provider_name
@@ -31,30 +28,20 @@ class CapacityPlan:
     """A capacity that may be made: every argument is either right or a token.
 
     Attributes:
+        choice: What it was asked to be, each instance type once.
         pool: What it can launch.
         machine_image: The image of its hosts.
-        instance_types: Names as given, tokens among them, each once.
-        min_instances: As given.
-        max_instances: As given.
-        capacity_provider_name: As given; None lets CloudFormation make one.
-        purchase: How its hosts are bought.
-        scaling: How they come and leave.
-        storage: Where they keep images and scratch data.
-        network: How they are connected.
-        subnets: Where they run.
+        parts: Its parts.
+        adds: What the parts add to its resources.
+        subnets: Where its hosts run.
         comes_first: Whether services fill it before they use any other capacity.
     """
 
+    choice: CapacityChoice
     pool: Pool
     machine_image: GpuMachineImage
-    instance_types: tuple[str, ...]
-    min_instances: int
-    max_instances: int
-    capacity_provider_name: str | None
-    purchase: Purchase
-    scaling: HostScaling
-    storage: HostStorage
-    network: HostNetwork
+    parts: CapacityParts
+    adds: Contribution
     subnets: HostSubnets
     comes_first: bool = False
 
@@ -91,11 +78,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
         )
     image.require_drives(known)
-    purchase = of_kind("purchase", choice.purchase, Purchase, example="Purchase.spot()")
-    scaling = of_kind("scaling", choice.scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)")
-    storage = of_kind("storage", choice.storage, HostStorage, example="HostStorage(root_volume_gib=200)")
-    network = of_kind("network", choice.network, HostNetwork, example="HostNetwork.efa()")
-    flag("check_gpus_at_boot", choice.check_gpus_at_boot)
+    parts = choice.parts()
     require_provider_name(choice.capacity_provider_name)
     low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")
     high = whole_number("max_instances", choice.max_instances, smallest=1, unit="hosts", fix="max_instances=1")
@@ -107,32 +90,29 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         min_instances=low,
         max_instances=high,
         region=hosts.region,
-        managed_termination_protection=scaling.managed_termination_protection,
-        purchase=purchase.option,
-        distribution=purchase.distribution_of(len(names)),
-        reservation=purchase.reservation,
-        block=purchase.block,
-        warm_pool=scaling.warm_pool,
-        checks_gpus=choice.check_gpus_at_boot,
+        distribution=Distribution() if len(names) > 1 else None,
         has_unknown_types=len(known) < len(names),
-        zones=subnets.zones if purchase.needs_one_zone or network.needs_one_zone else None,
+        zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
+        public_subnets=subnets.has_public,
         provider=UNKNOWN if is_token(choice.capacity_provider_name) else choice.capacity_provider_name,
     )
-    pool = network.applied_to(pool)
-    for part in (purchase, scaling, storage, network):
+    for part in parts:
+        pool = part.applied_to(pool)
+    for part in parts:
         part.require_possible(pool)
-    require_gpus_to_count(pool)
+    adds = contribution_of(parts, pool)
+    told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
     return CapacityPlan(
-        pool=pool,
+        choice=replace(
+            choice,
+            instance_types=names,
+            min_instances=known_or(choice.min_instances, low),
+            max_instances=known_or(choice.max_instances, high),
+        ),
+        pool=replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks)),
         machine_image=image,
-        instance_types=names,
-        min_instances=known_or(choice.min_instances, low),
-        max_instances=known_or(choice.max_instances, high),
-        capacity_provider_name=choice.capacity_provider_name,
-        purchase=purchase,
-        scaling=scaling,
-        storage=storage,
-        network=network,
+        parts=parts,
+        adds=adds,
         subnets=subnets,
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from aws_cdk import aws_autoscaling as autoscaling
+from constructs import Construct
 
 from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES, BlockSchedule
+from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
@@ -16,6 +17,7 @@ from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     RESERVATIONS_FIRST,
     RESERVATIONS_ONLY,
+    RESERVED_INSTANCES,
     UNKNOWN,
     Block,
     Distribution,
@@ -34,7 +36,7 @@ _PRICE_CAPACITY = "price-capacity-optimized"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purchase:
+class Purchase(HostPart):
     """How the hosts of a capacity are bought. Made by one of the class methods alone, on demand by default.
 
     Attributes:
@@ -211,13 +213,19 @@ class Purchase:
         is_alone = self.option in BOUGHT_IN_ADVANCE
         return is_alone and self.reservation is not None and self.reservation.id is not None
 
-    def distribution_of(self, types: int) -> Distribution | None:
-        """What of a group with so many instance types is on demand and what is spot; None without such a policy.
+    def applied_to(self, pool: Pool) -> Pool:
+        """A capacity with this purchase, as the value that every check reads.
 
         Args:
-            types: Its instance types, those that are only known at deploy time included.
+            pool: What the capacity can launch, on demand.
         """
-        return self.distribution or (Distribution() if types > 1 else None)
+        return replace(
+            pool,
+            purchase=self.option,
+            distribution=self.distribution or pool.distribution,
+            reservation=self.reservation,
+            block=self.block,
+        )
 
     def require_possible(self, pool: Pool) -> None:
         """Refuses what contradicts the capacity.
@@ -243,12 +251,33 @@ class Purchase:
         if self.schedule is not None:
             _require_time(pool, self.schedule)
 
-    def launch_template_data(self) -> Mapping[str, object]:
-        """What it adds to ``LaunchTemplateData``.
+    def contribution(self, pool: Pool) -> Contribution:  # noqa: ARG002 - the same for every pool
+        """What it adds to the resources of a capacity.
 
         A Capacity Block is named in the launch template, with its market type; reservations are named by the group,
-        which knows what to do where they are full.
+        which knows what to do where they are full. How many hosts are reserved is in the metadata, since no property
+        says it.
+
+        Args:
+            pool: What the capacity can launch.
         """
+        return Contribution(
+            launch_template=self._market(),
+            group=self._reservations(),
+            metadata={} if self.instances is None else {RESERVED_INSTANCES: self.instances},
+        )
+
+    def add_to(self, scope: Construct, group: HostGroup) -> None:
+        """Defines what is scheduled for a Capacity Block.
+
+        Args:
+            scope: The capacity.
+            group: Its Auto Scaling group.
+        """
+        if self.schedule is not None:
+            self.schedule.add_to(scope, group)
+
+    def _market(self) -> dict[str, object]:
         if self.option is not PurchaseOption.CAPACITY_BLOCK:
             return {}
         return {
@@ -256,8 +285,7 @@ class Purchase:
             "CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": self.target}},
         }
 
-    def group_properties(self) -> Mapping[str, object]:
-        """What it adds to the properties of the Auto Scaling group."""
+    def _reservations(self) -> dict[str, object]:
         if self.reservation is None or self.reservation.preference is None:
             return {}
         specification: dict[str, object] = {"CapacityReservationPreference": self.reservation.preference}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
+from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.capacity.warm_hosts import WarmHosts
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Pool, Unknown, WarmPool
+from gpu_constructs.fleet import Pool, Unknown
+from gpu_constructs.hardware import OperatingSystem
 
 __all__ = ["MAX_INSTANCE_WARMUP_SECONDS", "MAX_STEP", "HostScaling"]
 
@@ -36,7 +37,7 @@ _LIMITS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostScaling:
+class HostScaling(HostPart):
     """How ECS managed scaling moves the hosts of a capacity.
 
     From no host at all ECS always launches two, one of which goes again if nothing needs it; a `max_instances` of 1 is
@@ -92,10 +93,17 @@ class HostScaling:
                 fix="warm_hosts=WarmHosts(hosts=1)",
             )
 
-    @property
-    def warm_pool(self) -> WarmPool | None:
-        """The hosts that are kept prepared, as the value that every check reads."""
-        return None if self.warm_hosts is None else self.warm_hosts.as_warm_pool
+    def applied_to(self, pool: Pool) -> Pool:
+        """A capacity with this scaling, as the value that every check reads.
+
+        Args:
+            pool: What the capacity can launch.
+        """
+        return replace(
+            pool,
+            managed_termination_protection=self.managed_termination_protection,
+            warm_pool=None if self.warm_hosts is None else self.warm_hosts.as_warm_pool,
+        )
 
     def require_possible(self, pool: Pool) -> None:
         """Refuses what contradicts the capacity.
@@ -109,22 +117,16 @@ class HostScaling:
         if self.warm_hosts is not None:
             self.warm_hosts.require_possible(pool)
 
-    def warmup_of(self, pool: Pool) -> int:
-        """How long a new host of a pool counts as on its way, in seconds.
+    def contribution(self, pool: Pool) -> Contribution:  # noqa: ARG002 - the same for every pool
+        """What it adds to the resources of a capacity: the agent of a host in a warm pool waits.
 
         Args:
-            pool: What is launched.
+            pool: What the capacity can launch.
         """
-        if self.instance_warmup_seconds is None:
-            return _GPU_WARMUP_SECONDS if pool.shape is None or pool.shape.vendor else _CPU_WARMUP_SECONDS
-        return self.instance_warmup_seconds
+        return Contribution(agent={} if self.warm_hosts is None else {"ECS_WARM_POOLS_CHECK": "true"})
 
-    def agent_settings(self) -> Mapping[str, str]:
-        """What it adds to the settings of the ECS agent, by the names of its variables."""
-        return {} if self.warm_hosts is None else {"ECS_WARM_POOLS_CHECK": "true"}
-
-    def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup) -> None:
-        """Defines what it needs beside the Auto Scaling group.
+    def add_to(self, scope: Construct, group: HostGroup) -> None:
+        """Defines the warm pool.
 
         Args:
             scope: The capacity.
@@ -132,3 +134,32 @@ class HostScaling:
         """
         if self.warm_hosts is not None:
             self.warm_hosts.add_to(scope, group)
+
+    def provider(self, scope: Construct, group: HostGroup, pool: Pool, *, name: str | None) -> ecs.AsgCapacityProvider:
+        """Defines the capacity provider that moves the group with the tasks.
+
+        Args:
+            scope: The capacity.
+            group: Its Auto Scaling group.
+            pool: What the capacity can launch.
+            name: Its name; None lets CloudFormation make one.
+        """
+        warmup = self.instance_warmup_seconds
+        if warmup is None:
+            warmup = _GPU_WARMUP_SECONDS if pool.shape is None or pool.shape.vendor else _CPU_WARMUP_SECONDS
+        return ecs.AsgCapacityProvider(
+            scope,
+            "Provider",
+            auto_scaling_group=group.construct,
+            capacity_provider_name=name,
+            enable_managed_scaling=True,
+            enable_managed_draining=True,
+            enable_managed_termination_protection=self.managed_termination_protection,
+            instance_warmup_period=warmup,
+            minimum_scaling_step_size=self.minimum_scaling_step_size,
+            maximum_scaling_step_size=self.maximum_scaling_step_size,
+            target_capacity_percent=self.target_capacity_percent,
+            machine_image_type=ecs.MachineImageType.BOTTLEROCKET
+            if pool.operating_system is OperatingSystem.BOTTLEROCKET
+            else ecs.MachineImageType.AMAZON_LINUX_2,
+        )

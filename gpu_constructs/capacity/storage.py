@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from math import ceil
 
+from aws_cdk import aws_ec2 as ec2
+
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
+from gpu_constructs.capacity.part import Contribution, HostPart
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import LocalDiskUse, Pool, Unknown
-from gpu_constructs.hardware import InstanceType, OperatingSystem, gp3
+from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, gp3
 
 __all__ = ["HostStorage"]
 
@@ -28,7 +32,7 @@ _GB_PER_GIB = 1024**3 / 1000**3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostStorage:
+class HostStorage(HostPart):
     """Where hosts keep container images and scratch data.
 
     A task reaches scratch space on local disks through a volume of its host::
@@ -122,13 +126,13 @@ class HostStorage:
         """The directory of a host that tasks mount for scratch data; None without `scratch_on_local_disks`."""
         return SCRATCH_PATH if self.scratch_on_local_disks else None
 
-    @property
-    def root_volume_iops(self) -> int | None:
-        """IOPS that the throughput of the root volume needs; None where those that are included do."""
-        if self.root_volume_mib_per_second is None:
-            return None
-        iops = gp3.IOPS_FOR_EACH_MIB_PER_SECOND * self.root_volume_mib_per_second
-        return iops if iops > gp3.IOPS_INCLUDED else None
+    def applied_to(self, pool: Pool) -> Pool:
+        """A capacity with this storage, as the value that every check reads.
+
+        Args:
+            pool: What the capacity can launch.
+        """
+        return replace(pool, user_data=replace(pool.user_data, local_disks=self.local_disks))
 
     def require_possible(self, pool: Pool) -> None:
         """Refuses what the hosts of a pool do not have.
@@ -178,21 +182,50 @@ class HostStorage:
                 fix="images on the root volume, or types with larger disks",
             )
 
-    def agent_settings(self) -> Mapping[str, str]:
-        """What it adds to the settings of the ECS agent, by the names of its variables."""
-        return {"ECS_IMAGE_PULL_BEHAVIOR": "prefer-cached"} if self.prefer_cached_images else {}
-
-    def boot_commands(self, operating_system: OperatingSystem) -> Sequence[str]:
-        """Lines of user data that prepare the disks, in the form of the operating system.
+    def contribution(self, pool: Pool) -> Contribution:
+        """What it adds to the resources of a capacity: a setting of the agent, and what prepares the local disks.
 
         Args:
-            operating_system: Decides the form.
+            pool: What the capacity can launch; its operating system decides the form.
         """
-        if self.local_disks is LocalDiskUse.NONE:
-            return ()
-        return prepare_local_disks(
-            operating_system, scratch=self.scratch_on_local_disks, images=self.images_on_local_disks
+        commands: tuple[str, ...] = ()
+        if self.local_disks is not LocalDiskUse.NONE:
+            commands = prepare_local_disks(
+                pool.operating_system, scratch=self.scratch_on_local_disks, images=self.images_on_local_disks
+            )
+        return Contribution(
+            agent={"ECS_IMAGE_PULL_BEHAVIOR": "prefer-cached"} if self.prefer_cached_images else {},
+            boot_commands=commands,
         )
+
+    def volumes(self, image: Image) -> list[ec2.BlockDevice]:
+        """The EBS volumes of a host.
+
+        Args:
+            image: Its machine image.
+        """
+        throughput = self.root_volume_mib_per_second
+        iops = 0 if throughput is None else gp3.IOPS_FOR_EACH_MIB_PER_SECOND * throughput
+        images = _volume(
+            image.image_device, self.root_volume_gib, throughput, iops if iops > gp3.IOPS_INCLUDED else None
+        )
+        # Bottlerocket keeps its system on a volume of its own, whose size is the snapshot's.
+        return [images] if image.root_device == image.image_device else [_volume(image.root_device), images]
+
+
+@cache  # nothing changes it, and it costs calls into Node
+def _volume(
+    device: str, size_gib: int | None = None, mib_per_second: int | None = None, iops: int | None = None
+) -> ec2.BlockDevice:
+    ebs = ec2.EbsDeviceProps(
+        volume_size=size_gib,
+        throughput=mib_per_second,
+        iops=iops,
+        encrypted=True,
+        volume_type=ec2.EbsDeviceVolumeType.GP3,
+        delete_on_termination=True,
+    )
+    return ec2.BlockDevice(device_name=device, volume=ec2.BlockDeviceVolume(ebs))
 
 
 def _root_for(images_gib: float) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpu_constructs.fleet import LocalDiskUse, Unknown, UserData, UserDataFormat
+from gpu_constructs.fleet import Unknown, UserData, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.placement import RESERVED_MEMORY_MIB
 
@@ -81,11 +81,7 @@ def around_join(
 
 
 def what_hosts_are_told(
-    operating_system: OperatingSystem,
-    cluster_name: str | Unknown,
-    more: Mapping[str, str],
-    *,
-    local_disks: LocalDiskUse = LocalDiskUse.NONE,
+    operating_system: OperatingSystem, cluster_name: str | Unknown, more: Mapping[str, str]
 ) -> UserData:
     """The same as a value.
 
@@ -93,11 +89,10 @@ def what_hosts_are_told(
         operating_system: Decides the form.
         cluster_name: Name of the cluster; unknown where CloudFormation makes one.
         more: Settings beside those of every host, by the names of their variables.
-        local_disks: What the disks of a host are prepared for.
     """
     form = UserDataFormat.TOML if operating_system is OperatingSystem.BOTTLEROCKET else UserDataFormat.SHELL
     agent = tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster_name}.items()))
-    return UserData(format=form, agent=agent, local_disks=local_disks)
+    return UserData(format=form, agent=agent)
 
 
 def _toml(value: str) -> str:

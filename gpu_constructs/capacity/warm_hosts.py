@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct
 
+from gpu_constructs.capacity.part import HostGroup
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
@@ -117,7 +118,7 @@ class WarmHosts:
                     fix=f"WarmHosts(hosts={most}), or a larger max_instances",
                 )
 
-    def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup) -> None:
+    def add_to(self, scope: Construct, group: HostGroup) -> None:
         """Defines the warm pool; CDK's L2 takes a number that is only known at deploy time for a negative one.
 
         Args:
@@ -127,7 +128,7 @@ class WarmHosts:
         autoscaling.CfnWarmPool(
             scope,
             "WarmPool",
-            auto_scaling_group_name=group.auto_scaling_group_name,
+            auto_scaling_group_name=group.name,
             min_size=self.hosts,
             max_group_prepared_capacity=self.hosts if self.max_prepared is None else self.max_prepared,
             pool_state=self.state,
