@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Unknown, known
@@ -123,7 +122,6 @@ def query_reasons(
             yield Doubt(kind=DoubtKind.CONSTRAINT, text=f"whether {instance_type} satisfies {shown(expression)}: {why}")
 
 
-@lru_cache(maxsize=2048)
 def _read(expression: str) -> Query | str:
     try:
         return parse(expression)

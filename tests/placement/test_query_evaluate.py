@@ -47,7 +47,7 @@ def test_what_is_known_to_hold(text: str) -> None:
         ("attribute:bare !in [a]", "`attribute:bare` has no value"),
         ("attribute:bare !~ a", "`attribute:bare` has no value"),
         ("attribute:stack > a", "no order of attribute values is documented"),
-        ("attribute:stack =~ (?i)PROD", "a flag, which is not judged"),
+        ("attribute:stack =~ (?i)PROD", "the pattern `(?i)PROD` is not judged"),
         ("runningTasksCount == 0", "`runningTasksCount` is unknown at synth"),
         ("agentConnected == true", "`agentConnected` is unknown at synth"),
         ("task:group == web", "the tasks on the host are unknown at synth"),

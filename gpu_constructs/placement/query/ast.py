@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.placement.query.arguments import argument_problem, text_problem
-from gpu_constructs.placement.query.automaton import pattern_problem
-from gpu_constructs.placement.query.limits import MAX_NESTING
-from gpu_constructs.placement.query.subjects import Operator, Subject, operators_of
+from gpu_constructs.placement.query.pattern import MalformedPatternError, read_pattern
+from gpu_constructs.placement.query.subjects import MAX_NESTING, Attribute, Operator, Subject, operators_of
 
-__all__ = ["And", "Comparison", "Condition", "Exists", "In", "Matches", "Not", "Or", "Query"]
+__all__ = [
+    "INSTANCE_TYPE",
+    "And",
+    "Comparison",
+    "Condition",
+    "Exists",
+    "In",
+    "Matches",
+    "Not",
+    "Or",
+    "Query",
+    "conditions",
+    "instance_type_in",
+]
+
+INSTANCE_TYPE = Attribute("ecs.instance-type")
 
 _COMPARISONS = frozenset({Operator.EQUALS, Operator.NOT_EQUALS}) | {each for each in Operator if each.is_order}
 
@@ -92,20 +108,24 @@ class Matches:
         subject: What is looked at.
         pattern: A regular expression of Java.
         negated: Whether it must not match.
+
+    Attributes:
+        read: The pattern for `matches_whole`, or a text that says why it is not judged.
     """
 
     subject: Subject
     pattern: str
     negated: bool = False
+    read: re.Pattern[str] | str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _require_operator(self.subject, self.operator)
         _require_argument(self.pattern, text_problem(self.pattern))
-        malformed = pattern_problem(self.pattern)
-        if malformed is not None:
-            raise InvalidValueError(
-                f"{self.pattern!r} is no regular expression: {malformed.problem}", value=self.pattern
-            )
+        try:
+            object.__setattr__(self, "read", read_pattern(self.pattern))
+        except MalformedPatternError as error:
+            problem = f"{self.pattern!r} is not a regular expression: {error.problem}"
+            raise InvalidValueError(problem, value=self.pattern) from None
 
     @property
     def operator(self) -> Operator:
@@ -169,6 +189,32 @@ Condition = Comparison | In | Exists | Matches
 
 Query = Condition | And | Or | Not
 """An expression."""
+
+
+def conditions(query: Query) -> Iterator[Condition]:
+    """Every single condition of an expression, in the order in which they are written.
+
+    Args:
+        query: The expression.
+    """
+    if isinstance(query, And | Or):
+        for term in query.terms:
+            yield from conditions(term)
+    elif isinstance(query, Not):
+        yield from conditions(query.term)
+    else:
+        yield query
+
+
+def instance_type_in(names: Iterable[str]) -> In:
+    """True on hosts of exactly these instance types.
+
+    A list names what is meant; the pattern ``g5.*`` would also match g5g, which is arm64.
+
+    Args:
+        names: Instance types, such as ``g6.xlarge``. Repeated names count once; the order is kept.
+    """
+    return In(INSTANCE_TYPE, tuple(dict.fromkeys(names)))
 
 
 def _require_operator(subject: Subject, operator: Operator) -> None:

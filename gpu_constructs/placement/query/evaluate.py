@@ -10,7 +10,7 @@ and task-placement-constraints.html):
 
 What it leaves open is answered only where every reading gives the same answer, else it is unknown with the reason: the
 order of attribute values, a date without a zone near its day, ``task:group !=`` on a host with tasks of several groups
-or none. A pattern has to match the whole value, see `automaton`.
+or none. A pattern has to match the whole value, see `pattern`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.placement.query.arguments import Moment, count_of, moment_of, version_of
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Matches, Not, Or, Query
-from gpu_constructs.placement.query.automaton import matches_whole, why_not_judged
 from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Host
+from gpu_constructs.placement.query.pattern import matches_whole
 from gpu_constructs.placement.query.printer import describe
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator
 
@@ -140,11 +140,17 @@ def _of_value(condition: Condition, value: str | int | dt.datetime) -> Verdict:
         found = _any(_equal(condition, value, each) for each in condition.values)
         return _contrary(found) if condition.negated else found
     if isinstance(condition, Matches):
-        matched = matches_whole(condition.pattern, str(value))
-        if matched is None:
-            return _unknown(why_not_judged(condition.pattern) or "")
-        return _bool(matched is not condition.negated)
+        return _matched(condition, str(value))
     return _unknown(f"`{describe(condition)}` is documented for attributes only")
+
+
+def _matched(condition: Matches, value: str) -> Verdict:
+    if isinstance(condition.read, str):
+        return _unknown(condition.read)
+    matched = matches_whole(condition.read, value)
+    if matched is None:
+        return _unknown(f"`{condition.subject}` has a value that ECS gives no attribute")
+    return _bool(matched is not condition.negated)
 
 
 def _equal(condition: Condition, value: str | int | dt.datetime, argument: str) -> Verdict:

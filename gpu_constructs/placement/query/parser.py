@@ -14,14 +14,16 @@ Every character is looked at a bounded number of times and the depth is bounded,
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import lru_cache
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.placement.query.arguments import argument_problem, text_problem
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Matches, Not, Or, Query
-from gpu_constructs.placement.query.automaton import pattern_problem
 from gpu_constructs.placement.query.errors import QuerySyntaxError
-from gpu_constructs.placement.query.limits import MAX_EXPRESSION_LENGTH, MAX_NESTING
+from gpu_constructs.placement.query.pattern import MalformedPatternError, read_pattern
 from gpu_constructs.placement.query.subjects import (
+    MAX_EXPRESSION_LENGTH,
+    MAX_NESTING,
     NAME_CHARACTERS,
     Attribute,
     Field,
@@ -45,8 +47,9 @@ _A_VALUE = "a value, in quotes if it has spaces, quotes, commas, brackets or par
 _SHOWN = 20
 
 
+@lru_cache(maxsize=4096)
 def parse(expression: str) -> Query:
-    """Read an expression.
+    """Read an expression; one that was read before is remembered.
 
     Args:
         expression: The text of one ``memberOf`` constraint.
@@ -172,14 +175,14 @@ class _Reader:
     def _operator(self, subject: Subject) -> Operator:
         self._skip_space()
         start, allowed = self._at, operators_of(subject)
-        listed = ", ".join(each.value for each in Operator if each in allowed)
         operator = self._take_operator()
-        if operator is None:
-            fix = "`==` compares" if self._peek() == "=" else None
-            raise self._error(f"expected an operator, found {self._found()}", expected=listed, fix=fix)
-        if operator not in allowed:
+        if operator in allowed:
+            return operator
+        listed = ", ".join(each.value for each in Operator if each in allowed)
+        if operator is not None:
             raise self._error(f"`{subject}` cannot be asked with `{operator}`", at=start, expected=listed)
-        return operator
+        fix = "`==` compares" if self._peek() == "=" else None
+        raise self._error(f"expected an operator, found {self._found()}", expected=listed, fix=fix)
 
     def _take_operator(self) -> Operator | None:
         for symbol in _SYMBOLS:
@@ -241,13 +244,14 @@ class _Reader:
         problem = text_problem(pattern)
         if problem is not None:
             raise self._error(problem, at=start)
-        malformed = pattern_problem(pattern)
-        if malformed is not None:
+        try:
+            read_pattern(pattern)
+        except MalformedPatternError as error:
             raise self._error(
-                f"`{_shortened(pattern)}` is no regular expression: {malformed.problem}",
-                at=offset + malformed.position,
+                f"`{_shortened(pattern)}` is not a regular expression: {error.problem}",
+                at=offset + error.position,
                 expected="a regular expression of Java",
-            )
+            ) from None
         return pattern
 
     def _quoted(self) -> str | None:

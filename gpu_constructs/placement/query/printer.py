@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Not, Or, Query
-from gpu_constructs.placement.query.limits import MAX_CONSTRAINTS, MAX_EXPRESSION_LENGTH
+from gpu_constructs.placement.query.subjects import MAX_CONSTRAINTS, MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.query.words import write_pattern, write_value
 
 __all__ = ["describe", "render"]

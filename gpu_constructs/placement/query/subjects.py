@@ -1,4 +1,4 @@
-"""What an expression can ask about, and the operators it can ask with.
+"""What an expression can ask about, the operators it can ask with, and how much of it ECS takes.
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html
 """
@@ -10,9 +10,40 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.placement.query.limits import MAX_ATTRIBUTE_LENGTH
 
-__all__ = ["NAME_CHARACTERS", "Attribute", "Field", "Operator", "Subject", "operators_of"]
+__all__ = [
+    "MAX_ATTRIBUTE_LENGTH",
+    "MAX_CONSTRAINTS",
+    "MAX_EXPRESSION_LENGTH",
+    "MAX_NESTING",
+    "NAME_CHARACTERS",
+    "Attribute",
+    "Field",
+    "Operator",
+    "Subject",
+    "operators_of",
+]
+
+MAX_EXPRESSION_LENGTH = 2000
+"""Characters of one expression at most.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html
+"""
+
+MAX_CONSTRAINTS = 10
+"""Constraints of one task at most: those of its task definition and those given when it is run, together.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
+"""
+
+MAX_ATTRIBUTE_LENGTH = 128
+"""Characters of an attribute's name at most, and of its value.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Attribute.html
+"""
+
+MAX_NESTING = 40
+"""How deep expressions may nest: our own bound, ECS documents none."""
 
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_./\\")
 """Characters of an attribute's name.
@@ -93,6 +124,8 @@ _EQUALITY = frozenset({Operator.EQUALS, Operator.NOT_EQUALS})
 _ORDER = frozenset(each for each in Operator if each.is_order)
 _LIST_AND_PATTERN = frozenset({Operator.IN, Operator.NOT_IN, Operator.MATCHES, Operator.NOT_MATCHES})
 
+_EVERY = frozenset(Operator)
+
 _DOCUMENTED = {
     Field.AGENT_CONNECTED: _EQUALITY | _LIST_AND_PATTERN,
     Field.AGENT_VERSION: _EQUALITY | _ORDER,
@@ -108,5 +141,4 @@ def operators_of(subject: Subject) -> frozenset[Operator]:
     Args:
         subject: An attribute, a field or the task group; for the first and the last the page lists none, so all pass.
     """
-    documented = _DOCUMENTED.get(subject) if isinstance(subject, Field) else None
-    return documented or frozenset(Operator)
+    return _DOCUMENTED.get(subject, _EVERY) if isinstance(subject, Field) else _EVERY

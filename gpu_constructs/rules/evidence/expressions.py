@@ -10,15 +10,16 @@ from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import PlacementConstraint, Task, Workload
 from gpu_constructs.hardware import InstanceType, accelerated, general
 from gpu_constructs.placement.query import (
+    INSTANCE_TYPE,
     MAX_EXPRESSION_LENGTH,
     And,
-    Attribute,
     Comparison,
     In,
     Operator,
     Or,
     Query,
     QuerySyntaxError,
+    conditions,
     contradicts,
     evaluate,
     host_of,
@@ -27,7 +28,6 @@ from gpu_constructs.placement.query import (
 from gpu_constructs.rules.context import Context
 
 __all__ = [
-    "INSTANCE_TYPE",
     "Place",
     "contradiction",
     "joined",
@@ -39,7 +39,8 @@ __all__ = [
     "unsatisfiable",
 ]
 
-INSTANCE_TYPE = Attribute("ecs.instance-type")
+_MOST_QUESTIONS = 20_000
+"""Instance types times conditions of an expression that is tried on each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,7 @@ def readable(constraints: tuple[PlacementConstraint, ...]) -> tuple[str, ...]:
     )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def syntax_problem(expression: str) -> tuple[str, str, str] | None:
     """What is wrong with an expression: the problem, the piece of the text around it, and what to write; None if fine.
 
@@ -102,7 +103,7 @@ def syntax_problem(expression: str) -> tuple[str, str, str] | None:
     return None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def joined(expressions: tuple[str, ...]) -> Query | None:
     """All of several expressions; None if there is none or they are too deep to be joined.
 
@@ -118,7 +119,7 @@ def joined(expressions: tuple[str, ...]) -> Query | None:
         return None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def contradiction(expressions: tuple[str, ...]) -> str | None:
     """Conditions that no host satisfies together, in words; None if none are found.
 
@@ -130,7 +131,7 @@ def contradiction(expressions: tuple[str, ...]) -> str | None:
     return None if found is None else str(found)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def unsatisfiable(expressions: tuple[str, ...]) -> tuple[str, ...] | None:
     """The instance types to which expressions restrict the hosts, if all are known and none satisfies them; else None.
 
@@ -144,7 +145,7 @@ def unsatisfiable(expressions: tuple[str, ...]) -> tuple[str, ...] | None:
     if query is None or not names:
         return None
     recorded = recorded_types()
-    if not names <= recorded.keys():
+    if not names <= recorded.keys() or len(names) * sum(1 for _ in conditions(query)) > _MOST_QUESTIONS:
         return None
     if any(evaluate(query, host_of(recorded[each])) is not False for each in names):
         return None
@@ -167,7 +168,6 @@ def recorded_types() -> dict[str, InstanceType]:
     return {each.name: each for each in (*accelerated(), *general())}
 
 
-@lru_cache(maxsize=1024)
 def _read(expression: str) -> Query | None:
     try:
         return parse(expression)

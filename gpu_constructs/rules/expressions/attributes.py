@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -13,22 +13,21 @@ from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, famili
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
+    INSTANCE_TYPE,
     MAX_EXPRESSION_LENGTH,
     Attribute,
     Comparison,
     Condition,
     In,
     Matches,
-    Query,
     conditions,
     describe,
     evaluate,
     host_of,
     instance_type_in,
-    instance_type_patterns,
 )
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.expressions import INSTANCE_TYPE, joined, places, readable, recorded_types
+from gpu_constructs.rules.evidence.expressions import joined, places, readable, recorded_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -45,6 +44,8 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
 _CUSTOM = "ECS_INSTANCE_ATTRIBUTES"
 _FAMILY = re.compile(r"[a-z]+[0-9]+[a-z]*(?:-[a-z]+[0-9]+)?")
 _NEAR = 0.6
+_MOST_DOUBTS = 5
+"""Doubts about one expression that are told; whoever settles them is told the next ones."""
 
 
 @rule(
@@ -83,16 +84,13 @@ def one_family(context: Context) -> Iterator[Problem]:
         if workload.task is not None:
             workloads_of.setdefault(workload.task.name, []).append(workload)
     for place in places(context):
-        whole = joined(readable(place.all))
-        if whole is None:
-            continue
         runs = workloads_of.get(place.about.name, []) if isinstance(place.about, Task) else [place.about]
         for text in readable(place.own):
             for pattern, meant, others in _traps(text):
                 left = [
                     each
                     for each in others
-                    if _is_possible(whole, each)
+                    if _is_possible(readable(place.all), each)
                     and not _is_out_of_reach(context, runs, each)
                     and not _is_built_otherwise(place.about, each)
                 ]
@@ -105,11 +103,17 @@ def one_family(context: Context) -> Iterator[Problem]:
                     )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _doubts(expression: str) -> tuple[tuple[str, str, bool], ...]:
     """What an expression names that does not exist: the message, the fix, and whether users may have made it exist."""
     query = joined((expression,))
-    return () if query is None else tuple(found for each in conditions(query) for found in _of_condition(each))
+    found: dict[tuple[str, str, bool], None] = {}
+    for each in () if query is None else conditions(query):
+        for doubt in _of_condition(each):
+            found[doubt] = None
+            if len(found) == _MOST_DOUBTS:
+                return tuple(found)
+    return tuple(found)
 
 
 def _of_condition(condition: Condition) -> Iterator[tuple[str, str, bool]]:
@@ -146,17 +150,26 @@ def _of_types(condition: Condition) -> Iterator[tuple[str, str, bool]]:
                 f"did you mean {or_list(near)}?" if near else "",
                 False,
             )
-    if isinstance(condition, Matches) and not _matched(condition):
+    if (
+        isinstance(condition, Matches)
+        and not isinstance(condition.read, str)
+        and not any(_matched(condition, recorded))
+    ):
         text = f"the pattern {condition.pattern} matches no instance type that was known on {RECORDED}"
-        near = _near_types(re.sub(r"[^a-z0-9.-]", "", condition.pattern.lower())[:64])
-        yield text, f"a list, such as attribute:ecs.instance-type in [{', '.join(near or ('g6.xlarge',))}]", False
+        named = [one for word in _FAMILY.findall(condition.pattern) if word in families() for one in _near_types(word)]
+        yield text, f"a list, such as {describe(instance_type_in(named or ['g6.xlarge']))}", False
 
 
+@lru_cache(maxsize=4096)
 def _near_types(name: str) -> tuple[str, ...]:
     wanted = name.strip().lower()[:64]
-    if wanted in families():
-        return tuple(each.name for each in recorded_types().values() if each.family == wanted)[:3]
-    return tuple(get_close_matches(wanted, recorded_types(), n=2, cutoff=_NEAR))
+    if wanted in _by_family():
+        return tuple(each.name for each in _types_of(wanted))[:3]
+    # First the family, then the type: there are many more types than families.
+    family = wanted.partition(".")[0]
+    near = [family] if family in _by_family() else get_close_matches(family, _by_family(), n=2, cutoff=_NEAR)
+    types = [each.name for one in near for each in _types_of(one)]
+    return tuple(get_close_matches(wanted, types, n=2, cutoff=_NEAR))
 
 
 def _arguments(condition: Condition) -> tuple[str, ...]:
@@ -167,24 +180,24 @@ def _arguments(condition: Condition) -> tuple[str, ...]:
     return ()
 
 
-def _matched(condition: Matches) -> tuple[InstanceType, ...]:
-    """The types that a pattern matches or may match, whether it is asked for or excluded."""
-    asked = Matches(condition.subject, condition.pattern)
-    return tuple(each for each in recorded_types().values() if evaluate(asked, host_of(each)) is not False)
+def _matched(condition: Matches, names: Iterable[str]) -> Iterator[str]:
+    """The names that a pattern certainly matches, whether they are asked for or excluded."""
+    if not isinstance(condition.read, str):
+        yield from filter(condition.read.fullmatch, names)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
     """Patterns that match families beside those they name, and unlike them: pattern, the families meant, the others."""
     query = joined((expression,))
     if query is None:
         return ()
     found = []
-    for each in instance_type_patterns(query):
-        words = {word for word in _FAMILY.findall(each.pattern) if word in families()}
-        if each.negated or not words:
+    for each in conditions(query):
+        if not isinstance(each, Matches) or each.subject != INSTANCE_TYPE or each.negated:
             continue
-        matched = {one.family for one in _certain(each)}
+        words = {word for word in _FAMILY.findall(each.pattern) if word in families()}
+        matched = _families_that_begin(each, words)
         meant = tuple(sorted(words & matched))
         others = tuple(
             sorted(
@@ -198,12 +211,16 @@ def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]
     return tuple(found)
 
 
-def _certain(pattern: Matches) -> tuple[InstanceType, ...]:
-    return tuple(each for each in recorded_types().values() if evaluate(pattern, host_of(each)) is True)
+def _families_that_begin(pattern: Matches, words: set[str]) -> set[str]:
+    """Families of matched types that begin with one of some words."""
+    begun = [family for family in _by_family() if family.startswith(tuple(words))] if words else []
+    return {family for family in begun if any(_matched(pattern, (each.name for each in _types_of(family))))}
 
 
-def _is_possible(query: Query, family: str) -> bool:
-    return any(evaluate(query, host_of(each)) is not False for each in _types_of(family))
+@lru_cache(maxsize=4096)
+def _is_possible(expressions: tuple[str, ...], family: str) -> bool:
+    query = joined(expressions)
+    return query is not None and any(evaluate(query, host_of(each)) is not False for each in _types_of(family))
 
 
 def _is_built_otherwise(about: Task | Workload, family: str) -> bool:
@@ -254,7 +271,9 @@ def _what(family: str) -> str:
 
 def _listed(pattern: str, meant: tuple[str, ...]) -> str:
     """The list of types that the pattern meant, or the shorter fix where that is too long."""
-    types = [each for each in _certain(Matches(INSTANCE_TYPE, pattern)) if each.family in meant]
+    named = [each for family in meant for each in _types_of(family)]
+    matched = set(_matched(Matches(INSTANCE_TYPE, pattern), (each.name for each in named)))
+    types = [each for each in named if each.name in matched]
     offered = [each.name for each in types if each.is_offered_anywhere] or [each.name for each in types]
     text = describe(instance_type_in(offered))
     return text if len(text) <= MAX_EXPRESSION_LENGTH else "attribute:ecs.instance-type in [...] with the types meant"

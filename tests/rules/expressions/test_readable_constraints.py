@@ -42,7 +42,7 @@ def service_of(fleet: Fleet, *constraints: PlacementConstraint) -> Fleet:
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
-        (f"{TYPE} =~ ((", "column 33: `((` is no regular expression"),
+        (f"{TYPE} =~ ((", "column 33: `((` is not a regular expression"),
         ("a = b", "column 1: expected a subject, found `a`"),
         (f"{TYPE} in [g5.xlarge", "column"),
         (f"{TYPE} == g5.xlarge and", "column"),
