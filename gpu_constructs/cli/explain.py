@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.places import Answer, Place, answer_of, find_task, places_of
 from gpu_constructs.cli.terminal import Line, cut, show, width_of, wrapped
-from gpu_constructs.fleet import Task, Unknown
+from gpu_constructs.fleet import Fleet, PlacementConstraint, Task, Unknown
+from gpu_constructs.fleet.naming import find_task
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import alternatives
+from gpu_constructs.placement.destinations import answer_of, by_hand, routes_of, tasks_of
+from gpu_constructs.placement.route import Answer, Destination, Elsewhere, Route
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 
 __all__ = ["define", "run"]
@@ -29,7 +32,7 @@ examples:
   aws ecs describe-task-definition --task-definition chat | gpu-constructs explain chat - template.yaml
 
 exit codes:
-  0 it certainly fits somewhere, 1 it does not or nobody can say, 2 wrong usage or a file that cannot be read
+  0 it certainly fits wherever it is sent, 1 it does not or nobody can say, 2 wrong usage or a file that cannot be read
 """
 
 
@@ -52,42 +55,101 @@ def run(arguments: argparse.Namespace) -> int:
         arguments: Those of the command line.
 
     Returns:
-        0 if it certainly fits somewhere that it may come to, else 1.
+        0 if it certainly fits wherever it is sent, else 1.
     """
     fleet = reviewed(arguments, rules=()).fleet
-    task = find_task(fleet, arguments.task)
-    places = places_of(task, fleet)
+    task = find_task(tasks_of(fleet), arguments.task, argument="TASK")
+    routes = routes_of(fleet, task)
+    answer, pools = answer_of(routes), _pools(fleet, task, routes)
     if arguments.format == "json":
-        sys.stdout.write(json_text(_facts(task, places)))
+        sys.stdout.write(json_text(_facts(task, answer, pools, _elsewhere(routes))))
     else:
-        show(_lines(task, places, width_of(sys.stdout)), sys.stdout)
-    return 0 if answer_of(places) is True else 1
+        show(_lines(task, answer, pools, _elsewhere(routes), width_of(sys.stdout)), sys.stdout)
+    return 0 if answer is True else 1
 
 
-def _lines(task: Task, places: Sequence[Place], width: int) -> Iterator[Line]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What is told of one pool: the services that place the task there, and whether it may come there at all."""
+
+    destination: Destination
+    services: tuple[str, ...]
+    counts: bool
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What keeps the task from a clear yes though some host is one."""
+        of_types = {reason for each in self.destination.by_type for reason in each.reasons}
+        return tuple(each for each in self.destination.reasons if each not in of_types)
+
+    @property
+    def instead(self) -> tuple[InstanceType, ...]:
+        """Instance types that would do, the smallest first; only where none of its own does for certain."""
+        return (
+            () if self.destination.answer is True else alternatives(self.destination.task, like=self.destination.pool)
+        )
+
+
+def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_Told]:
+    """Pools that the task is sent to, then the others that could take it, with their services."""
+    services: dict[tuple[str, tuple[PlacementConstraint, ...]], list[str]] = {}
+    found: dict[tuple[str, tuple[PlacementConstraint, ...]], Destination] = {}
+    for route in routes:
+        for each in route.destinations:
+            key = each.pool.name, each.constraints
+            found.setdefault(key, each)
+            services.setdefault(key, []).extend([] if route.workload is None else [route.workload.name])
+    told = [_Told(destination=each, services=tuple(services[key]), counts=True) for key, each in found.items()]
+    reached = {name for name, _ in found}
+    return told + [
+        _Told(destination=each, services=(), counts=False)
+        for each in by_hand(fleet, task).destinations
+        if each.pool.name not in reached
+    ]
+
+
+def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:
+    return tuple(dict.fromkeys(each for route in routes for each in route.elsewhere))
+
+
+def _lines(
+    task: Task, answer: Answer, pools: Sequence[_Told], elsewhere: Sequence[Elsewhere], width: int
+) -> Iterator[Line]:
     yield [(cut(task.name), "title"), (f" asks for {_asked(task)}", "")]
-    for place in places:
+    for told in pools:
         yield []
-        yield from _of_place(place, width)
+        yield from _of_pool(told, width)
+    for each in elsewhere:
+        where = f"{cut(each.text)}{', which is not in these files' if isinstance(each.answer, Unknown) else ''}"
+        yield []
+        yield [(where, "title"), (": ", "aside"), (_word(each.answer), _STYLES[_word(each.answer)])]
     yield []
-    if places:
-        answer = _word(answer_of(places))
-        text = {_YES: "it fits", _NO: "it fits nowhere that it may come to", _OPEN: "nobody can say before the deploy"}
-        yield [(text[answer], _STYLES[answer])]
+    if pools or elsewhere:
+        yield [(_summary(answer, pools), _STYLES[_word(answer)])]
         return
     fitting = alternatives(task)
-    yield [("no hosts are defined in what was read", "warning")]
+    yield [("no hosts are defined for it in what was read", "warning")]
     if fitting:
         yield [(f"instance types that it fits on: {_names(fitting)}", "")]
 
 
-def _of_place(place: Place, width: int) -> Iterator[Line]:
-    word = _word(place.answer)
-    where = f", where {and_list(map(cut, place.services))} places it" if place.services else ""
-    aside = "" if place.counts else ", where no service places it"
-    yield [(cut(place.pool.name), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
-    column = max((len(each.instance_type.name) for each in place.hosts), default=0)
-    for host in place.hosts:
+def _summary(answer: Answer, pools: Sequence[_Told]) -> str:
+    if isinstance(answer, Unknown):
+        return "nobody can say before the deploy"
+    if answer:
+        return "it fits"
+    fits_somewhere = any(each.counts and each.destination.answer is True for each in pools)
+    return "it does not fit everywhere that it is sent" if fits_somewhere else "it fits nowhere that it may come to"
+
+
+def _of_pool(told: _Told, width: int) -> Iterator[Line]:
+    word = _word(told.destination.answer)
+    where = f", where {and_list(map(cut, told.services))} places it" if told.services else ""
+    aside = "" if told.counts else ", where no service places it"
+    hosts = told.destination.by_type
+    yield [(cut(told.destination.pool.name), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
+    column = max((len(each.instance_type.name) for each in hosts), default=0)
+    for host in hosts:
         answer = _word(host.answer)
         start = f"  {host.instance_type.name:<{column}}  "
         indent = len(start) + max(map(len, _STYLES)) + 2
@@ -95,18 +157,23 @@ def _of_place(place: Place, width: int) -> Iterator[Line]:
         gap = " " * (indent - len(start) - len(answer)) if first else ""
         yield [(start, ""), (answer, _STYLES[answer]), (f"{gap}{first}", "")]
         yield from ([(" " * indent + part, "")] for part in rest)
-    for reason in place.reasons:
+    for reason in told.reasons:
         yield from ([(f"  {part}", "")] for part in wrapped(cut(reason, _LONGEST), width=width, indent=2))
-    for number, part in enumerate(wrapped(_fix(place), width=width, indent=7)):
+    for number, part in enumerate(wrapped(_fix(told), width=width, indent=7)):
         if part:
             yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
 
 
-def _fix(place: Place) -> str:
+def _fix(told: _Told) -> str:
     """The smallest changes that would do, on either side."""
-    changes = [f"launch {_names(place.instead)}"] if place.instead else []
-    if place.at_most:
-        changes.append(f"ask for no more than there is ({', '.join(place.at_most)})")
+    changes = [f"launch {_names(told.instead)}"] if told.instead else []
+    at_most = [
+        f"{each.resource.label}: {each.resource.amount(each.available)}"
+        for each in told.destination.fit.shortfalls
+        if each.available
+    ]
+    if at_most:
+        changes.append(f"ask for no more than there is ({', '.join(at_most)})")
     return ", or ".join(changes)
 
 
@@ -141,31 +208,32 @@ def _word(answer: Answer) -> str:
     return _YES if answer else _NO
 
 
-def _facts(task: Task, places: Sequence[Place]) -> dict[str, object]:
+def _facts(task: Task, answer: Answer, pools: Sequence[_Told], elsewhere: Sequence[Elsewhere]) -> dict[str, object]:
     """An answer is true, false, or null where nobody can say."""
     return {
         "task": task.name,
-        "fits": _json(answer_of(places)),
+        "fits": _json(answer),
         "pools": [
             {
-                "pool": place.pool.name,
-                "services": list(place.services),
-                "counts": place.counts,
-                "fits": _json(place.answer),
-                "reasons": list(place.reasons),
-                "fix": _fix(place),
+                "pool": told.destination.pool.name,
+                "services": list(told.services),
+                "counts": told.counts,
+                "fits": _json(told.destination.answer),
+                "reasons": list(told.reasons),
+                "fix": _fix(told),
                 "hosts": [
                     {
-                        "instance_type": host.instance_type.name,
-                        "fits": _json(host.answer),
-                        "reasons": list(host.reasons),
+                        "instance_type": each.instance_type.name,
+                        "fits": _json(each.answer),
+                        "reasons": list(each.reasons),
                     }
-                    for host in place.hosts
+                    for each in told.destination.by_type
                 ],
-                "alternatives": [each.name for each in place.instead],
+                "alternatives": [each.name for each in told.instead],
             }
-            for place in places
+            for told in pools
         ],
+        "elsewhere": [{"where": each.text, "fits": _json(each.answer)} for each in elsewhere],
     }
 
 

@@ -1,4 +1,6 @@
-"""Where the tasks of a workload may go, certainly or possibly, and whether they fit there.
+"""Where a task may go, certainly or possibly, and whether it fits there: the answer that every door gives.
+
+`routes_of` answers for one task, `assignments` for all workloads with pools.
 
 ECS gives a task to one provider of its strategy, by base and weight, and never moves it to another
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html). Without a strategy a
@@ -7,30 +9,41 @@ task goes to any host of the cluster, and hosts that other stacks launch may hav
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, StrategyItem, Task, Unknown, Workload, known
-from gpu_constructs.hardware import InstanceType, Vendor
-from gpu_constructs.placement.demand import Demand, demand_of
+from gpu_constructs.fleet import (
+    Fleet,
+    PlacementConstraint,
+    Pool,
+    PoolKind,
+    Scheduler,
+    StrategyItem,
+    Task,
+    Unknown,
+    Workload,
+    known,
+)
+from gpu_constructs.hardware import Vendor
+from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
-from gpu_constructs.placement.reasons import DoubtKind, Fit, Obstacle, ObstacleKind
+from gpu_constructs.placement.reasons import Fit
+from gpu_constructs.placement.route import Answer, Assignment, Destination, Elsewhere, Route, all_of
 
 __all__ = [
     "EC2_LAUNCH_TYPES",
     "FARGATE_PROVIDERS",
-    "UNSCALED",
-    "Assignment",
-    "Destination",
+    "answer_of",
     "assignments",
+    "by_hand",
     "carries_gpus",
     "gpu_workloads",
     "items_with_tasks",
+    "pools_by_hand",
     "pools_of",
+    "routes_of",
     "runs_on_fargate",
-    "schedules",
     "tasks_of",
     "unassigned",
 ]
@@ -44,81 +57,6 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-capacity-pro
 EC2_LAUNCH_TYPES = frozenset({None, "EC2"})
 """Launch types, as written, with which a task goes to hosts of its cluster; EC2 is what stands for none."""
 
-UNSCALED = frozenset({DoubtKind.SMALLEST_TYPE, DoubtKind.SOME_TYPES})
-"""Doubts about what managed scaling launches: it looks at the smallest type only."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Destination:
-    """A pool that tasks of a workload may be placed on.
-
-    Attributes:
-        pool: The pool.
-        is_certain: Whether some of the tasks can be placed nowhere else: they were given its capacity provider, or it
-            is the only pool there is.
-        fit: Whether one copy fits there.
-    """
-
-    pool: Pool
-    is_certain: bool
-    fit: Fit
-
-    @property
-    def types(self) -> tuple[InstanceType, ...]:
-        """Types that the tasks may land on."""
-        return self.fit.hosts
-
-    @property
-    def needs_larger(self) -> bool:
-        """Whether only some of its types can run the task and managed scaling may launch none: GPU060 or GPU069 tells.
-
-        Where placement constraints exclude the others, GPU071 does.
-        """
-        is_short = self.fit.answer is False and bool(self.fit.hosts)
-        return is_short or any(each.kind in UNSCALED for each in self.fit.doubts)
-
-    def barred_by(self, kind: ObstacleKind) -> tuple[Obstacle, ...]:
-        """Obstacles of a kind that between them exclude every type of the pool; empty if one is left.
-
-        Args:
-            kind: What they are about.
-        """
-        found = tuple(each for each in self.fit.obstacles if each.kind is kind)
-        excluded = {host.name for each in found for host in each.instance_types}
-        return found if excluded.issuperset(each.name for each in self.pool.instance_types) else ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Assignment:
-    """A workload with the pools that its tasks may be placed on.
-
-    Attributes:
-        workload: What keeps the tasks running.
-        task: What it runs.
-        destinations: Its pools.
-        in_question: Those of them on which it does not certainly fit.
-        every: Whether each pool gets tasks of its own, as by a strategy; else one pool that fits is enough.
-        is_closed: Whether its tasks find no hosts beside these: a strategy names them, or everything was read.
-    """
-
-    workload: Workload
-    task: Task
-    destinations: tuple[Destination, ...]
-    in_question: tuple[Destination, ...]
-    every: bool
-    is_closed: bool
-
-    @property
-    def never(self) -> tuple[Destination, ...]:
-        """Pools that never run what they are to run: each of them where it gets tasks of its own, else all or none."""
-        never = tuple(each for each in self.in_question if each.fit.answer is False)
-        return never if self.every or len(never) == len(self.destinations) else ()
-
-    @property
-    def stuck(self) -> tuple[Destination, ...]:
-        """Those of them whose tasks wait for ever, because no host of another stack may take them."""
-        return self.never if self.is_closed else ()
-
 
 @by_identity(maxsize=4)
 def assignments(fleet: Fleet) -> tuple[Assignment, ...]:
@@ -127,7 +65,46 @@ def assignments(fleet: Fleet) -> tuple[Assignment, ...]:
     Args:
         fleet: What was asked for.
     """
-    return tuple(_assignments(fleet))
+    return tuple([each for each in _of_workloads(fleet) if each.destinations])
+
+
+def routes_of(fleet: Fleet, task: Task) -> tuple[Route, ...]:
+    """How a task gets to its hosts: a route for each workload, or one to all pools where none runs it.
+
+    Args:
+        fleet: What was asked for.
+        task: One of its tasks.
+    """
+    found = tuple(each for each in _of_workloads(fleet) if each.task.name == task.name)
+    return found or (by_hand(fleet, task),)
+
+
+def by_hand(fleet: Fleet, task: Task) -> Route:
+    """Where a task may be placed if somebody runs it by hand: on any pool of its scheduler.
+
+    Args:
+        fleet: What was asked for.
+        task: One of its tasks.
+    """
+    pools = pools_by_hand(fleet, task)
+    destinations = tuple(_destinations(task, (), tuple([(each, False) for each in pools])))
+    return Route(
+        task=task,
+        destinations=destinations,
+        in_question=tuple([each for each in destinations if each.fit.answer is not True]),
+        every=False,
+        is_closed=fleet.is_whole,
+        elsewhere=(_fargate("Fargate", task),) if "FARGATE" in task.compatibilities else (),
+    )
+
+
+def answer_of(routes: Iterable[Route]) -> Answer:
+    """Whether a task runs wherever it is sent.
+
+    Args:
+        routes: How it gets to its hosts.
+    """
+    return all_of([each.answer for each in routes])
 
 
 @by_identity(maxsize=4)
@@ -196,7 +173,8 @@ def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
         workload: One of it.
     """
     if workload.strategy:
-        return tuple({item.pool.name: item.pool for item in workload.strategy if item.pool is not None}.values())
+        items = items_with_tasks(workload.strategy)
+        return tuple({item.pool.name: item.pool for item in items if item.pool is not None}.values())
     if workload.launch_type not in EC2_LAUNCH_TYPES or isinstance(workload.cluster, Unknown):
         return ()
     return _by_cluster(fleet).get(workload.cluster, ())
@@ -210,18 +188,21 @@ def runs_on_fargate(workload: Workload) -> str | None:
     """
     if workload.launch_type == "FARGATE":
         return "launch type FARGATE"
-    named = [item.provider for item in workload.strategy if item.provider in FARGATE_PROVIDERS]
+    items = items_with_tasks(workload.strategy)
+    named = [item.provider for item in items if item.provider in FARGATE_PROVIDERS]
     return f"capacity provider {named[0]}" if named else None
 
 
-def schedules(scheduler: Scheduler, pool: Pool) -> bool:
-    """Whether a scheduler places tasks on a pool: AWS Batch on its own, ECS on all others.
+def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:
+    """Pools on which the scheduler of a task that no workload runs may place it.
+
+    AWS Batch places jobs on its compute environments, ECS its tasks on all other hosts.
 
     Args:
-        scheduler: Who places.
-        pool: One of a fleet.
+        fleet: What was asked for.
+        task: One of its tasks.
     """
-    return (pool.kind is PoolKind.BATCH) is (scheduler is Scheduler.BATCH)
+    return _by_scheduler(fleet)[task.scheduler]
 
 
 def carries_gpus(pool: Pool) -> bool:
@@ -235,6 +216,13 @@ def carries_gpus(pool: Pool) -> bool:
 
 
 @by_identity(maxsize=4)
+def _by_scheduler(fleet: Fleet) -> Mapping[Scheduler, tuple[Pool, ...]]:
+    of_batch = tuple([each for each in fleet.pools if each.kind is PoolKind.BATCH])
+    others = tuple([each for each in fleet.pools if each.kind is not PoolKind.BATCH])
+    return {Scheduler.BATCH: of_batch, Scheduler.ECS: others}
+
+
+@by_identity(maxsize=4)
 def _by_cluster(fleet: Fleet) -> Mapping[str | None, tuple[Pool, ...]]:
     """Pools whose hosts take tasks without a strategy, by the cluster that they join."""
     found: dict[str | None, list[Pool]] = {}
@@ -244,20 +232,45 @@ def _by_cluster(fleet: Fleet) -> Mapping[str | None, tuple[Pool, ...]]:
     return {cluster: tuple(pools) for cluster, pools in found.items()}
 
 
-def _assignments(fleet: Fleet) -> Iterator[Assignment]:
-    for workload in fleet.workloads:
-        task = workload.task
-        pools = () if task is None else _pools(fleet, workload)
-        if task is not None and pools:
-            destinations = tuple(_destinations(demand_of(task, workload.constraints), pools))
-            yield Assignment(
-                workload=workload,
-                task=task,
-                destinations=destinations,
-                in_question=tuple([each for each in destinations if each.fit.answer is not True]),
-                every=bool(workload.strategy) and workload.daemon is not True,
-                is_closed=bool(workload.strategy) or fleet.is_whole,
-            )
+@by_identity(maxsize=4)
+def _of_workloads(fleet: Fleet) -> tuple[Assignment, ...]:
+    return tuple([_assignment(fleet, each, each.task) for each in fleet.workloads if each.task is not None])
+
+
+def _assignment(fleet: Fleet, workload: Workload, task: Task) -> Assignment:
+    destinations = tuple(_destinations(task, workload.constraints, _pools(fleet, workload)))
+    return Assignment(
+        workload=workload,
+        task=task,
+        destinations=destinations,
+        in_question=tuple([each for each in destinations if each.fit.answer is not True]),
+        every=bool(workload.strategy) and workload.daemon is not True,
+        is_closed=bool(workload.strategy) or fleet.is_whole,
+        elsewhere=tuple(_elsewhere(fleet, workload, task)),
+    )
+
+
+def _elsewhere(fleet: Fleet, workload: Workload, task: Task) -> Iterator[Elsewhere]:
+    for item in items_with_tasks(workload.strategy):
+        if item.provider in FARGATE_PROVIDERS:
+            yield _fargate(f"capacity provider {item.provider}", task)
+        elif item.pool is None:
+            unknown = isinstance(item.provider, Unknown)
+            yield Elsewhere(text="a capacity provider" if unknown else f"capacity provider {item.provider}")
+    if workload.launch_type == "FARGATE" or (demand_of(task).wants_accelerator and "FARGATE" in task.compatibilities):
+        yield _fargate("Fargate", task)
+    elif not workload.strategy and workload.launch_type not in EC2_LAUNCH_TYPES:
+        known_type = isinstance(workload.launch_type, str)
+        yield Elsewhere(
+            text=f"a host of launch type {workload.launch_type}" if known_type else "a host of a launch type"
+        )
+    elif not workload.strategy and not pools_of(fleet, workload):
+        yield Elsewhere(text="a host of its cluster")
+
+
+def _fargate(text: str, task: Task) -> Elsewhere:
+    # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-tasks-services.html
+    return Elsewhere(text=text, answer=not demand_of(task).wants_accelerator)
 
 
 def _pools(fleet: Fleet, workload: Workload) -> tuple[tuple[Pool, bool], ...]:
@@ -274,11 +287,14 @@ def _pools(fleet: Fleet, workload: Workload) -> tuple[tuple[Pool, bool], ...]:
     return tuple(found.values())
 
 
-def _destinations(demand: Demand, pools: tuple[tuple[Pool, bool], ...]) -> Iterator[Destination]:
+def _destinations(
+    task: Task, constraints: tuple[PlacementConstraint, ...], pools: tuple[tuple[Pool, bool], ...]
+) -> Iterator[Destination]:
+    demand = demand_of(task, constraints)
     fits: dict[PoolProfile, Fit] = {}
     for pool, is_certain in pools:
-        offer = profile_of(pool)
-        fit = fits.get(offer)
+        profile = profile_of(pool)
+        fit = fits.get(profile)
         if fit is None:
-            fit = fits[offer] = fit_demand(demand, offer)
-        yield Destination(pool=pool, is_certain=is_certain, fit=fit)
+            fit = fits[profile] = fit_demand(demand, profile)
+        yield Destination(task=task, pool=pool, constraints=constraints, is_certain=is_certain, fit=fit)

@@ -84,6 +84,7 @@ class ObstacleKind(Enum):
     NEURON = "Neuron devices"
     LAUNCHER = "what launches the hosts"
     CONSTRAINT = "placement constraint"
+    MACHINE = "machine image and agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from gpu_constructs.fleet import Fleet, Task, Workload
-from gpu_constructs.placement.destinations import Assignment, assignments, gpu_workloads, tasks_of
+from gpu_constructs.placement.destinations import assignments, gpu_workloads, tasks_of
+from gpu_constructs.placement.route import Assignment
 
 __all__ = ["Context"]
 

@@ -16,7 +16,8 @@ from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import GpuConstructsError, IncompatibleError
 from gpu_constructs.fleet import GPU, UNKNOWN, Container, NvidiaMps, Pool, ResourceRequirement, Task, Unknown
 from gpu_constructs.hardware import InstanceType, Vendor
-from gpu_constructs.rules.tasks.sharing import LEAST_CAPABILITY, NEW_ENOUGH, why_too_old
+from gpu_constructs.placement.machine import LEAST_CAPABILITY, why_too_old
+from gpu_constructs.rules.tasks.sharing import NEW_ENOUGH
 from gpu_constructs.tasks.gpu_share import GpuShare
 
 __all__ = ["GpuAsk", "Gpus", "ask_for", "require_gpu_pools", "require_one_way", "require_shareable"]

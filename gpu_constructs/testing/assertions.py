@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from gpu_constructs.checking.report import Report
+from gpu_constructs.errors import InvalidValueError, UnknownNameError
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, PurchaseOption, Task, Unknown
+from gpu_constructs.fleet.naming import all_called, find_task, most_alike
 from gpu_constructs.hardware import image
+from gpu_constructs.placement.destinations import routes_of
+from gpu_constructs.placement.route import Elsewhere
 from gpu_constructs.rules import Finding, Severity, find_rule
 from gpu_constructs.testing.arguments import (
     count,
@@ -17,13 +21,14 @@ from gpu_constructs.testing.arguments import (
     types_named,
     words,
 )
-from gpu_constructs.testing.called import is_called, most_alike
-from gpu_constructs.testing.places import gpu_pools, gpu_tasks, instance_types_of, routes_of
 from gpu_constructs.testing.tables import (
     amount_of_gpus,
     finding_lines,
+    gpu_pools,
+    gpu_tasks,
     hosts_of,
     image_of,
+    instance_types_of,
     pool_table,
     task_table,
     types_of,
@@ -76,7 +81,13 @@ class GpuAssertions:
         on = None if on is None else listed(on, "on")
         allowed = types_named(on, "on")
         tasks = gpu_tasks(self.fleet)
-        misses = {task.name: self._misses(task, gpus, allowed) for task in tasks if is_called(task, name)}
+        try:
+            task = find_task(tasks, name, argument="name")
+            misses = {task.name: self._misses(task, gpus, allowed)}
+        except UnknownNameError:
+            misses = {}
+        except InvalidValueError as error:
+            raise AssertionError(_report(str(error), task_table(self.fleet))) from None
         if all(misses.values()):
             wanted = f"no GPU task {name!r}"
             wanted += "" if gpus is None else f" with gpus={gpus}"
@@ -115,7 +126,7 @@ class GpuAssertions:
         instance_types = None if instance_types is None else listed(instance_types, "instance_types")
         allowed, bought = types_named(instance_types, "instance_types"), purchase_of(purchase)
         misses: dict[str, list[str]] = {}
-        for pool in (each for each in self.fleet.pools if is_called(each, name)):
+        for pool in all_called(self.fleet.pools, name):
             reasons = misses[pool.name] = []
             if allowed is not None and not _launches_only(pool, allowed):
                 reasons.append(f"launches {types_of(pool)}")
@@ -255,24 +266,24 @@ class GpuAssertions:
         types = instance_types_of(routes)
         if not types or not {each.name for each in types} <= allowed:
             reasons.append(f"may run on {', '.join(each.name for each in types) or 'nothing that is known'}")
-        places = (place for route in routes for place in route.places if place.fit.answer is not False)
         reasons += [
-            f"may run on {place.pool.name}, whose instance types are not known"
-            for place in places
-            if not place.pool.types_are_known
+            f"may run on {each.pool.name}, whose instance types are not known"
+            for route in routes
+            for each in route.destinations
+            if each.fit.answer is not False and not each.pool.types_are_known
         ]
-        return reasons + [f"may run on {name} that is not here" for route in routes for name in route.elsewhere]
+        return reasons + [_sent_to(each) for route in routes for each in route.elsewhere]
 
     def _unplaceable(self, task: Task) -> list[str]:
         reasons = []
         for route in routes_of(self.fleet, task):
-            reasons += [f"is sent to {name} that is not here" for name in route.elsewhere]
-            if not route.places and not route.elsewhere:
+            reasons += [_sent_to(each) for each in route.elsewhere if each.answer is not True]
+            if not route.destinations and not route.elsewhere:
                 reasons.append("has no pool to run on")
             reasons += [
-                f"{'does not fit' if each.fit.answer is False else 'may not fit'} on {each.pool.name}: "
-                f"{'; '.join(each.fit.reasons)}"
-                for each in route.in_question
+                f"{'does not fit' if each.answer is False else 'may not fit'} on {each.pool.name}: "
+                f"{'; '.join(each.reasons)}"
+                for each in route.unsettled
             ]
         return reasons
 
@@ -280,7 +291,7 @@ class GpuAssertions:
         __tracebackhide__ = True
         if name is None:
             return gpu_pools(self.fleet)
-        pools = tuple(each for each in self.fleet.pools if is_called(each, name_of(name, "pool")))
+        pools = all_called(self.fleet.pools, name_of(name, "pool"))
         if not pools:
             nearest = _otherwise(most_alike(self.fleet.pools, name))
             raise AssertionError(_report(f"no pool {name!r}", nearest, pool_table(self.fleet)))
@@ -299,8 +310,13 @@ def _launches_only(pool: Pool, allowed: frozenset[str]) -> bool:
     return pool.types_are_known and {each.name for each in pool.instance_types} <= allowed
 
 
-def _otherwise(nearest: Pool | Task | None) -> str:
-    return "" if nearest is None else f"nearest: {nearest.name!r}"
+def _sent_to(elsewhere: Elsewhere) -> str:
+    why = ", which has no GPUs" if elsewhere.answer is False else " that is not here"
+    return f"is sent to {elsewhere.text}{why}"
+
+
+def _otherwise(nearest: Sequence[str]) -> str:
+    return f"nearest: {nearest[0]!r}" if nearest else ""
 
 
 def _nearest(misses: dict[str, list[str]]) -> str:

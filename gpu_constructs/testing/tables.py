@@ -5,13 +5,58 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gpu_constructs.fleet import Fleet, HostImage, Pool, Task, Unknown
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement.destinations import routes_of
+from gpu_constructs.placement.route import Route
 from gpu_constructs.rules import Finding
-from gpu_constructs.testing.places import gpu_pools, gpu_tasks, instance_types_of, routes_of
 
-__all__ = ["amount_of_gpus", "finding_lines", "hosts_of", "image_of", "pool_table", "task_table", "types_of"]
+__all__ = [
+    "amount_of_gpus",
+    "finding_lines",
+    "gpu_pools",
+    "gpu_tasks",
+    "hosts_of",
+    "image_of",
+    "instance_types_of",
+    "pool_table",
+    "task_table",
+    "types_of",
+]
 
 _MOST_ROWS = 20
 _MOST_NAMES = 4
+
+
+def gpu_tasks(fleet: Fleet) -> tuple[Task, ...]:
+    """Tasks that ask for GPUs.
+
+    Args:
+        fleet: Everything there is.
+    """
+    return tuple(task for task in fleet.tasks if task.wants_gpu)
+
+
+def gpu_pools(fleet: Fleet) -> tuple[Pool, ...]:
+    """Pools that may launch a type with accelerators; one whose types are not known is among them.
+
+    Args:
+        fleet: Everything there is.
+    """
+    return tuple(
+        pool
+        for pool in fleet.pools
+        if not pool.types_are_known or any(each.accelerators is not None for each in pool.instance_types)
+    )
+
+
+def instance_types_of(routes: Iterable[Route]) -> tuple[InstanceType, ...]:
+    """Types on which a task may come to run, each once; those that may or may not fit are among them.
+
+    Args:
+        routes: How the task gets to its hosts.
+    """
+    pools = (each for route in routes for each in route.destinations if each.fit.answer is not False)
+    return tuple(dict.fromkeys(host for each in pools for host in each.types))
 
 
 def task_table(fleet: Fleet) -> str:

@@ -120,3 +120,53 @@ def test_without_any_hosts_the_types_that_would_do_are_named(
     output = capsys.readouterr().out
     assert "no hosts are defined" in output
     assert "g4dn.xlarge" in output
+
+
+BATCH_HOSTS = {
+    "Type": "AWS::Batch::ComputeEnvironment",
+    "Properties": {
+        "Type": "MANAGED",
+        "ComputeResources": {"Type": "EC2", "InstanceTypes": ["g6.xlarge"], "MinvCpus": 0, "MaxvCpus": 16},
+    },
+}
+
+
+def test_a_task_of_ecs_has_no_place_on_hosts_of_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    body["Resources"] = {"Chat": body["Resources"]["Chat"], "Hosts": BATCH_HOSTS}
+    code, facts = explained(body, tmp_path, capsys)
+    assert (code, facts["fits"], facts["pools"]) == (1, None, [])
+
+
+def test_a_provider_of_weight_0_gets_no_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    body["Resources"]["Service"]["Properties"]["CapacityProviderStrategy"] = [
+        {"CapacityProvider": {"Ref": "Provider"}, "Weight": 0},
+        {"CapacityProvider": "elsewhere", "Weight": 1},
+    ]
+    code, facts = explained(body, tmp_path, capsys)
+    assert (code, facts["fits"]) == (1, None)
+    assert [(each["fits"], each["counts"]) for each in facts["pools"]] == [(True, False)]
+    assert facts["elsewhere"] == [{"where": "capacity provider elsewhere", "fits": None}]
+
+
+def test_a_service_on_fargate_gets_no_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    service = body["Resources"]["Service"]["Properties"]
+    del service["CapacityProviderStrategy"]
+    service["LaunchType"] = "FARGATE"
+    code, facts = explained(body, tmp_path, capsys)
+    assert (code, facts["fits"]) == (1, False)
+    assert facts["elsewhere"] == [{"where": "Fargate", "fits": False}]
+
+
+def test_tasks_of_one_id_are_told_apart_by_their_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    body["Resources"]["Other"] = json.loads(json.dumps(body["Resources"]["Chat"]))
+    for name, path in (("Chat", "One/Task/Resource"), ("Other", "Two/Task/Resource")):
+        body["Resources"][name]["Metadata"] = {"aws:cdk:path": path}
+        body["Resources"][name]["Properties"]["Family"] = name.lower()
+    file = written(body, tmp_path / "t.json")
+    assert main(["explain", "Task", file]) == 2
+    assert "2 tasks are called 'Task'; allowed: t/Chat or t/Other" in capsys.readouterr().err
+    assert [main(["explain", name, file]) for name in ("One/Task", "t/Chat", "chat")] == [0, 0, 0]

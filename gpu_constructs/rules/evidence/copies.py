@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, demand_of, task_slots
-from gpu_constructs.placement.destinations import Assignment, Destination
+from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 
 __all__ = ["Copies", "counted", "wanted_copies"]

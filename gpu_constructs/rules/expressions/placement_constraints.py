@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import PlacementConstraint, Pool, PoolKind, Unknown
 from gpu_constructs.placement import DoubtKind, ObstacleKind
-from gpu_constructs.placement.destinations import Assignment
+from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import satisfied_by_none
 from gpu_constructs.rules.evidence.fixes import provider_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.placement import ObstacleKind, Resource, alternatives
-from gpu_constructs.placement.destinations import Assignment, Destination
+from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import can_run
 from gpu_constructs.rules.finding import Severity

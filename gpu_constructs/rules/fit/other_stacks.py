@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.placement import Fit, Obstacle, ObstacleKind, fit
-from gpu_constructs.placement.destinations import carries_gpus, schedules, unassigned
+from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import satisfied_by_none
 from gpu_constructs.rules.evidence.fixes import can_run
@@ -60,7 +60,7 @@ def fitting_none(context: Context) -> Iterator[tuple[Task, list[tuple[Pool, Fit]
         context: The fleet that is checked.
     """
     for task in unassigned(context.fleet):
-        pools = [pool for pool in context.fleet.pools if schedules(task.scheduler, pool)]
+        pools = pools_by_hand(context.fleet, task)
         if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
             continue
         if not any(_takes(pool, task) for pool in pools):

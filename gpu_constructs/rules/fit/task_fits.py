@@ -15,14 +15,8 @@ from gpu_constructs.placement import (
     demand_of,
     fit,
 )
-from gpu_constructs.placement.destinations import (
-    UNSCALED,
-    Assignment,
-    Destination,
-    carries_gpus,
-    schedules,
-    unassigned,
-)
+from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
+from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import can_run, fix_of, provider_for
 from gpu_constructs.rules.evidence.lists import and_list
@@ -55,7 +49,7 @@ def certain(context: Context) -> Iterator[Problem]:
                     about=assignment.task, message=f"{assignment.task.name} may not fit on {each.pool.name}: {doubt}"
                 )
     for task in unassigned(context.fleet):
-        pools = [pool for pool in context.fleet.pools if schedules(task.scheduler, pool)]
+        pools = pools_by_hand(context.fleet, task)
         if any(fit(task, pool).answer is True for pool in pools):
             continue
         for pool in pools:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import accelerated
 from gpu_constructs.placement import alternatives, cpu_units, demand_of
-from gpu_constructs.placement.destinations import carries_gpus, schedules, unassigned
+from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import can_run, fix_of
 from gpu_constructs.rules.evidence.lists import and_list
@@ -46,7 +46,7 @@ def fits_somewhere_here(context: Context) -> Iterator[Problem]:
 )
 def has_gpu_hosts(context: Context) -> Iterator[Problem]:
     for task in unassigned(context.fleet):
-        pools = [pool for pool in context.fleet.pools if schedules(task.scheduler, pool)]
+        pools = pools_by_hand(context.fleet, task)
         if any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
             continue
         if not pools and not context.fleet.is_whole:

@@ -14,12 +14,12 @@ from gpu_constructs.hardware import (
     Image,
     InstanceType,
     OperatingSystem,
-    Vendor,
     Verdict,
     compatibility,
     default_image,
 )
 from gpu_constructs.placement.destinations import carries_gpus
+from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.finding import Severity
@@ -164,10 +164,7 @@ class _Refused:
     @property
     def is_certain(self) -> bool:
         """Whether a mechanism that no user data can change keeps the image from them."""
-        first = self.types[0]
-        if self.image.architecture is not first.architecture:
-            return True
-        return self.image.accelerator is not None and first.accelerators is not None
+        return is_refused_for_certain(self.image, self.types[0])
 
     @property
     def leaves_others(self) -> bool:
@@ -183,13 +180,7 @@ class _Refused:
     @property
     def registers_no_gpu(self) -> bool:
         """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs."""
-        devices = self.types[0].accelerators
-        if self.image.accelerator is not None or devices is None or devices.vendor is not Vendor.NVIDIA:
-            return False
-        # The agent only looks for GPUs when it is told to; Bottlerocket has no shell to install a driver with.
-        user_data = self.pool.user_data
-        told = user_data.get("ECS_ENABLE_GPU_SUPPORT") is not None or not user_data.complete
-        return not told or self.image.operating_system is OperatingSystem.BOTTLEROCKET
+        return registers_no_gpu(self.pool, self.types[0])
 
 
 def _judged(context: Context) -> Iterator[tuple[_Refused, tuple[Workload | Task, ...]]]:
@@ -234,23 +225,12 @@ def _refused(context: Context) -> Iterator[_Refused]:
         for each in pool.instance_types:
             answer = compatibility(image, each)
             devices = each.accelerators
-            if answer.verdict is Verdict.CANNOT and not _declared(image, each):
+            if answer.verdict is Verdict.CANNOT and not is_declared(image, each):
                 kind: Hashable = (each.architecture, devices and (devices.vendor, devices.generation))
                 groups.setdefault(kind, []).append(each)
                 reasons.setdefault(kind, answer.reason)
         for key, types in groups.items():
             yield _Refused(pool=pool, image=image, types=tuple(types), reason=reasons[key])
-
-
-def _declared(image: Image, instance_type: InstanceType) -> bool:
-    """Whether an image of the user's own is said to drive devices that no published image drives."""
-    devices = instance_type.accelerators
-    return (
-        devices is not None
-        and devices.vendor not in {Vendor.NVIDIA, Vendor.NEURON}
-        and image.accelerator is devices.vendor
-        and image.architecture is instance_type.architecture
-    )
 
 
 def _idle(refused: _Refused) -> str:

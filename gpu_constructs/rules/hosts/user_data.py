@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.placement.machine import gpu_support_is_off, is_off
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
-_OFF = frozenset({"false", "0", "f"})
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
 
 
@@ -54,7 +54,7 @@ def readable(pool: Pool) -> Iterator[Problem]:
     source=_AGENT,
 )
 def gpu_support(context: Context) -> Iterator[Problem]:
-    suspects = [pool for pool in context.fleet.pools if _is_off(pool.user_data.get("ECS_ENABLE_GPU_SUPPORT"))]
+    suspects = [pool for pool in context.fleet.pools if gpu_support_is_off(pool)]
     waiting_on = context.gpu_workloads if suspects else {}
     for pool in suspects:
         waiting = waiting_on.get(pool.name)
@@ -99,7 +99,7 @@ def drains(pool: Pool) -> Iterator[Problem]:
     if pool.purchase not in PARTLY_SPOT:
         return
     variable = "ECS_ENABLE_SPOT_INSTANCE_DRAINING"
-    off = _is_off(pool.user_data.get(variable))
+    off = is_off(pool.user_data.get(variable))
     if off or _says_nothing_about(pool, variable):
         yield Problem(
             about=pool,
@@ -107,10 +107,6 @@ def drains(pool: Pool) -> Iterator[Problem]:
             "with a host that is reclaimed",
             fix=f"{variable}=true in /etc/ecs/ecs.config",
         )
-
-
-def _is_off(value: str | Unknown | None) -> bool:
-    return isinstance(value, str) and value.strip().lower() in _OFF
 
 
 def _says_nothing_about(pool: Pool, variable: str) -> bool:

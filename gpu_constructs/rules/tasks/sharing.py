@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import HostImage, Pool, PoolKind, Task, Unknown, Workload
-from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
-from gpu_constructs.placement.destinations import Destination
+from gpu_constructs.fleet import Task, Unknown, Workload
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement.machine import FIRST_RELEASE_WITH_MPS, doubt_of_sharing, is_before_volta, why_too_old
+from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.evidence.walk import brief
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
-__all__ = ["LEAST_CAPABILITY", "NEW_ENOUGH", "why_too_old"]
+__all__ = ["NEW_ENOUGH"]
 
-_FIRST_RELEASE = "20260922"
-"""Date of the first release of the Amazon Linux 2023 GPU image with ECS agent 1.107.0.
-
-Agent 1.107.0 is the first that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0); the public
-SSM parameter of this image reports it.
-"""
-
-_RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 _MOST_PERCENT = 100
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html"
 _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
     "ecs-gpu-sharing.md"
 )
-NEW_ENOUGH = f"image al2023-gpu of release 2023.0.{_FIRST_RELEASE} or later"
+NEW_ENOUGH = f"image al2023-gpu of release 2023.0.{FIRST_RELEASE_WITH_MPS} or later"
 """The images whose hosts share GPUs, as a fix."""
-
-LEAST_CAPABILITY = (7, 0)
-"""CUDA compute capability from which MPS limits the memory and the compute of each client (Volta)."""
 
 
 @rule(
@@ -188,7 +177,7 @@ def apart(context: Context) -> Iterator[Problem]:
 def limitable(context: Context) -> Iterator[Problem]:
     for workload, task, each in _shared(context):
         types = each.pool.instance_types
-        if each.is_certain and each.pool.types_are_known and all(map(_is_before_volta, types)):
+        if each.is_certain and each.pool.types_are_known and all(map(is_before_volta, types)):
             yield Problem(
                 about=workload,
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}, whose GPUs "
@@ -210,62 +199,11 @@ def _is_fractional(instance_type: InstanceType) -> bool:
     return devices is not None and devices.is_fractional
 
 
-def _is_before_volta(instance_type: InstanceType) -> bool:
-    devices = instance_type.accelerators
-    capability = None if devices is None else devices.compute_capability
-    return capability is not None and capability < LEAST_CAPABILITY
-
-
-def why_too_old(pool: Pool) -> str | None:
-    """Why its image cannot share GPUs, None if it can or nobody knows.
-
-    Args:
-        pool: One of a fleet.
-    """
-    image = pool.image
-    if pool.kind is PoolKind.MANAGED_INSTANCES or isinstance(image, Unknown):
-        return None
-    if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2:
-        return f"image {image.image.name} is Amazon Linux 2, which has no MPS service"
-    released = _released(image)
-    if released is not None and released < _FIRST_RELEASE:
-        return (
-            f"image {image.image.name} is pinned to the release of {released[:4]}-{released[4:6]}-{released[6:]}, "
-            "whose ECS agent is older than 1.107.0"
-        )
-    return None
-
-
 def _doubt(destination: Destination) -> str | None:
     """Why nobody can say whether its image shares GPUs; None if it is known."""
-    pool = destination.pool
-    if pool.kind is PoolKind.MANAGED_INSTANCES:
-        return None
-    if isinstance(pool.image, Unknown):
-        return "its image is not known, sharing needs ECS agent 1.107.0 and the MPS service of the AL2023 GPU image"
-    reason = why_too_old(pool)
-    if reason is not None:
-        return None if destination.is_certain else reason
-    return _doubt_of_image(pool.image)
-
-
-def _doubt_of_image(image: HostImage) -> str | None:
-    if image.image.accelerator is not Vendor.NVIDIA:
-        return None  # without a driver nothing is shared, which is another rule's to say
-    if image.image.operating_system is OperatingSystem.BOTTLEROCKET:
-        return f"whether image {image.image.name} can share GPUs is documented nowhere"
-    if image.release is not None and _released(image) is None:
-        return (
-            f"release {brief(image.release)} of image {image.image.name} does not say whether its ECS agent is 1.107.0"
-        )
-    return None
-
-
-def _released(image: HostImage) -> str | None:
-    if image.image.operating_system is not OperatingSystem.AMAZON_LINUX_2023 or image.release is None:
-        return None
-    found = _RELEASE.search(image.release)
-    return found[1] if found else None
+    if destination.is_certain:
+        return doubt_of_sharing(destination.pool)
+    return why_too_old(destination.pool) or doubt_of_sharing(destination.pool)
 
 
 def _copies(workload: Workload) -> str:

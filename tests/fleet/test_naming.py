@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Origin, Pool
-from gpu_constructs.testing.called import is_called, most_alike
+from gpu_constructs.fleet.naming import all_called, most_alike
 
 
 def pool(name: str, resource: str = "R", provider: str | None = None) -> Pool:
@@ -33,7 +33,7 @@ def pool(name: str, resource: str = "R", provider: str | None = None) -> Pool:
     ids=["end of the path", "path", "provider", "logical id", "without its hash", "last construct"],
 )
 def test_a_pool_goes_by_several_names(known: Pool, name: str) -> None:
-    assert is_called(known, name)
+    assert all_called((known,), name)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def test_a_pool_goes_by_several_names(known: Pool, name: str) -> None:
     ids=["a part of a name", "a beginning", "what it is in", "other case", "an end within a word", "nothing"],
 )
 def test_a_name_that_only_looks_like_it_is_another(known: Pool, name: str) -> None:
-    assert not is_called(known, name)
+    assert not all_called((known,), name)
 
 
 def test_the_most_alike_is_found_among_all_names() -> None:
     other, meant = pool("Small", "A"), pool("x", "ClusterL4Provider0C9E5504", provider="inference-l4")
-    assert most_alike((other, meant), "inference-l40") is meant
-    assert most_alike((), "L4") is None
+    assert most_alike((other, meant), "inference-l40")[0] == meant.name
+    assert most_alike((), "L4") == ()

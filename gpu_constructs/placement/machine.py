@@ -1,0 +1,211 @@
+"""What the machine image and the agent of a host have against a task: whether the host boots and registers its GPUs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import HostImage, Pool, PoolKind, Task, Unknown
+from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
+
+__all__ = [
+    "FIRST_RELEASE_WITH_MPS",
+    "LEAST_CAPABILITY",
+    "doubt_of_sharing",
+    "gpu_support_is_off",
+    "is_before_volta",
+    "is_declared",
+    "is_off",
+    "is_refused_for_certain",
+    "of_machine",
+    "registers_no_gpu",
+    "why_too_old",
+]
+
+FIRST_RELEASE_WITH_MPS = "20260922"
+"""Date of the first release of the Amazon Linux 2023 GPU image with ECS agent 1.107.0.
+
+Agent 1.107.0 is the first that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0); the public
+SSM parameter of this image reports it.
+"""
+
+LEAST_CAPABILITY = (7, 0)
+"""CUDA compute capability from which MPS limits the memory and the compute of each client (Volta)."""
+
+_GPU_SUPPORT = "ECS_ENABLE_GPU_SUPPORT"
+_OFF = frozenset({"false", "0", "f"})
+_RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
+
+
+def of_machine(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
+    """What keeps a host from running a task though it has room: its image, its agent, what they make of its GPUs.
+
+    Args:
+        task: What is to run.
+        instance_type: What the host is.
+        pool: What launches it.
+    """
+    if pool.kind is PoolKind.MANAGED_INSTANCES:
+        return  # ECS chooses the image for the type
+    yield from _of_image(task, instance_type, pool)
+    if task.wants_gpu and gpu_support_is_off(pool):
+        yield _obstacle(instance_type, f"registers no GPU: {_GPU_SUPPORT} is off")
+    if task.shares_gpu:
+        yield from _of_sharing(instance_type, pool)
+
+
+def is_refused_for_certain(image: Image, instance_type: InstanceType) -> bool:
+    """Whether a mechanism that no user data can change keeps an image from a type that it cannot drive.
+
+    Args:
+        image: Of the host.
+        instance_type: What the host is.
+    """
+    if image.architecture is not instance_type.architecture:
+        return True
+    return image.accelerator is not None and instance_type.accelerators is not None
+
+
+def is_declared(image: Image, instance_type: InstanceType) -> bool:
+    """Whether an image of the user's own is said to drive devices that no published image drives.
+
+    Args:
+        image: Of the host.
+        instance_type: What the host is.
+    """
+    devices = instance_type.accelerators
+    return (
+        devices is not None
+        and devices.vendor not in {Vendor.NVIDIA, Vendor.NEURON}
+        and image.accelerator is devices.vendor
+        and image.architecture is instance_type.architecture
+    )
+
+
+def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
+    """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs.
+
+    Args:
+        pool: What launches the host.
+        instance_type: What the host is.
+    """
+    devices = instance_type.accelerators
+    if isinstance(pool.image, Unknown) or devices is None or devices.vendor is not Vendor.NVIDIA:
+        return False
+    image = pool.image.image
+    if image.accelerator is not None:
+        return False
+    # The agent only looks for GPUs when it is told to; Bottlerocket has no shell to install a driver with.
+    told = pool.user_data.get(_GPU_SUPPORT) is not None or not pool.user_data.complete
+    return not told or image.operating_system is OperatingSystem.BOTTLEROCKET
+
+
+def gpu_support_is_off(pool: Pool) -> bool:
+    """Whether user data keeps the agent from registering GPUs.
+
+    Args:
+        pool: One of a fleet.
+    """
+    return is_off(pool.user_data.get(_GPU_SUPPORT))
+
+
+def is_off(value: str | Unknown | None) -> bool:
+    """Whether the ECS agent takes the value of a variable for false.
+
+    Args:
+        value: As user data has it; None where it is not set.
+    """
+    return isinstance(value, str) and value.strip().lower() in _OFF
+
+
+def is_before_volta(instance_type: InstanceType) -> bool:
+    """Whether MPS cannot limit what a client takes of the type's GPUs.
+
+    Args:
+        instance_type: What the host is.
+    """
+    devices = instance_type.accelerators
+    capability = None if devices is None else devices.compute_capability
+    return capability is not None and capability < LEAST_CAPABILITY
+
+
+def why_too_old(pool: Pool) -> str | None:
+    """Why the image of a pool cannot share GPUs; None if it can or nobody knows.
+
+    Args:
+        pool: One of a fleet.
+    """
+    image = pool.image
+    if pool.kind is PoolKind.MANAGED_INSTANCES or isinstance(image, Unknown):
+        return None
+    if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2:
+        return f"image {image.image.name} is Amazon Linux 2, which has no MPS service"
+    released = _released(image)
+    if released is not None and released < FIRST_RELEASE_WITH_MPS:
+        return (
+            f"image {image.image.name} is pinned to the release of {released[:4]}-{released[4:6]}-{released[6:]}, "
+            "whose ECS agent is older than 1.107.0"
+        )
+    return None
+
+
+def doubt_of_sharing(pool: Pool) -> str | None:
+    """Why nobody can say whether the image of a pool shares GPUs; None if it is known, either way.
+
+    Args:
+        pool: One of a fleet.
+    """
+    image = pool.image
+    if pool.kind is PoolKind.MANAGED_INSTANCES:
+        return None
+    if isinstance(image, Unknown):
+        return "its image is not known, sharing needs ECS agent 1.107.0 and the MPS service of the AL2023 GPU image"
+    if why_too_old(pool) is not None or image.image.accelerator is not Vendor.NVIDIA:
+        return None  # without a driver nothing is shared, which is another matter
+    if image.image.operating_system is OperatingSystem.BOTTLEROCKET:
+        return f"whether image {image.image.name} can share GPUs is documented nowhere"
+    if image.release is not None and _released(image) is None:
+        return f"release {image.release[:80]} of image {image.image.name} does not say whether its ECS agent is 1.107.0"
+    return None
+
+
+def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
+    wants_devices = demand_of(task).wants_accelerator or task.wants_gpu
+    if isinstance(pool.image, Unknown):
+        if wants_devices:
+            yield Doubt(kind=DoubtKind.HOSTS, text="what its machine image can do is not known")
+        return
+    image = pool.image.image
+    answer = compatibility(image, instance_type)
+    text = f"machine image: {answer.reason}"
+    if answer.verdict is Verdict.CANNOT and not is_declared(image, instance_type):
+        if is_refused_for_certain(image, instance_type) or (wants_devices and registers_no_gpu(pool, instance_type)):
+            if wants_devices or image.architecture is not instance_type.architecture:
+                yield _obstacle(instance_type, text)
+        elif wants_devices:
+            yield Doubt(kind=DoubtKind.HOSTS, text=text)
+    elif answer.verdict is Verdict.UNCONFIRMED and wants_devices:
+        yield Doubt(kind=DoubtKind.HOSTS, text=text)
+
+
+def _of_sharing(instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
+    too_old, doubt = why_too_old(pool), doubt_of_sharing(pool)
+    if too_old is not None:
+        yield _obstacle(instance_type, f"cannot share GPUs: {too_old}")
+    if is_before_volta(instance_type):
+        yield _obstacle(instance_type, "has GPUs older than Volta, of which MPS cannot limit a client")
+    if doubt is not None:
+        yield Doubt(kind=DoubtKind.HOSTS, text=doubt)
+
+
+def _obstacle(instance_type: InstanceType, text: str) -> Obstacle:
+    return Obstacle(kind=ObstacleKind.MACHINE, text=text, instance_types=(instance_type,))
+
+
+def _released(image: HostImage) -> str | None:
+    if image.image.operating_system is not OperatingSystem.AMAZON_LINUX_2023 or image.release is None:
+        return None
+    found = _RELEASE.search(image.release)
+    return found[1] if found else None

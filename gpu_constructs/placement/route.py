@@ -1,0 +1,220 @@
+"""Whether a task runs where it is sent: on one instance type, on a pool, on all pools that a workload sends it to.
+
+What ECS sees of a task and a host is `gpu_constructs.placement.fit`; what it does not see, or finds only once the host
+runs, is in `machine` and `needs`. `Destination.answer` and `Route.answer` take all of it together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
+
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement.fit import fit_on
+from gpu_constructs.placement.machine import of_machine
+from gpu_constructs.placement.needs import unmet_needs
+from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind
+
+__all__ = ["UNSCALED", "Answer", "Assignment", "Destination", "Elsewhere", "Route", "TypeFit", "all_of"]
+
+UNSCALED = frozenset({DoubtKind.SMALLEST_TYPE, DoubtKind.SOME_TYPES})
+"""Doubts about what managed scaling launches: it looks at the smallest type only."""
+
+
+Answer: TypeAlias = "bool | Unknown"
+"""Yes, no, or what nobody can say before the deploy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeFit:
+    """Whether a task runs on one instance type of a pool.
+
+    Attributes:
+        instance_type: What the host is.
+        answer: Whether it runs there.
+        reasons: What keeps it from a clear yes, in words.
+    """
+
+    instance_type: InstanceType
+    answer: Answer
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Destination:
+    """A pool that copies of a task may be placed on.
+
+    Attributes:
+        task: What is to run.
+        pool: The pool.
+        constraints: Placement constraints besides the task's own.
+        is_certain: Whether some of the copies can be placed nowhere else: they were given its capacity provider, or it
+            is the only pool there is.
+        fit: Whether one copy fits there, as far as ECS sees.
+    """
+
+    task: Task
+    pool: Pool
+    constraints: tuple[PlacementConstraint, ...] = ()
+    is_certain: bool
+    fit: Fit
+
+    @property
+    def types(self) -> tuple[InstanceType, ...]:
+        """Types that the tasks may land on."""
+        return self.fit.hosts
+
+    @property
+    def by_type(self) -> tuple[TypeFit, ...]:
+        """Whether a copy runs on each type of the pool, whatever managed scaling makes of the others."""
+        return tuple([_on_type(self, each) for each in self.pool.instance_types])
+
+    @property
+    def answer(self) -> Answer:
+        """Whether a copy gets a host there and runs on it.
+
+        ECS does not see all that a task needs. What some of the types do not serve may land on those.
+        """
+        if self.fit.answer is False:
+            return False
+        landing = {each.name for each in self.types}
+        runs = [each.answer for each in self.by_type if each.instance_type.name in landing]
+        if runs and self.pool.types_are_known and all(each is False for each in runs):
+            return False
+        return self.fit.answer if all(each is True for each in runs) else UNKNOWN
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Everything that keeps it from a clear yes, in words."""
+        landing = {each.name for each in self.types}
+        of_types = (each.reasons for each in self.by_type if each.instance_type.name in landing)
+        return tuple(dict.fromkeys((*self.fit.reasons, *chain.from_iterable(of_types))))
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the GPUs of every type that it may land on serve the needs that ECS does not see."""
+        return not any(unmet_needs(self.task, each) for each in self.types)
+
+    @property
+    def needs_larger(self) -> bool:
+        """Whether only some of its types can run the task and managed scaling may launch none: GPU060 or GPU069 tells.
+
+        Where placement constraints exclude the others, GPU071 does.
+        """
+        is_short = self.fit.answer is False and bool(self.fit.hosts)
+        return is_short or any(each.kind in UNSCALED for each in self.fit.doubts)
+
+    def barred_by(self, kind: ObstacleKind) -> tuple[Obstacle, ...]:
+        """Obstacles of a kind that between them exclude every type of the pool; empty if one is left.
+
+        Args:
+            kind: What they are about.
+        """
+        found = tuple(each for each in self.fit.obstacles if each.kind is kind)
+        excluded = {host.name for each in found for host in each.instance_types}
+        return found if excluded.issuperset(each.name for each in self.pool.instance_types) else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """Where copies of a task go that is none of the pools of the fleet.
+
+    Attributes:
+        text: What it is, in words.
+        answer: Whether they run there.
+    """
+
+    text: str
+    answer: Answer = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Route:
+    """Where one workload, or whoever runs the task by hand, sends the copies of a task.
+
+    Attributes:
+        task: What runs.
+        workload: What keeps the copies running; None where nothing here says who runs them.
+        destinations: The pools of the fleet that may get copies.
+        in_question: Those of them on which ECS does not certainly have room.
+        every: Whether each pool gets copies of its own, as by a strategy; else one pool that fits is enough.
+        is_closed: Whether the copies find no hosts beside these: a strategy names them, or everything was read.
+        elsewhere: What else may get copies.
+    """
+
+    task: Task
+    workload: Workload | None = None
+    destinations: tuple[Destination, ...]
+    in_question: tuple[Destination, ...]
+    every: bool
+    is_closed: bool
+    elsewhere: tuple[Elsewhere, ...] = ()
+
+    @property
+    def never(self) -> tuple[Destination, ...]:
+        """Pools that never run what they are to run: each of them where it gets tasks of its own, else all or none."""
+        never = tuple(each for each in self.in_question if each.fit.answer is False)
+        return never if self.every or len(never) == len(self.destinations) else ()
+
+    @property
+    def stuck(self) -> tuple[Destination, ...]:
+        """Those of them whose tasks wait for ever, because no host of another stack may take them."""
+        return self.never if self.is_closed else ()
+
+    @property
+    def answer(self) -> Answer:
+        """Whether the copies run wherever they are sent."""
+        answers = [*(each.answer for each in self.destinations), *(each.answer for each in self.elsewhere)]
+        if not answers:
+            return False if self.is_closed and self.task.wants_gpu else UNKNOWN
+        if self.every:
+            return all_of(answers)
+        if any(each is True for each in answers):
+            # ECS may choose a host that it has room on and that does not serve the task.
+            served = self.workload is None or all(each.is_served for each in self.destinations)
+            return True if served else UNKNOWN
+        return UNKNOWN if any(isinstance(each, Unknown) for each in answers) else False
+
+    @property
+    def unsettled(self) -> tuple[Destination, ...]:
+        """Pools on which copies may wait for ever, or not run."""
+        return () if self.answer is True else tuple(each for each in self.destinations if each.answer is not True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Assignment(Route):
+    """Where a workload sends the copies of its task.
+
+    Attributes:
+        workload: What keeps the copies running.
+    """
+
+    workload: Workload
+
+
+def all_of(answers: Sequence[Answer]) -> Answer:
+    """No where one answer is no, yes where all are yes.
+
+    Args:
+        answers: To several questions.
+    """
+    if any(each is False for each in answers):
+        return False
+    return UNKNOWN if any(isinstance(each, Unknown) for each in answers) else True
+
+
+def _on_type(destination: Destination, instance_type: InstanceType) -> TypeFit:
+    task, pool = destination.task, destination.pool
+    placed = fit_on(task, instance_type, pool, constraints=destination.constraints)
+    found = tuple(of_machine(task, instance_type, pool))
+    against = [str(each) for each in unmet_needs(task, instance_type)]
+    against += [each.text for each in found if isinstance(each, Obstacle)]
+    doubts = [each.text for each in found if isinstance(each, Doubt)]
+    return TypeFit(
+        instance_type=instance_type,
+        answer=False if against else all_of([placed.answer, *([UNKNOWN] if doubts else [])]),
+        reasons=(*placed.reasons, *against, *doubts),
+    )
