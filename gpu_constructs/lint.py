@@ -21,7 +21,6 @@ names; what is acknowledged under ``gpu-constructs`` is not reported either.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -95,7 +94,7 @@ def _reviewed_or_not(cfn: Template) -> list[Finding]:
     try:
         return list(_reviewed(cfn))
     except GpuConstructsError as error:
-        why = str(error).removeprefix("-: ")
+        why = str(error).removeprefix("template: ")
     except Exception as error:  # noqa: BLE001 - cfn-lint would say it once for each rule
         why = f"{type(error).__name__} {error}".strip()
     message = f"no GPU was checked, the template cannot be read: {why[:_LONGEST]}"
@@ -105,10 +104,8 @@ def _reviewed_or_not(cfn: Template) -> list[Finding]:
 def _reviewed(cfn: Template) -> Iterator[Finding]:
     """Findings with the values of every parameter file that cfn-lint was given; with the defaults if there is none."""
     region = cfn.regions[0] if len(cfn.regions) == 1 and cfn.regions[0] != _DEFAULT_REGION else None
-    # The nodes of cfn-lint are subclasses of str, dict and list; a date is what YAML makes of a version.
-    text = json.dumps(cfn.template, default=str).encode()
     for parameters in [each.parameters for each in cfn.context.parameter_sets or ()] or [None]:
-        yield from check_files(["-"], stdin=text, parameters=_texts(parameters), region=region).findings
+        yield from check_files([cfn.template], parameters=_texts(parameters), region=region).findings
 
 
 def _texts(parameters: Mapping[str, object] | None) -> dict[str, str] | None:

@@ -252,7 +252,7 @@ def test_a_place_that_the_template_does_not_have_is_the_nearest_above(
     ("error", "words"),
     [
         (RecursionError("maximum recursion depth exceeded"), "RecursionError maximum recursion"),
-        (UnreadableError("more than 20,000 resources", file="-"), "read: more than 20,000 resources"),
+        (UnreadableError("more than 20,000 resources", file="template"), "read: more than 20,000 resources"),
         (MemoryError(), "read: MemoryError"),
     ],
 )

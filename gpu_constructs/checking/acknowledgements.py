@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import Finding
-from gpu_constructs.template import Stacks
+from gpu_constructs.template import Inputs, Stacks
 
 __all__ = ["Acknowledged", "Acknowledgements"]
 
@@ -42,9 +42,11 @@ class Acknowledgements:
 
     Args:
         stacks: What was read.
+        inputs: What it was read from.
     """
 
-    def __init__(self, stacks: Stacks) -> None:
+    def __init__(self, stacks: Stacks, inputs: Inputs) -> None:
+        self._inputs = inputs
         self._in_templates = {
             (resource.origin.file, resource.logical_id, rule.strip().upper()): reason.strip()
             for stack in stacks.stacks
@@ -53,8 +55,8 @@ class Acknowledgements:
             if isinstance(reason, str) and reason.strip()
         }
         # By file: apps that are read together may have constructs of the same path. Looked up for a finding only.
-        self._in_apps = {
-            resource.origin.file: stack.acknowledged for stack in stacks.stacks for resource in stack.resources.values()
+        self._roots = {
+            resource.origin.file: stack.root for stack in stacks.stacks for resource in stack.resources.values()
         }
 
     def of(self, finding: Finding) -> Acknowledged | None:
@@ -69,7 +71,8 @@ class Acknowledgements:
         written = self._in_templates.get((origin.file, origin.resource, finding.rule))
         if written is not None:
             return Acknowledged(finding=finding, reason=written)
-        in_app = self._in_apps.get(origin.file, dict)()
+        root = self._roots.get(origin.file)
+        in_app = {} if root is None else self._inputs.acknowledged(root)
         for path in _upwards(origin.construct_path or ""):
             given = in_app.get(path, {}).get(f"{METADATA_KEY}::{finding.rule}")
             if given is not None:

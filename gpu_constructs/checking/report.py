@@ -22,7 +22,7 @@ from gpu_constructs.fleet import Fleet
 from gpu_constructs.hardware import regions
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.template import Stacks, fleet_of, read_stacks
+from gpu_constructs.template import Input, Inputs, Stacks, fleet_of
 
 __all__ = ["MAX_READINGS", "Acknowledged", "Report", "check_files", "findings_in", "is_region"]
 
@@ -62,7 +62,7 @@ class Report:
 
 
 def check_files(
-    paths: Sequence[str | Path],
+    inputs: Sequence[Input],
     *,
     stdin: bytes | None = None,
     parameters: Mapping[str, str] | None = None,
@@ -75,7 +75,7 @@ def check_files(
     tried as well, and an error that only they bring is a warning that names the value.
 
     Args:
-        paths: Files and directories; ``-`` is `stdin`.
+        inputs: Files and directories, ``-`` for `stdin`, and templates that are already parsed.
         stdin: What ``-`` holds.
         parameters: Values of parameters by name, instead of their defaults.
         region: Region that the templates are deployed to, where they do not say.
@@ -88,8 +88,7 @@ def check_files(
     _require_region(region)
     given = dict(parameters or {})
     asked = tuple(rules)
-    stacks = read_stacks(paths, stdin=stdin, parameters=given, region=region)
-    return _reviewed(stacks, paths, given, asked)
+    return _reported(Inputs(inputs, stdin=stdin, region=region), given, asked)
 
 
 def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
@@ -106,17 +105,19 @@ def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RU
         UnreadableError: A file cannot be read.
     """
     asked = tuple(rules)
-    stacks = read_stacks(directories, construct_paths=False)
-    if not any(_found(stacks, _fleet(stacks), {}, asked)[0]):
+    inputs = Inputs(directories)
+    stacks = inputs.stacks(construct_paths=False)
+    if not any(_found(stacks, inputs, _fleet(stacks), {}, asked)[0]):
         return ()
-    seen = _reviewed(stacks.with_construct_paths(), directories, {}, asked)
+    seen = _reported(inputs, {}, asked)
     return (*seen.findings, *(each.finding for each in seen.acknowledged if each.in_app))
 
 
-def _reviewed(stacks: Stacks, paths: Sequence[str | Path], given: Mapping[str, str], asked: tuple[Rule, ...]) -> Report:
+def _reported(inputs: Inputs, given: Mapping[str, str], asked: tuple[Rule, ...]) -> Report:
+    stacks = inputs.stacks(given)
     fleet = _fleet(stacks)
-    found, untried = _found(stacks, fleet, given, asked)
-    acknowledgements = Acknowledgements(stacks)
+    found, untried = _found(stacks, inputs, fleet, given, asked)
+    acknowledgements = Acknowledgements(stacks, inputs)
     kept: list[Finding] = []
     acknowledged: list[Acknowledged] = []
     for finding in sorted(dict.fromkeys(found), key=_order):
@@ -129,14 +130,14 @@ def _reviewed(stacks: Stacks, paths: Sequence[str | Path], given: Mapping[str, s
         fleet=fleet,
         findings=tuple(kept),
         acknowledged=tuple(acknowledged),
-        files=_files(stacks) or tuple(map(str, paths)),
+        files=_files(stacks) or inputs.named,
         read=tuple(stacks.documents),
         untried=untried,
     )
 
 
 def _found(
-    stacks: Stacks, fleet: Fleet, given: Mapping[str, str], asked: tuple[Rule, ...]
+    stacks: Stacks, inputs: Inputs, fleet: Fleet, given: Mapping[str, str], asked: tuple[Rule, ...]
 ) -> tuple[list[Finding], int]:
     """Findings with their lines, and how many values of parameters were not tried."""
     found = [_located(each, stacks) for each in check(fleet, rules=asked)]
@@ -144,7 +145,7 @@ def _found(
     errors = tuple(each for each in asked if each.severity is Severity.ERROR)
     found_there: list[tuple[str, str, Finding]] = []
     for other in others if errors else ():
-        there = stacks.with_parameters({**given, **dict.fromkeys(other.keys, other.value)})
+        there = inputs.stacks({**given, **dict.fromkeys(other.keys, other.value)})
         found_there += [
             (other.parameter, other.value, _located(each, there)) for each in check(_fleet(there), rules=errors)
         ]

@@ -13,7 +13,7 @@ Pure: what is read is never executed, everything is bounded, and the only except
 """
 
 from gpu_constructs.template.resources import fleet_of
-from gpu_constructs.template.stacks import Stacks, from_mapping, read_stacks, read_text
+from gpu_constructs.template.stacks import Input, Inputs, Stacks, read_stacks
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Stacks", "UnreadableError", "fleet_of", "from_mapping", "read_stacks", "read_text"]
+__all__ = ["Input", "Inputs", "Stacks", "UnreadableError", "fleet_of", "read_stacks"]

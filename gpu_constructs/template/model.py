@@ -6,7 +6,7 @@ Nothing here is mutated after it is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -90,11 +90,10 @@ class Stack:
         name: The stack's name, or the file's where nothing else names it; unique among those that are read together.
         resources: Its resources by logical id; those whose condition is false are left out.
         region: Where it is deployed to; None where that is only known at deploy time.
-        acknowledged: Looks up what its app accepts, with the reason: by construct path and by id
-            (``gpu-constructs::GPU002``). It may read a file, and raise what reading raises.
+        root: File of the stack around it that is in no other one; its own file where it is not nested.
     """
 
     name: str
     resources: Mapping[str, Resource] = field(hash=False)
     region: str | None = None
-    acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = field(default=dict, hash=False, compare=False)
+    root: str | None = None

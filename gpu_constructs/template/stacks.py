@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +14,12 @@ from gpu_constructs.template.evaluation import ParameterChoice, assembled
 from gpu_constructs.template.model import Resource, Stack
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Stacks", "from_mapping", "read_stacks", "read_text"]
+__all__ = ["Input", "Inputs", "Stacks", "read_stacks"]
+
+Input = str | Path | Mapping[str, object]
+"""A file, a directory, ``-`` for the standard input, or a template that is already parsed."""
+
+_IN_MEMORY = "template"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +33,6 @@ class Stacks:
         choices: Parameters that have a default and say which other values they allow.
         whole: Whether it is certain that nothing was left unread: a cloud assembly that refers to nothing else.
         documents: The files, by the name that an `Origin` has for them.
-        again: What `with_parameters` calls.
-        noted: What `with_construct_paths` calls; None where they are there.
     """
 
     stacks: tuple[Stack, ...] = ()
@@ -37,27 +41,6 @@ class Stacks:
     choices: tuple[ParameterChoice, ...] = ()
     whole: bool = False
     documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
-    again: Callable[[Mapping[str, str]], Stacks] | None = field(default=None, repr=False, compare=False)
-    noted: Callable[[], Stacks] | None = field(default=None, repr=False, compare=False)
-
-    def with_parameters(self, parameters: Mapping[str, str]) -> Stacks:
-        """The same files with other values of their parameters, without reading and parsing them once more.
-
-        Args:
-            parameters: All values, by name or by ``Stack:Name``.
-
-        Raises:
-            UnreadableError: If no template has such a parameter, or it does not allow the value.
-        """
-        return self if self.again is None else self.again(parameters)
-
-    def with_construct_paths(self) -> Stacks:
-        """The same files with the paths of constructs that are only in what the app notes beside its templates.
-
-        Raises:
-            UnreadableError: If these notes cannot be read.
-        """
-        return self if self.noted is None else self.noted()
 
     def locate(self, origin: Origin) -> Origin:
         """The same place with its line, which is looked for only here, as few places are ever shown.
@@ -71,107 +54,103 @@ class Stacks:
         return replace(origin, line=document.line(origin.path))
 
 
-def read_stacks(
-    paths: Sequence[str | Path],
-    *,
-    stdin: bytes | None = None,
-    parameters: Mapping[str, str] | None = None,
-    region: str | None = None,
-    construct_paths: bool = True,
-) -> Stacks:
-    """Reads files that belong together: exports, nested stacks and outputs are followed from one to another.
+class Inputs:
+    """Files that belong together, read and parsed once; exports, nested stacks and outputs lead from one to another.
 
     Args:
-        paths: Templates and task definitions in JSON or YAML, and directories of cloud assemblies; ``-`` is ``stdin``.
+        inputs: Templates and task definitions in JSON or YAML, directories of cloud assemblies, ``-`` for ``stdin``,
+            and parsed templates with functions in their long form, which are copied.
         stdin: What comes from the standard input.
-        parameters: Values of template parameters by name, or by ``Stack:Name`` for those of one stack.
         region: Where stacks are deployed to that do not say so themselves.
-        construct_paths: Whether the notes of an app are read for the paths of its constructs where its templates do not
-            carry them. Without them resources have other names, and nothing else differs; see
-            `Stacks.with_construct_paths`.
+
+    Attributes:
+        named: The inputs as a report names them.
 
     Raises:
         UnreadableError: If one of them cannot be read; no other exception leaves.
     """
-    files = Files()
-    named = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    each_once: dict[str, str] = {}
-    for path in (os.fspath(each) for each in named):
-        each_once.setdefault(os.path.realpath(path) if "\0" not in path else path, path)
-    try:
-        found = [each for path in each_once.values() for each in found_at(path, files, stdin=stdin, region=region)]
-        return _stacks(found, files, parameters or {}, construct_paths=construct_paths)
-    except UnreadableError as error:
-        error.read = (*error.read, *files.documents)
-        raise
+
+    def __init__(self, inputs: Sequence[Input], *, stdin: bytes | None = None, region: str | None = None) -> None:
+        self._files = Files()
+        self._found: list[Source | Resource] = []
+        given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
+        names = [_IN_MEMORY if isinstance(each, Mapping) else os.fspath(each) for each in given]
+        self.named = tuple(names)
+        seen: set[str] = set()
+        with self._told():
+            for each, name in zip(given, names, strict=True):
+                if isinstance(each, Mapping):
+                    document = self._files.take(Document.of(each, file=name))
+                    self._found.append(found_in(document, name=name, region=region))
+                    continue
+                real = os.path.realpath(name) if "\0" not in name else name
+                if real not in seen:
+                    self._found += found_at(name, self._files, stdin=stdin, region=region)
+                seen.add(real)
+
+    def stacks(self, parameters: Mapping[str, str] | None = None, *, construct_paths: bool = True) -> Stacks:
+        """The stacks with some values of their parameters.
+
+        Args:
+            parameters: Values of template parameters by name, or by ``Stack:Name`` for those of one stack.
+            construct_paths: Whether the notes of an app are read for the paths of its constructs where its templates
+                do not carry them. Without them resources have other names, and nothing else differs.
+
+        Raises:
+            UnreadableError: If a nested template cannot be read, or no template has such a parameter or allows the
+                value; no other exception leaves.
+        """
+        sources = [each for each in self._found if isinstance(each, Source)]
+        tasks = tuple(each for each in self._found if isinstance(each, Resource))
+        asked = sources if construct_paths else [each.without_construct_paths() for each in sources]
+        with self._told():
+            made = assembled(asked, self._files.documents, parameters or {})
+        return Stacks(
+            stacks=made.stacks,
+            tasks=tasks,
+            remarks=made.remarks,
+            choices=made.choices,
+            whole=made.is_whole and not tasks,
+            documents=self._files.documents,
+        )
+
+    def acknowledged(self, root: str) -> Mapping[str, Mapping[str, str]]:
+        """What an app accepts, with the reason, by construct path and by id (``gpu-constructs::GPU002``).
+
+        Args:
+            root: `Stack.root` of one of its stacks.
+
+        Raises:
+            UnreadableError: If the notes of the app cannot be read.
+        """
+        sources = [each for each in self._found if isinstance(each, Source) and each.document.file == root]
+        return sources[0].acknowledged() if sources else {}
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except UnreadableError as error:
+            error.read = (*error.read, *self._files.documents)
+            raise
 
 
-def read_text(
-    text: str | bytes,
+def read_stacks(
+    inputs: Sequence[Input],
     *,
-    name: str,
-    file: str | None = None,
+    stdin: bytes | None = None,
     parameters: Mapping[str, str] | None = None,
     region: str | None = None,
 ) -> Stacks:
-    """Reads one template or task definition that is held in memory.
+    """Reads files that belong together, once: see `Inputs`.
 
     Args:
-        text: JSON or YAML.
-        name: The stack's name.
-        file: The file it is from, for findings; by default the name.
-        parameters: Values of template parameters by name.
-        region: Where it is deployed to.
+        inputs: Files, directories, ``-`` and parsed templates.
+        stdin: What comes from the standard input.
+        parameters: Values of template parameters by name, or by ``Stack:Name`` for those of one stack.
+        region: Where stacks are deployed to that do not say so themselves.
 
     Raises:
-        UnreadableError: If it cannot be read; no other exception leaves.
+        UnreadableError: If one of them cannot be read; no other exception leaves.
     """
-    return _of_document(Document.read(text, file=file or name), name, parameters, region)
-
-
-def from_mapping(
-    template: Mapping[str, object],
-    *,
-    name: str,
-    file: str | None = None,
-    parameters: Mapping[str, str] | None = None,
-    region: str | None = None,
-) -> Stacks:
-    """Reads a template or a task definition that somebody else has parsed; functions are in their long form.
-
-    Args:
-        template: The template; it is copied.
-        name: The stack's name.
-        file: The file it is from, for findings; by default the name.
-        parameters: Values of template parameters by name.
-        region: Where it is deployed to.
-
-    Raises:
-        UnreadableError: If it cannot be read; no other exception leaves.
-    """
-    return _of_document(Document.of(template, file=file or name), name, parameters, region)
-
-
-def _of_document(document: Document, name: str, parameters: Mapping[str, str] | None, region: str | None) -> Stacks:
-    files = Files()
-    files.take(document)
-    return _stacks([found_in(document, name=name, region=region)], files, parameters or {})
-
-
-def _stacks(
-    found: Sequence[Source | Resource], files: Files, parameters: Mapping[str, str], *, construct_paths: bool = True
-) -> Stacks:
-    tasks = tuple(each for each in found if isinstance(each, Resource))
-    sources = [each for each in found if isinstance(each, Source)]
-    asked = sources if construct_paths else [each.without_construct_paths() for each in sources]
-    made = assembled(asked, files.documents, parameters)
-    return Stacks(
-        stacks=made.stacks,
-        tasks=tasks,
-        remarks=made.remarks,
-        choices=made.choices,
-        whole=made.is_whole and not tasks,
-        documents=files.documents,
-        again=lambda other: _stacks(found, files, other, construct_paths=construct_paths),
-        noted=None if construct_paths else lambda: _stacks(found, files, parameters),
-    )
+    return Inputs(inputs, stdin=stdin, region=region).stacks(parameters)

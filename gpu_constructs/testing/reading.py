@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from aws_cdk import Stack, Stage
 
 __all__ = ["gpus"]
-
-_LONGEST = 200  # of what Python has against a template
-_TEMPLATE = "what a template in JSON can hold"
 
 
 def gpus(
@@ -53,22 +49,10 @@ def _reviewed(source: object, parameters: Mapping[str, str] | None, region: str 
     _require_parameters(parameters)
     if isinstance(source, HasTemplate):
         source = source.to_json()
-    if isinstance(source, Mapping):
-        return check_files(["-"], stdin=_text(source), parameters=parameters, region=region)
-    if isinstance(source, str | Path):
+    if isinstance(source, str | Path | Mapping):
         return check_files([source], parameters=parameters, region=region)
     path, own_region = _synthesized(source)
     return check_files([path], parameters=parameters, region=region or own_region)
-
-
-def _text(template: Mapping[str, object]) -> bytes:
-    try:
-        return json.dumps(template, default=str).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        # A key that is no text, a part of itself or a number of thousands of digits, thousands of dictionaries.
-        raise InvalidValueError(
-            f"the template cannot be written as JSON: {str(error)[:_LONGEST]}", argument="source", allowed=_TEMPLATE
-        ) from None
 
 
 def _require_parameters(parameters: object) -> None:

@@ -13,7 +13,7 @@ from gpu_constructs.checking.report import check_files
 from gpu_constructs.cli import main
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.template import read_stacks
+from gpu_constructs.template import Inputs
 from tests.cli.templates import acknowledged, template
 
 REASON = "a capacity block is ours"
@@ -49,7 +49,12 @@ def finding(folder: str, construct_path: str | None = "Demo/Chat/Resource", **or
 
 
 def accepted(folder: str, found: Finding) -> Acknowledged | None:
-    return Acknowledgements(read_stacks([folder])).of(found)
+    return acknowledgements(folder).of(found)
+
+
+def acknowledgements(*folders: str) -> Acknowledgements:
+    inputs = Inputs(folders)
+    return Acknowledgements(inputs.stacks(), inputs)
 
 
 @pytest.mark.parametrize("in_manifest", [False, True])
@@ -108,7 +113,7 @@ def test_a_finding_without_a_construct_or_a_place_is_not_accepted_by_an_app(tmp_
 
 def test_an_app_accepts_nothing_of_another_app_with_the_same_paths(tmp_path: Path) -> None:
     lenient, strict = app(tmp_path / "lenient", accepting("/Demo")), app(tmp_path / "strict", {})
-    both = Acknowledgements(read_stacks([lenient, strict]))
+    both = acknowledgements(lenient, strict)
     assert both.of(finding(lenient)) is not None
     assert both.of(finding(strict)) is None
 

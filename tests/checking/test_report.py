@@ -12,7 +12,7 @@ import pytest
 from gpu_constructs.checking import report as reviewing
 from gpu_constructs.checking.report import MAX_READINGS, Report, check_files, findings_in
 from gpu_constructs.rules import Context, Finding, Problem, Severity, rule
-from gpu_constructs.template import Stacks, UnreadableError
+from gpu_constructs.template import Inputs, Stacks, UnreadableError
 from tests.cli.templates import acknowledged, template, with_choice, written
 
 
@@ -138,13 +138,14 @@ def test_a_large_app_is_not_read_as_often(tmp_path: Path, monkeypatch: pytest.Mo
 def _readings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     """The parameters of every other value that is tried from now on."""
     readings: list[dict[str, str]] = []
-    again = Stacks.with_parameters
+    stacks_with = Inputs.stacks
 
-    def noted(stacks: Stacks, parameters: Mapping[str, str]) -> Stacks:
-        readings.append(dict(parameters))
-        return again(stacks, parameters)
+    def noted(inputs: Inputs, parameters: Mapping[str, str]) -> Stacks:
+        if parameters:
+            readings.append(dict(parameters))
+        return stacks_with(inputs, parameters)
 
-    monkeypatch.setattr(Stacks, "with_parameters", noted)
+    monkeypatch.setattr(Inputs, "stacks", noted)
     return readings
 
 

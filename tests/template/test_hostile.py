@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template import Stacks, UnreadableError, from_mapping, read_text
+from gpu_constructs.template import Stacks, UnreadableError, read_stacks
 from gpu_constructs.template.evaluation.functions import FUNCTIONS
 from gpu_constructs.template.model import Reference, Text
 from tests.template.large import large_template
+from tests.template.written import read_text
 
 yaml = pytest.importorskip("yaml")
 
@@ -91,7 +92,7 @@ def look_at_everything(stacks: Stacks) -> None:
 @QUICKLY
 @given(TEMPLATES)
 def test_any_template_becomes_values(template: Any) -> None:
-    look_at_everything(from_mapping(template, name="stack"))
+    look_at_everything(read_stacks([template]))
 
 
 @QUICKLY
@@ -99,7 +100,7 @@ def test_any_template_becomes_values(template: Any) -> None:
 def test_any_template_in_a_file_is_read_or_refused(template: Any, as_yaml: bool) -> None:
     text = yaml.safe_dump(template, allow_unicode=False) if as_yaml else json.dumps(template)
     try:
-        stacks = read_text(text, name="stack")
+        stacks = read_text(text)
     except UnreadableError:
         return
     look_at_everything(stacks)
@@ -109,7 +110,7 @@ def test_any_template_in_a_file_is_read_or_refused(template: Any, as_yaml: bool)
 @given(st.text() | st.text("{}[]:,-&*!<>|'\"\n aA0#%@`?").map(lambda text: f"Resources: {text}") | st.binary())
 def test_any_text_is_read_or_refused(text: str | bytes) -> None:
     try:
-        stacks = read_text(text, name="stack")
+        stacks = read_text(text)
     except UnreadableError:
         return
     look_at_everything(stacks)
@@ -131,7 +132,7 @@ def test_a_real_template_with_a_few_changes_is_read_or_refused(data: st.DataObje
             text[:start] + data.draw(st.text("{}[]:,-&*! \n\"'aR1\0\\", max_size=4) | st.text(max_size=3)) + text[end:]
         )
     try:
-        stacks = read_text(text, name="stack")
+        stacks = read_text(text)
     except UnreadableError:
         return
     look_at_everything(stacks)
@@ -141,7 +142,7 @@ def test_a_real_template_with_a_few_changes_is_read_or_refused(data: st.DataObje
 @given(st.integers(0, len(SMALL_JSON) - 1))
 def test_a_template_that_ends_too_early_is_refused(length: int) -> None:
     try:
-        stacks = read_text(SMALL_JSON[:length], name="stack.json")
+        stacks = read_text(SMALL_JSON[:length])
     except UnreadableError:
         return
     raise AssertionError(stacks)
@@ -149,14 +150,16 @@ def test_a_template_that_ends_too_early_is_refused(length: int) -> None:
 
 def test_the_same_template_gives_the_same_stacks_in_both_forms() -> None:
     template = large_template(40)
-    read = [read_text(text, name="stack").stacks for text in (json.dumps(template), yaml.safe_dump(template))]
-    assert read[0] == read[1] == from_mapping(template, name="stack").stacks
+    read = [read_text(text).stacks for text in (json.dumps(template), yaml.safe_dump(template))]
+    assert read[0] == read[1]
+    (parsed,) = read_stacks([template]).stacks
+    assert {name: each.properties for name, each in parsed.resources.items()}.keys() == read[0][0].resources.keys()
 
 
 def test_more_resources_than_any_app_has_are_refused() -> None:
     queues = {f"Queue{index}": {"Type": "AWS::SQS::Queue"} for index in range(20_001)}
     with pytest.raises(UnreadableError, match="more than 20,000 resources"):
-        from_mapping({"Resources": queues}, name="stack")
+        read_stacks([{"Resources": queues}])
 
 
 def nested(function: str, times: int) -> Any:
@@ -192,12 +195,12 @@ def test_functions_in_functions_need_no_more_stack_than_there_is(function: str) 
             "B": {"Type": "AWS::SQS::Queue", "Properties": {"Value": nested(function, times)}},
         },
     }
-    look_at_everything(from_mapping(template, name="stack"))
+    look_at_everything(read_stacks([template]))
 
 
 def test_looking_from_deep_inside_of_a_program_gives_values() -> None:
     queue = {"Type": "AWS::SQS::Queue", "Properties": {"Value": nested("Fn::Sub", 30)}}
-    (stack,) = from_mapping({"Resources": {"A": queue}}, name="stack").stacks
+    (stack,) = read_stacks([{"Resources": {"A": queue}}]).stacks
 
     def descend() -> Any:
         try:

@@ -12,10 +12,10 @@ import pytest
 
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import UNKNOWN, Origin, RemarkKind
-from gpu_constructs.template import UnreadableError, from_mapping, read_stacks, read_text
+from gpu_constructs.template import UnreadableError, read_stacks
 from gpu_constructs.template.documents import Document
 from gpu_constructs.template.model import Reference
-from tests.template.written import in_service, not_read, only_stack, read, save, template
+from tests.template.written import in_service, not_read, only_stack, read, read_text, save, template
 
 YAML = "Resources:\n  Task:\n    Type: AWS::ECS::TaskDefinition\n    Properties:\n      Family: a\n      Family: b\n"
 
@@ -105,12 +105,7 @@ def test_a_path_that_is_none_is_told(path: str) -> None:
 )
 def test_what_is_no_template_is_told(content: bytes, words: str) -> None:
     with pytest.raises(UnreadableError, match=words):
-        read_text(content, name="file")
-
-
-def test_half_a_character_in_a_text_is_told() -> None:
-    with pytest.raises(UnreadableError, match="half a character"):
-        read_text("a: \ud800", name="file")
+        read_text(content)
 
 
 def test_a_mark_of_utf_8_at_the_start_is_skipped() -> None:
@@ -119,24 +114,24 @@ def test_a_mark_of_utf_8_at_the_start_is_skipped() -> None:
         "\ufeff" + YAML,
         codecs.BOM_UTF8 + json.dumps(template(1)).encode(),
     ):
-        assert only_stack(read_text(content, name="web")).name == "web"
+        assert only_stack(read_text(content)).name == "stdin"
 
 
-def test_yaml_in_flow_style_is_read_where_the_file_says_so() -> None:
+def test_yaml_in_flow_style_is_read_where_the_file_says_so(tmp_path: Path) -> None:
     text = "{Resources: {Service: {Type: 'AWS::ECS::Service', Properties: {Value: !Ref Service}}}}"
-    assert in_service(read_text(text, name="a.yaml")) == Reference("a.yaml", "Service")
+    assert in_service(read_stacks([save(tmp_path / "a.yaml", text)])) == Reference("a", "Service")
     with pytest.raises(UnreadableError, match="not JSON"):
-        read_text(text, name="a.json")
+        read_stacks([save(tmp_path / "a.json", text)])
 
 
 def test_a_large_text_in_a_template_is_read() -> None:
     large = "x" * 10_000_000
-    assert in_service(read_text(json.dumps(template(large)), name="a")) == large
+    assert in_service(read_text(json.dumps(template(large)))) == large
 
 
 @pytest.mark.parametrize("text", [YAML, json.dumps({"Resources": {"A": 0}})[:-2] + ', "A": {"Type": "T"}}}'])
 def test_a_key_that_is_written_twice_is_remarked_with_its_place(text: str) -> None:
-    stacks = read_text(text, name="file")
+    stacks = read_text(text)
     (remark,) = [each for each in stacks.remarks if each.kind is RemarkKind.DUPLICATE_KEY]
     assert remark.text in {
         "'Family' is written twice, and the last one counts",
@@ -169,7 +164,7 @@ def test_a_part_of_the_wrong_type_is_remarked_and_the_rest_is_read(content: Any,
         if not isinstance(content["Resources"], dict)
         else {**content["Resources"], "Good": {"Type": "AWS::ECS::Cluster"}}
     )
-    stacks = from_mapping(content, name="stack")
+    stacks = read_stacks([content])
     assert not_read(stacks) == [words]
     assert ("Good" in only_stack(stacks).resources) == isinstance(content["Resources"], dict)
 
@@ -213,7 +208,7 @@ def test_a_place_has_its_line_once_somebody_asks(tmp_path: Path) -> None:
 
 
 def test_a_place_elsewhere_has_no_line() -> None:
-    stacks = from_mapping(template(1), name="stack")
+    stacks = read_stacks([template(1)])
     for origin in (
         only_stack(stacks).resources["Service"].origin,
         Origin(resource="A", file="other"),
@@ -224,9 +219,9 @@ def test_a_place_elsewhere_has_no_line() -> None:
 
 
 def test_a_line_can_be_asked_of_a_text() -> None:
-    assert Document.read(YAML, file="file").line(("Resources", "Task", "Type")) == 3
-    assert Document.read('{"a": 1,\n"b": [2,\n3]}', file="file").line(("b", 1)) == 3
-    assert Document.read(YAML, file="file").line(("Nothing",)) is None
+    assert Document.read(YAML.encode(), file="file").line(("Resources", "Task", "Type")) == 3
+    assert Document.read(b'{"a": 1,\n"b": [2,\n3]}', file="file").line(("b", 1)) == 3
+    assert Document.read(YAML.encode(), file="file").line(("Nothing",)) is None
 
 
 class _Text(str):
@@ -239,8 +234,8 @@ class _Object(dict[Any, Any]):
 
 def test_a_parsed_template_may_be_of_other_types() -> None:
     value = _Object({_Text("Ref"): _Text("Other")})
-    assert in_service(from_mapping(_Object(template((value, 5, 10**50, float("inf"), {1: b"x"}))), name="s")) == [
-        Reference("s", "Other"),
+    assert in_service(read_stacks([_Object(template((value, 5, 10**50, float("inf"), {1: b"x"})))])) == [
+        Reference("template", "Other"),
         5,
         str(10**50),
         "inf",
@@ -256,7 +251,7 @@ def test_a_parsed_template_that_holds_itself_is_refused() -> None:
         wide = [wide, wide]
     for content in (circle, template(wide)):
         with pytest.raises(UnreadableError, match="nested too deeply, or too large"):
-            from_mapping(content, name="stack")
+            read_stacks([content])
 
 
 def test_a_text_that_multiplies_is_unknown_before_it_is_made() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_constructs.fleet import RemarkKind
-from gpu_constructs.template import Stacks, from_mapping
+from gpu_constructs.template import Stacks, read_stacks
 from gpu_constructs.template.model import Resource, Stack, Value
 
 Template = dict[str, Any]
@@ -24,7 +24,7 @@ def template(value: Any, **sections: Any) -> Template:
 
 
 def read(value: Any, *, region: str | None = None, parameters: dict[str, str] | None = None, **sections: Any) -> Stacks:
-    return from_mapping(template(value, **sections), name="stack", region=region, parameters=parameters)
+    return read_stacks([template(value, **sections)], region=region, parameters=parameters)
 
 
 def worked_out(value: Any, **arguments: Any) -> Value:
@@ -50,6 +50,10 @@ def stack(stacks: Stacks, name: str) -> Stack:
 
 def resource(stacks: Stacks, stack_name: str, logical_id: str) -> Resource:
     return stack(stacks, stack_name).resources[logical_id]
+
+
+def read_text(text: str | bytes) -> Stacks:
+    return read_stacks(["-"], stdin=text.encode() if isinstance(text, str) else text)
 
 
 def not_read(stacks: Stacks) -> list[str]:

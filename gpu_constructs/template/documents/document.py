@@ -38,11 +38,11 @@ class Document:
         self._lines: JsonLines | YamlLines | None = None
 
     @classmethod
-    def read(cls, content: bytes | str, *, file: str) -> Document:
+    def read(cls, content: bytes, *, file: str) -> Document:
         """Parses a text.
 
         Args:
-            content: The text, or its bytes in UTF-8.
+            content: The text in UTF-8.
             file: The file as the user named it.
 
         Raises:
@@ -109,15 +109,9 @@ class Document:
         return self._lines.find(path)
 
 
-def _decoded(content: bytes | str, file: str) -> str:
+def _decoded(content: bytes, file: str) -> str:
     if len(content) > BYTES:
         raise UnreadableError(f"larger than {BYTES // 1024**2} MiB", file=file, allowed="a template of at most 1 MB")
-    if isinstance(content, str):
-        try:
-            content.encode()
-        except UnicodeEncodeError:
-            raise UnreadableError("half a character, such as \\ud800 alone", file=file) from None
-        return content.removeprefix("\ufeff")
     if content.startswith(_OTHER_ENCODINGS):
         raise UnreadableError("UTF-16 or UTF-32", file=file, allowed="UTF-8", fix="save the file as UTF-8")
     try:

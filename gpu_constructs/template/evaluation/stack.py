@@ -86,7 +86,7 @@ def stack_of(evaluator: Evaluator, source: Source) -> Stack:
         resource = _resource(evaluator, logical_id, declaration, source.construct)
         if resource is not None:
             resources[logical_id] = resource
-    return Stack(name=evaluator.name, resources=resources, region=evaluator.region, acknowledged=source.acknowledged)
+    return Stack(name=evaluator.name, resources=resources, region=evaluator.region, root=source.document.file)
 
 
 def _resource(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.template import UnreadableError, read_stacks
+from gpu_constructs.template import Inputs, UnreadableError, read_stacks
 from gpu_constructs.template.model import Reference
 from tests.template.written import resource, save, stack, template
 
@@ -216,9 +216,12 @@ def test_notes_of_an_app_are_read_where_somebody_asks_for_them(tmp_path: Path) -
     artifact = {**stack_artifact("A.template.json"), "additionalMetadataFile": "A.metadata.json"}
     noted = {"/A/Service": [{"type": "aws:cdk:acknowledged-rules", "data": {"gpu-constructs::GPU002": "why"}}]}
     file = save(tmp_path / "A.metadata.json", noted)
-    stacks = read_stacks([assembly(tmp_path, {"A": artifact}, A=content)])
+    inputs = Inputs([assembly(tmp_path, {"A": artifact}, A=content)])
+    stacks = inputs.stacks()
+    root = stack(stacks, "A").root
+    assert root is not None
     assert str(file) not in stacks.documents
-    assert stack(stacks, "A").acknowledged() == {"A/Service": {"gpu-constructs::GPU002": "why"}}
+    assert inputs.acknowledged(root) == {"A/Service": {"gpu-constructs::GPU002": "why"}}
     assert str(file) in stacks.documents
 
 

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from gpu_constructs.template import UnreadableError, from_mapping, read_stacks, read_text
+from gpu_constructs.template import UnreadableError, read_stacks
 from gpu_constructs.template.model import Resource
-from tests.template.written import save
+from tests.template.written import read_text, save
 
 TASK = {
     "family": "chat",
@@ -46,7 +46,7 @@ AS_CLOUDFORMATION = {
 
 
 def only(content: Any) -> Resource:
-    stacks = from_mapping(content, name="task.json")
+    stacks = read_stacks([content])
     (task,) = stacks.tasks
     assert stacks.stacks == ()
     return task
@@ -59,19 +59,20 @@ def test_every_form_is_the_same_task(content: Any) -> None:
     task = only(content)
     assert task.properties == AS_CLOUDFORMATION
     assert (task.stack, task.type, task.logical_id) == (
-        "task.json",
+        "template",
         "AWS::ECS::TaskDefinition",
         "chat",
     )
 
 
-def test_a_task_without_a_family_is_called_after_its_file() -> None:
-    assert only({"containerDefinitions": []}).logical_id == "task.json"
+def test_a_task_without_a_family_is_called_after_its_file(tmp_path: Path) -> None:
+    file = save(tmp_path / "train.json", {"containerDefinitions": []})
+    assert read_stacks([file]).tasks[0].logical_id == str(file)
 
 
 def test_a_place_in_a_task_has_a_line_whatever_the_case_of_its_names() -> None:
     text = "taskDefinition:\n  family: chat\n  containerDefinitions:\n    - name: a\n      memory: 512\n"
-    stacks = read_text(text, name="task.yaml")
+    stacks = read_text(text)
     place = stacks.tasks[0].origin.at("ContainerDefinitions", 0, "Memory")
     assert stacks.locate(place).line == 5
 
@@ -90,7 +91,7 @@ def test_tasks_and_templates_are_read_together(tmp_path: Path) -> None:
 )
 def test_an_object_that_is_neither_is_told_what_is_read(content: Any) -> None:
     with pytest.raises(UnreadableError, match="neither Resources nor containerDefinitions; allowed: a CloudFormation"):
-        from_mapping(content, name="file.json")
+        read_stacks([content])
 
 
 def test_the_containers_of_terraform_are_a_task_that_is_named_after_its_file(tmp_path: Path) -> None:
@@ -104,4 +105,4 @@ def test_the_containers_of_terraform_are_a_task_that_is_named_after_its_file(tmp
 @pytest.mark.parametrize("content", ["[]", "[1]", '[{"name": "a"}]', '[{"name": "a", "image": "x"}, {}]'])
 def test_any_other_list_is_refused(content: str) -> None:
     with pytest.raises(UnreadableError, match="a list, not an object"):
-        read_text(content, name="t.json")
+        read_text(content)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template import from_mapping
+from gpu_constructs.template import read_stacks
 from tests.template.written import in_service, not_read, only_stack, read, worked_out
 
 YES: Any = {"Fn::Equals": ["a", "a"]}
@@ -148,6 +148,6 @@ def test_three_valued_logic_is_that_of_kleene(tree: Any) -> None:
         "Conditions": {"It": _written(tree)},
         "Resources": {"Maybe": {"Type": "AWS::ECS::Cluster", "Condition": "It"}},
     }
-    found = only_stack(from_mapping(template, name="stack")).resources
+    found = only_stack(read_stacks([template])).resources
     exists = found["Maybe"].exists if "Maybe" in found else False
     assert exists is (UNKNOWN if expected is None else expected)

@@ -10,8 +10,8 @@ from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template.model import Reference, Text
 from tests.template.written import in_service, not_read, read, worked_out
 
-OTHER = Reference("stack", "Other")
-OTHER_ARN = Reference("stack", "Other", "Arn")
+OTHER = Reference("template", "Other")
+OTHER_ARN = Reference("template", "Other", "Arn")
 PARAMETERS = {
     "Given": {"Type": "String", "Default": "given"},
     "Asked": {"Type": "String"},
@@ -34,8 +34,8 @@ MAPPINGS = {"Images": {"eu-west-1": {"Gpu": "ami-1", "Sizes": [1, 2]}}}
         ({"a": {"Ref": "AWS::NoValue"}, "b": 1}, {"b": 1}),
         ({"Fn::GetAtt": ["Other", "Arn"]}, OTHER_ARN),
         ({"Fn::GetAtt": "Other.Arn"}, OTHER_ARN),
-        ({"Fn::GetAtt": ["Other", "A.B"]}, Reference("stack", "Other", "A.B")),
-        ({"Fn::GetAtt": ["Other", {"Ref": "Given"}]}, Reference("stack", "Other", "given")),
+        ({"Fn::GetAtt": ["Other", "A.B"]}, Reference("template", "Other", "A.B")),
+        ({"Fn::GetAtt": ["Other", {"Ref": "Given"}]}, Reference("template", "Other", "given")),
         ({"Fn::GetAtt": ["Other", {"Ref": "Asked"}]}, UNKNOWN),
     ],
 )

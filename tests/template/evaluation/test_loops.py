@@ -21,7 +21,7 @@ def test_resources_are_written_out() -> None:
     stacks = read({"Ref": "ClusterH100"}, Resources={"Fn::ForEach::Clusters": loop})
     found = only_stack(stacks).resources
     assert found["ClusterL4"].properties == {"ClusterName": "gpu-L4"}
-    assert in_service(stacks) == Reference("stack", "ClusterH100")
+    assert in_service(stacks) == Reference("template", "ClusterH100")
     assert stacks.remarks == ()
 
 

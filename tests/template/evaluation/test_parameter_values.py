@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_constructs.template import Stacks, UnreadableError, read_stacks
+from gpu_constructs.template import Inputs, UnreadableError, read_stacks
 from gpu_constructs.template.evaluation.parameter_values import ParameterChoice
 from tests.template.written import in_service, read, save, template
 
@@ -26,7 +26,7 @@ def test_an_answer_that_none_of_many_templates_asks_for_is_told_once(tmp_path: P
 
 
 def test_a_value_for_no_parameter_names_the_nearest() -> None:
-    with pytest.raises(UnreadableError, match="stack: no parameter 'Cont' is declared; fix: did you mean Count?"):
+    with pytest.raises(UnreadableError, match="template: no parameter 'Cont' is declared; fix: did you mean Count?"):
         read(1, Parameters={"Count": {"Type": "Number"}}, parameters={"Cont": "1"})
 
 
@@ -45,8 +45,8 @@ def test_a_parameter_with_a_default_and_other_values_is_a_choice() -> None:
         "Free": {"Type": "String", "Default": "a"},
     }
     assert read(1, Parameters=declarations).choices == (
-        ParameterChoice(parameter="Type", stack="stack", default="g6.xlarge", values=("g6.xlarge", "p3.2xlarge")),
-        ParameterChoice(parameter="Count", stack="stack", default="1", values=("1", "2")),
+        ParameterChoice(parameter="Type", stack="template", default="g6.xlarge", values=("g6.xlarge", "p3.2xlarge")),
+        ParameterChoice(parameter="Count", stack="template", default="1", values=("1", "2")),
     )
 
 
@@ -57,18 +57,13 @@ def test_a_parameter_that_is_answered_is_no_choice() -> None:
 
 def test_every_choice_can_be_read_with() -> None:
     declaration = {"Type": "Number", "Default": 1, "AllowedValues": [1, 2, 4]}
-    stacks = read({"Ref": "It"}, Parameters={"It": declaration})
-    (choice,) = stacks.choices
-    again = [stacks.with_parameters({choice.parameter: value}) for value in choice.values]
-    assert [in_service(each) for each in again] == [1, 2, 4]
-    assert in_service(stacks) == in_service(again[2].with_parameters({})) == 1
-
-
-def test_stacks_of_nothing_stay_as_they_are() -> None:
-    assert Stacks().with_parameters({}) == Stacks()
+    inputs = Inputs([template({"Ref": "It"}, Parameters={"It": declaration})])
+    (choice,) = inputs.stacks().choices
+    assert [in_service(inputs.stacks({choice.parameter: value})) for value in choice.values] == [1, 2, 4]
+    assert in_service(inputs.stacks()) == 1
 
 
 def test_another_value_that_is_not_allowed_is_told() -> None:
-    stacks = read(1, Parameters={"It": {"Type": "String", "AllowedValues": ["a"]}})
+    inputs = Inputs([template(1, Parameters={"It": {"Type": "String", "AllowedValues": ["a"]}})])
     with pytest.raises(UnreadableError, match="parameter 'It' cannot be 'c'"):
-        stacks.with_parameters({"It": "c"})
+        inputs.stacks({"It": "c"})

@@ -62,5 +62,5 @@ def test_a_value_that_is_given_replaces_the_default(type_: str, given: str, expe
 
 def test_a_value_can_be_given_to_one_stack() -> None:
     value = {"Ref": "It"}
-    parameters = {"It": "all", "stack:It": "one"}
+    parameters = {"It": "all", "template:It": "one"}
     assert worked_out(value, Parameters={"It": {"Type": "String"}}, parameters=parameters) == "one"
