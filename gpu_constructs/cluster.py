@@ -72,7 +72,8 @@ class GpuCluster(Construct):
         vpc: Where the cluster and its hosts run. Needed unless `cluster` is given; by default that cluster's own.
         cluster: A cluster that the app already has, defined in this stack, in another one, or imported. By default a
             new one is defined. On a cluster of another stack or an imported one, this stack writes the whole list of
-            its capacity providers, replacing the list it had, Fargate providers and a default strategy included.
+            its capacity providers, replacing the list it had, Fargate providers and a default strategy included; for a
+            cluster that this app does not define, GPU195 warns of that at synth.
         vpc_subnets: Subnets of the hosts. By default the private subnets with a way out, through NAT or otherwise.
         container_insights: CloudWatch Container Insights of a new cluster. By default enhanced, with metrics for each
             task and container.

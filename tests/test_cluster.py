@@ -143,6 +143,33 @@ def test_an_imported_cluster_and_vpc_take_capacity(site: Site) -> None:
     assert site.properties("AWS::AutoScaling::AutoScalingGroup")[0]["VPCZoneIdentifier"] == ["subnet-1", "subnet-2"]
 
 
+def test_a_list_that_is_written_over_that_of_an_imported_cluster_is_a_warning(site: Site) -> None:
+    imported = ecs.Cluster.from_cluster_attributes(site.stack, "Theirs", cluster_name="theirs", vpc=site.vpc)
+    gpu = GpuCluster(site.stack, "Gpu", cluster=imported)
+    gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    (warning,) = site.warnings()
+    assert "GPU195" in warning
+    assert "the whole list of capacity providers and the default strategy of the cluster theirs" in warning
+    cdk.Validations.of(gpu).acknowledge(cdk.Acknowledgment(id="gpu-constructs::GPU195", reason="it has no others"))
+    assert site.warnings() == []
+
+
+def test_nothing_is_said_of_a_list_whose_cluster_is_in_the_app(site: Site) -> None:
+    elsewhere = cdk.Stack(site.app, "Elsewhere")
+    given = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
+    GpuCluster(elsewhere, "Gpu", cluster=given).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    site.capacity("g6.xlarge")
+    assert site.findings("GPU195") == []
+
+
+def test_two_lists_of_one_cluster_are_a_warning(site: Site) -> None:
+    given = ecs.CfnCluster(site.stack, "Theirs", cluster_name="theirs", capacity_providers=["FARGATE"])
+    imported = ecs.Cluster.from_cluster_attributes(site.stack, "Seen", cluster_name="theirs", vpc=site.vpc)
+    gpu = GpuCluster(site.stack, "Gpu", cluster=imported)
+    gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1).node.add_dependency(given)
+    assert len(site.findings("GPU196")) == 1
+
+
 def test_a_cluster_of_another_stack_takes_capacity_without_a_cycle(site: Site) -> None:
     theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
     elsewhere = cdk.Stack(site.app, "Elsewhere")

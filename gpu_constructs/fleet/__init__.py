@@ -13,6 +13,7 @@ from gpu_constructs.fleet.instance_requirements import InstanceRequirements, sat
 from gpu_constructs.fleet.metadata import CHECKS_GPUS, METADATA_KEY, RESERVED_INSTANCES
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import HostImage, Pool, PoolKind, Shape, require_one_shape
+from gpu_constructs.fleet.provider_list import ProviderList
 from gpu_constructs.fleet.purchase import (
     BOUGHT_IN_ADVANCE,
     PARTLY_SPOT,
@@ -55,6 +56,7 @@ __all__ = [
     "PlacementConstraint",
     "Pool",
     "PoolKind",
+    "ProviderList",
     "PurchaseOption",
     "Remark",
     "RemarkKind",

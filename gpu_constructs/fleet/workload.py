@@ -9,6 +9,7 @@ from enum import Enum
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
+from gpu_constructs.fleet.provider_list import ProviderList
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
@@ -104,6 +105,7 @@ class Fleet:
         pools: What may launch hosts; each name once.
         tasks: Task definitions, those that no workload names among them; each name once.
         workloads: Services; each name once.
+        provider_lists: What writes which capacity providers a cluster has; only templates say so.
         remarks: What was odd about the files that it was read from.
         is_whole: Whether it is certain that nothing was left unread, so that a provider that is not here does not
             exist. False for a template alone, whose cluster may have hosts of other stacks.
@@ -112,6 +114,7 @@ class Fleet:
     pools: tuple[Pool, ...] = ()
     tasks: tuple[Task, ...] = ()
     workloads: tuple[Workload, ...] = ()
+    provider_lists: tuple[ProviderList, ...] = field(default=(), compare=False)
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
     is_whole: bool = False
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import UNKNOWN, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
@@ -31,6 +31,7 @@ class _Listing:
     is_written: bool
     is_whole: bool
     strategy: Sequence[Section]
+    written: ProviderList
 
 
 class Clusters:
@@ -40,6 +41,9 @@ class Clusters:
         index: Where they are.
         names: What resources are called.
         notes: Where to put what could not be read.
+
+    Attributes:
+        provider_lists: What writes which capacity providers a cluster has.
     """
 
     def __init__(self, index: Index, names: Names, notes: Notes) -> None:
@@ -52,6 +56,7 @@ class Clusters:
         listings = [_listing(each, self, index, notes) for each in (*resources, *index.all(_ASSOCIATIONS))]
         self._of_provider = {key: each.cluster for each in listings for key in each.providers}
         written = [each for each in listings if each.is_written]
+        self.provider_lists: tuple[ProviderList, ...] = tuple(each.written for each in written)
         self._listed = {each.cluster for each in written} - {each.cluster for each in written if not each.is_whole}
         self._open = {self._names[each.reference] for each in resources if is_open(each.properties.get("ClusterName"))}
         # The associations come last, and replace what the cluster itself says.
@@ -138,12 +143,20 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
     providers = properties.get("CapacityProviders")
     written = providers if _is_list(providers) else ()
     keys = tuple(provider_key(each, index) for each in written)
+    of = resource.reference if own else properties.get("Cluster")
+    cluster = clusters.named(of)
     return _Listing(
-        cluster=clusters.named(resource.reference if own else properties.get("Cluster")),
+        cluster=cluster,
         providers=tuple(each for each in keys if each is not None),
         is_written=providers is not None,
         is_whole=_is_list(providers) and all(each is not None for each in keys) and resource.exists is True,
         strategy=properties.sections("DefaultCapacityProviderStrategy"),
+        written=ProviderList(
+            cluster=cluster,
+            cluster_is_defined=index.find(of, _CLUSTER) is not None,
+            is_certain=resource.exists is True,
+            origin=resource.origin,
+        ),
     )
 
 

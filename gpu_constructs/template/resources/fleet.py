@@ -74,6 +74,7 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
         workloads=tuple(
             services.workload(each, name) for each, name in zip(found_services, service_names, strict=True)
         ),
+        provider_lists=clusters.provider_lists,
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
 
