@@ -11,7 +11,7 @@
     └── QuerySyntaxError          a placement expression cannot be read (in `gpu_constructs.placement.query`)
 
 The text always says what is wrong in the user's words, the value, what is allowed and the likely fix; the same
-pieces are attributes, so that a program can use them.
+pieces are attributes, so that a program can use them. Where a rule decides, its id and a link to its page follow.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class GpuConstructsError(ValueError):
         value: The value that was given.
         allowed: What is allowed instead, in words.
         fix: The change that most likely does what the user meant.
+        rule: Id of the rule that says so, where one does; ``docs/rules.md`` explains it.
     """
 
     def __init__(
@@ -52,18 +53,21 @@ class GpuConstructsError(ValueError):
         value: object = None,
         allowed: str | None = None,
         fix: str | None = None,
+        rule: str | None = None,
     ) -> None:
         self.problem = problem
         self.argument = argument
         self.value = value
         self.allowed = allowed
         self.fix = fix
+        self.rule = rule
         super().__init__(problem)
 
     def __str__(self) -> str:
         text = f"{self.argument}: {self.problem}" if self.argument else self.problem
         text += f"; allowed: {self.allowed}" if self.allowed else ""
-        return text + (f"; fix: {self.fix}" if self.fix else "")
+        text += f"; fix: {self.fix}" if self.fix else ""
+        return text + (f" ({self.rule}, docs/rules.md#{self.rule.lower()})" if self.rule else "")
 
 
 class UnknownNameError(GpuConstructsError):

@@ -52,12 +52,13 @@ def launched(context: Context) -> Iterator[Problem]:
     because="with CapacityOptionType RESERVED, Managed Instances take a resource group of capacity reservations; "
     "without one there is nothing to launch into",
     source=_TYPES,
+    unless=("GPU187",),
 )
 def names_reservations(context: Context) -> Iterator[Problem]:
     for pool in _managed(context):
         reservation = pool.reservation
-        if reservation is not None and (reservation.group is not None or reservation.preference == _EXCLUDED):
-            continue  # GPU187 speaks of reservations that are avoided.
+        if reservation is not None and reservation.group is not None:
+            continue
         if pool.purchase is PurchaseOption.RESERVED:
             yield Problem(
                 about=pool,

@@ -32,8 +32,7 @@ def made_for(workload: Workload) -> Iterator[Problem]:
             asks = MANAGED_INSTANCES if pool.kind is PoolKind.MANAGED_INSTANCES else "EC2"
             yield Problem(
                 about=workload,
-                message=f"{task.name} is for {and_list(map(brief, task.compatibilities))}, and {workload.name} "
-                "runs it "
+                message=f"{task.name} is for {and_list(map(brief, task.compatibilities))}, and {workload.name} runs it "
                 f"on {pool.name} ({pool.kind.value})",
                 fix=f"{asks} in RequiresCompatibilities",
             )

@@ -57,17 +57,6 @@ class Copies:
         """Ports that each copy takes of its host."""
         return demand_of(self.task).certain_ports
 
-    def lacks_hosts(self, wanted: int) -> bool:
-        """Whether each copy must be on a host of its own, and there are too few: GPU083 or GPU084 says so.
-
-        Args:
-            wanted: How many copies there are to be.
-        """
-        if not self.workload.distinct_instances and not self.ports:
-            return False
-        hosts = self.hosts
-        return not isinstance(hosts, Unknown) and wanted > hosts
-
 
 def counted(context: Context) -> tuple[Copies, ...]:
     """Workloads that keep a number of copies on pools that have a number of hosts at most.
@@ -106,7 +95,7 @@ def _slots(assignment: Assignment, destination: Destination, assumption: Assumpt
     if destination.fit.answer is False:
         return 0
     if known(destination.pool.max_instances) < 0:
-        return UNKNOWN  # GPU119 tells
+        return UNKNOWN
     return task_slots(
         assignment.task, destination.pool, constraints=assignment.workload.constraints, assumption=assumption
     )

@@ -28,11 +28,12 @@ _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Capac
     because="copies that fit on no host wait for ever, and so do those that the weights of the strategy give to a "
     "provider that is full while another has room",
     source=_STRATEGY,
+    unless=("GPU083", "GPU084"),
 )
 def enough(context: Context) -> Iterator[Problem]:
     for each, wanted in wanted_copies(context):
         slots = total(each.possible)
-        if isinstance(slots, Unknown) or each.lacks_hosts(wanted):
+        if isinstance(slots, Unknown):
             continue
         if wanted > slots:
             held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at max_instances"
@@ -124,6 +125,7 @@ def _in_gpus(copies: Copies, wanted: int) -> str:
     question="is it known whether there is room for every copy?",
     because="a number of copies that only exists at deploy time, or memory near a host's nominal size, leaves it open",
     source=_SERVICES,
+    unless=("GPU084",),
 )
 def known_room(context: Context) -> Iterator[Problem]:
     for each in context.once(counted):
@@ -132,14 +134,13 @@ def known_room(context: Context) -> Iterator[Problem]:
             continue
         wanted, least, most = workload.desired_count, total(each.certain), total(each.possible)
         if isinstance(wanted, Unknown):
-            if workload.max_count is None:  # else its scaling decides, see GPU081
+            if workload.max_count is None:  # else its scaling decides
                 yield Problem(
                     about=workload,
                     message=f"whether the hosts have room is not known: the number of copies of {workload.name} only "
                     "exists at deploy time",
                     fix="a desired count that is a number, or scaling with a maximum",
                 )
-        # A number of hosts that is not known is GPU005's to tell, a port that the agent keeps GPU084's.
         elif not isinstance(least, Unknown) and not isinstance(most, Unknown) and least < wanted <= most:
             yield Problem(
                 about=workload,

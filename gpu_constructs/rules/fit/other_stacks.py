@@ -8,8 +8,6 @@ from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.placement import Fit, Obstacle, ObstacleKind, fit
 from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.expressions import satisfied_by_none
-from gpu_constructs.rules.evidence.fixes import can_run
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -28,17 +26,17 @@ _FIX = "give the files with its hosts too, and all of them are checked together"
     because="a task without a capacity provider strategy goes to any host of its cluster, and one that nothing here "
     "runs may belong to another cluster: hosts of other files may have what these lack, and nobody says so",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+    unless=("GPU041", "GPU045", "GPU063"),
 )
 def fits_here(context: Context) -> Iterator[Problem]:
     for assignment in context.assignments:
         never = () if assignment.is_closed else assignment.never
         task, workload = assignment.task, assignment.workload
-        if not can_run(task) or satisfied_by_none((*task.constraints, *workload.constraints)):
-            continue
         told = _told((each.pool, each.fit) for each in never)
         if told:
             yield Problem(
                 about=workload,
+                involves=(task,),
                 message=f"{task.name} fits on no host of its cluster here ({told}): it waits for ever, unless hosts of "
                 "other files join the cluster",
                 fix=_FIX,
@@ -61,7 +59,7 @@ def fitting_none(context: Context) -> Iterator[tuple[Task, list[tuple[Pool, Fit]
     """
     for task in unassigned(context.fleet):
         pools = pools_by_hand(context.fleet, task)
-        if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
+        if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
             continue
         if not any(_takes(pool, task) for pool in pools):
             yield task, [(pool, fit(task, pool)) for pool in pools if carries_gpus(pool)]

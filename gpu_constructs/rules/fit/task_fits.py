@@ -18,7 +18,7 @@ from gpu_constructs.placement import (
 from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import can_run, fix_of, provider_for
+from gpu_constructs.rules.evidence.fixes import fix_of, provider_for
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -89,11 +89,12 @@ def known_task(context: Context) -> Iterator[Problem]:
     because="ECS gives a task to one capacity provider and never moves it; on hosts that are too small it waits for "
     "ever, in PROVISIONING",
     source=_SCALING,
+    unless=("GPU022", "GPU023", "GPU063"),
 )
 def fits(context: Context) -> Iterator[Problem]:
     for assignment in context.assignments:
         never = assignment.stuck
-        if not never or not can_run(assignment.task) or _asks_in_two_ways(assignment.task):
+        if not never:
             continue
         told = [(each, told) for each in never if (told := _told(assignment.task, each))]
         if assignment.every:
@@ -141,14 +142,8 @@ def _told(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, .
     )
 
 
-def _asks_in_two_ways(task: Task) -> bool:
-    """Whether it asks for GPUs of its own and for a share of one, which GPU022 or GPU023 tells."""
-    shares = any(each.mps for each in task.containers)
-    return shares and any(entry.value is not None for each in task.containers for entry in each.gpu_requirements)
-
-
 def _of_another_vendor(short: Shortfall, destination: Destination) -> bool:
-    """Whether GPUs are short because all hosts carry devices that ECS does not hand out, which GPU054 tells."""
+    """Whether GPUs are short because ECS hands out none of the devices of these hosts, which is a cause of its own."""
     devices = short.instance_type.accelerators
     foreign = devices is not None and devices.vendor is not Vendor.NVIDIA
     return short.resource is Resource.GPU and foreign and not carries_gpus(destination.pool)
@@ -158,6 +153,7 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
     on_larger = f"; only {and_list(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
     return Problem(
         about=assignment.workload,
+        involves=(assignment.task, each.pool),
         message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
         fix=fix_of(assignment.task, each.pool, each.fit),
     )

@@ -25,9 +25,10 @@ _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-g
     question="does a task that no service runs fit any GPU host?",
     because="started by hand or by a queue, it is placed on none of the hosts that are here",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+    unless=("GPU063",),
 )
 def fits_somewhere_here(context: Context) -> Iterator[Problem]:
-    for task, seen in fitting_none(context) if context.fleet.is_whole else ():  # else GPU075 tells
+    for task, seen in fitting_none(context) if context.fleet.is_whole else ():
         where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:4])
         yield Problem(
             about=task,
@@ -43,11 +44,12 @@ def fits_somewhere_here(context: Context) -> Iterator[Problem]:
     question="is there a host with GPUs for the task?",
     because="a task that asks for GPUs waits until a host with GPUs is in its cluster",
     source=_SPECIFYING,
+    unless=("GPU063",),
 )
 def has_gpu_hosts(context: Context) -> Iterator[Problem]:
     for task in unassigned(context.fleet):
         pools = pools_by_hand(context.fleet, task)
-        if any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools) or not can_run(task):
+        if any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
             continue
         if not pools and not context.fleet.is_whole:
             continue  # one file of several: its hosts are elsewhere
@@ -71,25 +73,19 @@ def has_gpu_hosts(context: Context) -> Iterator[Problem]:
     question="is there an instance type that can run the task?",
     because="all containers of a task run on one host, and no host has as much",
     source=_SPECIFYING,
+    unless=("GPU023", "GPU024"),
 )
 def exists(context: Context) -> Iterator[Problem]:
     placed = {
         each.task.name for each in context.assignments if any(destination.types for destination in each.destinations)
     }
     for task in context.tasks:
-        if task.name not in placed and not can_run(task) and not _contradicts_itself(task):
+        if task.name not in placed and not can_run(task):
             yield Problem(
                 about=task,
                 message=f"no instance type can run {task.name}: it asks one host for {_asked(task)}; {_largest(task)}",
                 fix="ask for less on one host: several smaller tasks, one for each host",
             )
-
-
-def _contradicts_itself(task: Task) -> bool:
-    """Whether it asks for ALL GPUs of a host and for others, or for several parts: GPU023 or GPU024 tells."""
-    demand = demand_of(task)
-    parts = [each for each in task.containers if each.gpu_part]
-    return (demand.all_gpus and demand.gpus > 1) or (bool(demand.part) and len(parts) > 1)
 
 
 def _asked(task: Task) -> str:

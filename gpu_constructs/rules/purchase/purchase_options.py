@@ -60,12 +60,12 @@ def sold_as_block(pool: Pool) -> Iterator[Problem]:
     because="a Capacity Block is a reservation of one type in one Availability Zone; launches of another type or in "
     "another zone fail, unless a group of reservations stands behind it",
     source=_BLOCKS,
+    unless=("GPU161",),
 )
 def one_block(pool: Pool) -> Iterator[Problem]:
     if pool.purchase is not PurchaseOption.CAPACITY_BLOCK:
         return
-    # GPU161 speaks of a mixed instances policy.
-    if len(pool.instance_types) > 1 and pool.distribution is None:
+    if len(pool.instance_types) > 1:
         yield Problem(
             about=pool,
             message=f"a capacity block is of one type, and the pool has {len(pool.instance_types)}: "

@@ -35,8 +35,7 @@ def quotas(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=found[0][0],
                 message=f"{and_list(pool.name for pool, _ in found)} can come to {vcpus} vCPUs of {way} {group} "
-                "instances "
-                f"at {_limit(found)}, which count against the account's quota {code}",
+                f"instances at {_limit(found)}, which count against the account's quota {code}",
                 fix=f"aws service-quotas get-service-quota --service-code ec2 --quota-code {code}",
             )
 

@@ -151,11 +151,10 @@ def block_is_drained(pool: Pool) -> Iterator[Problem]:
     because="a capacity reservation holds capacity for hosts on demand; a spot host never runs in it, so the "
     "reservation is paid for and stays empty",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
+    unless=("GPU161", "GPU187"),
 )
 def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
-    # GPU161 speaks of a block with a policy, GPU187 of Managed Instances.
-    told = pool.kind is PoolKind.MANAGED_INSTANCES or _has_policy_over_block(pool)
-    if pool.purchase is not PurchaseOption.SPOT or pool.reservation is None or told:
+    if pool.purchase is not PurchaseOption.SPOT or pool.reservation is None:
         return
     if pool.reservation.is_targeted or pool.reservation.preference == RESERVATIONS_ONLY:
         yield Problem(

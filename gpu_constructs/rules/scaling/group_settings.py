@@ -45,10 +45,11 @@ def protection_works(pool: Pool) -> Iterator[Problem]:
     question="is DesiredCapacity within MinSize and MaxSize?",
     because="EC2 Auto Scaling takes a desired capacity from the smallest to the largest size and refuses any other",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
+    unless=("GPU111",),
 )
 def desired_within_sizes(pool: Pool) -> Iterator[Problem]:
     desired = pool.desired_instances
-    if desired is None or isinstance(desired, Unknown) or _sizes_contradict(pool):
+    if desired is None or isinstance(desired, Unknown):
         return
     low, high = pool.min_instances, pool.max_instances
     if not isinstance(high, Unknown) and desired > high:
@@ -63,9 +64,3 @@ def desired_within_sizes(pool: Pool) -> Iterator[Problem]:
             message=f"DesiredCapacity is {desired} and MinSize is {low}: fewer are desired than there must be",
             fix=f"a MinSize of {desired}, or no DesiredCapacity, which managed scaling sets anyway",
         )
-
-
-def _sizes_contradict(pool: Pool) -> bool:
-    """Whether the sizes already contradict each other, which GPU111 says."""
-    low, high = pool.min_instances, pool.max_instances
-    return not isinstance(low, Unknown) and not isinstance(high, Unknown) and low > high

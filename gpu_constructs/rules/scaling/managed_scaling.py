@@ -84,8 +84,7 @@ def started(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=pool,
                 message=f"managed scaling is off and MinSize is 0, so nothing starts hosts for {and_list(waiting)} "
-                "unless "
-                "you scale the group yourself",
+                "unless you scale the group yourself",
                 fix="managed scaling, or a MinSize above 0",
             )
 

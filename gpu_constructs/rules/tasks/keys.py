@@ -130,8 +130,7 @@ def known_keys(context: Context) -> Iterator[Problem]:
                     about=task,
                     container=container,
                     message=f"{and_list(map(brief, unknown))} of a resource requirement of container {container.name} "
-                    "is "
-                    "not known here; unless it is a new key, it is refused",
+                    "is not known here; unless it is a new key, it is refused",
                     fix="Type and Value, or Type and SharingStrategy",
                 )
 

@@ -132,17 +132,15 @@ def one_option(task: Task) -> Iterator[Problem]:
     if sharing and alone:
         yield Problem(
             about=task,
-            message=f"{and_list(sharing)} share a GPU through MPS and {and_list(alone)} ask for GPUs of their "
-            "own; the GPU "
-            "containers of one task must all use the same option",
+            message=f"{and_list(sharing)} share a GPU through MPS and {and_list(alone)} ask for GPUs of their own; the "
+            "GPU containers of one task must all use the same option",
             fix="SharingStrategy for all of them, Value for all of them, or two task definitions",
         )
     elif greedy:
         others = [each.name for each in asking if each.name != greedy[0]]
         yield Problem(
             about=task,
-            message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {and_list(others)} of the "
-            "same "
+            message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {and_list(others)} of the same "
             "task",
             fix="a number of GPUs for each container",
         )
@@ -186,6 +184,7 @@ def one_entry(task: Task) -> Iterator[Problem]:
     question="does a container that is set up for a GPU also ask for one?",
     because="a task that asks for no GPU is placed on any host, and its containers run without the NVIDIA runtime",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+    unless=("GPU038",),
 )
 def asked_at_all(task: Task) -> Iterator[Problem]:
     if any(asks_for_accelerator(each) or _has_mistake(each) for each in task.containers):
@@ -297,7 +296,5 @@ def _sign_of_gpu(container: Container) -> str:
     if container.needs is not None:
         return "states what it needs of a GPU,"
     if any(name == "NVIDIA_DRIVER_CAPABILITIES" for name, _ in container.environment):
-        # With NVIDIA_VISIBLE_DEVICES beside it, GPU038 has more to say.
-        visible = any(name == "NVIDIA_VISIBLE_DEVICES" for name, _ in container.environment)
-        return "" if visible else "sets NVIDIA_DRIVER_CAPABILITIES,"
+        return "sets NVIDIA_DRIVER_CAPABILITIES,"
     return ""

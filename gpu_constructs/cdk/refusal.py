@@ -1,0 +1,90 @@
+"""A constructor refuses what an error rule refuses: the rule decides, and its finding is raised in words of arguments.
+
+Rules speak of properties, as CloudFormation calls them. `ARGUMENTS` is the one dictionary between the two languages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from gpu_constructs.errors import DoesNotFitError, GpuConstructsError, IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import Pool, Task, Workload
+from gpu_constructs.rules import Finding, Severity, check_alone, rules_of
+from gpu_constructs.rules import fit as rules_of_fit
+
+__all__ = ["ARGUMENTS", "in_arguments", "raise_first", "require_allowed"]
+
+ARGUMENTS: Mapping[str, str] = {
+    "MaxSize": "max_instances",
+    "MinSize": "min_instances",
+    "MaxGroupPreparedCapacity": "max_prepared",
+    "PoolState": "state",
+    "the warm pool": "warm_hosts",
+    "no warm pool": "no warm_hosts",
+}
+"""Properties of templates, and what the constructs call them."""
+
+_FITS = frozenset(each.id for each in rules_of(rules_of_fit))
+_ONE_VALUE: frozenset[str] = frozenset()
+"""Rules about a value that is wrong whatever the others are."""
+
+
+def require_allowed(thing: Pool | Task | Workload, arguments: Mapping[str, str] | None = None) -> None:
+    """Refuses a pool, a task or a workload that no deployment can make work, whatever it is combined with.
+
+    Args:
+        thing: What a constructor is about to define.
+        arguments: Arguments of that constructor by property, where they differ from `ARGUMENTS`.
+
+    Raises:
+        InvalidValueError: One value is wrong by itself.
+        IncompatibleError: Two values cannot work together.
+    """
+    raise_first(check_alone(thing), arguments)
+
+
+def raise_first(findings: Iterable[Finding], arguments: Mapping[str, str] | None = None) -> None:
+    """Raises the first error among some findings.
+
+    Args:
+        findings: What rules found.
+        arguments: Arguments by property, where they differ from `ARGUMENTS`.
+
+    Raises:
+        GpuConstructsError: Of the kind that the rule calls for.
+    """
+    for each in findings:
+        if each.severity is Severity.ERROR:
+            raise _refusal(each, {**ARGUMENTS, **(arguments or {})})
+
+
+def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
+    """A text of a rule with arguments in the place of properties.
+
+    Args:
+        text: A message or a fix.
+        arguments: Arguments by property.
+    """
+    if not text:
+        return text
+    longest_first = sorted(arguments, key=len, reverse=True)
+    words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    return words.sub(lambda found: arguments[found[0]], text)
+
+
+def _refusal(finding: Finding, arguments: Mapping[str, str]) -> GpuConstructsError:
+    return _kind(finding.rule)(
+        in_arguments(finding.message, arguments),
+        argument=arguments.get(finding.property_name, finding.property_name) or None,
+        value=finding.value,
+        allowed=in_arguments(finding.allowed, arguments) or None,
+        fix=in_arguments(finding.fix, arguments) or None,
+        rule=finding.rule,
+    )
+
+
+def _kind(rule: str) -> type[GpuConstructsError]:
+    if rule in _FITS:
+        return DoesNotFitError
+    return InvalidValueError if rule in _ONE_VALUE else IncompatibleError
