@@ -18,7 +18,7 @@ from gpu_constructs.cdk.atomic import creating
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Unknown, Workload, total
-from gpu_constructs.hosts.providers import MAX_BASE, MAX_WEIGHT
+from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_WEIGHT
 from gpu_constructs.placement import demand_of, rollout_percentages, task_slots
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, capacity_of_service

@@ -15,14 +15,12 @@ from gpu_constructs.capacity.part import HostGroup
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Block, Unknown
+from gpu_constructs.hardware.aws_limits import CAPACITY_BLOCK_ENDS_EARLY_MINUTES
 
 __all__ = ["DRAIN_MINUTES", "BlockSchedule"]
 
 DRAIN_MINUTES = 45
 """How long before its end a Capacity Block is drained by default: a quarter of an hour for tasks to end."""
-
-_TERMINATED_MINUTES = 30
-"""EC2 terminates what still runs so long before the end of a Capacity Block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +52,10 @@ class BlockSchedule:
         minutes = whole_number(
             "drain_minutes",
             drain_minutes,
-            smallest=_TERMINATED_MINUTES + 1,
+            smallest=CAPACITY_BLOCK_ENDS_EARLY_MINUTES + 1,
             unit="minutes",
-            fix=f"drain_minutes={DRAIN_MINUTES}; EC2 terminates what runs {_TERMINATED_MINUTES} minutes before the end",
+            fix=f"drain_minutes={DRAIN_MINUTES}; EC2 terminates what runs {CAPACITY_BLOCK_ENDS_EARLY_MINUTES} minutes "
+            "before the end",
         )
         if isinstance(minutes, Unknown):
             raise InvalidValueError(

@@ -13,14 +13,9 @@ from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.hardware.aws_limits import MAX_INSTANCE_WARMUP_SECONDS, MAX_PERCENT, MAX_SCALING_STEP
 
-__all__ = ["MAX_INSTANCE_WARMUP_SECONDS", "MAX_STEP", "HostScaling"]
-
-MAX_INSTANCE_WARMUP_SECONDS = 10000
-"""ManagedScaling.instanceWarmupPeriod of the ECS API."""
-
-MAX_STEP = 10000
-"""ManagedScaling.minimumScalingStepSize and maximumScalingStepSize of the ECS API."""
+__all__ = ["HostScaling"]
 
 # CUDA images of several GB on a host that first loads its driver: the default of 300 s would let managed scaling take
 # a second step before the first hosts have registered.
@@ -30,9 +25,9 @@ _CPU_WARMUP_SECONDS = 300
 # Argument, smallest, largest, unit (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html).
 _LIMITS = (
     ("instance_warmup_seconds", 0, MAX_INSTANCE_WARMUP_SECONDS, "seconds", _GPU_WARMUP_SECONDS),
-    ("minimum_scaling_step_size", 1, MAX_STEP, "hosts", 1),
-    ("maximum_scaling_step_size", 1, MAX_STEP, "hosts", 10),
-    ("target_capacity_percent", 1, 100, "percent", 100),
+    ("minimum_scaling_step_size", 1, MAX_SCALING_STEP, "hosts", 1),
+    ("maximum_scaling_step_size", 1, MAX_SCALING_STEP, "hosts", 10),
+    ("target_capacity_percent", 1, MAX_PERCENT, "percent", 100),
 )
 
 

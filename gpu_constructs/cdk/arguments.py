@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
@@ -12,6 +11,7 @@ from typing import SupportsIndex, TypeVar
 from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, LARGEST_INTEGER, is_ecs_name
 
 __all__ = [
     "LARGEST_INTEGER",
@@ -26,13 +26,8 @@ __all__ = [
     "whole_number",
 ]
 
-LARGEST_INTEGER = 2**31 - 1
-"""The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
-
 MAX_GPU_MEMORY_GIB = 1024
 """Above any GPU there is (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
-
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
 
 _Given = TypeVar("_Given")
 
@@ -122,19 +117,19 @@ def known_or(given: _Given, checked: _Given | Unknown) -> _Given:
 
 
 def name(argument: str, value: str, *, fix: str) -> None:
-    """Refuses text that ECS takes for no name: 1 to 255 letters, digits, hyphens and underscores.
+    """Refuses text that ECS does not accept as a name, see `gpu_constructs.hardware.aws_limits.ECS_NAME_FORM`.
 
     Raises:
         InvalidValueError: It is no such text; a token passes.
     """
     if is_text_token(value):
         return
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
+    if not isinstance(value, str) or not is_ecs_name(value):
         raise InvalidValueError(
             f"{shown(value)} is no name that ECS takes",
             argument=argument,
             value=value,
-            allowed="1 to 255 letters, digits, hyphens and underscores",
+            allowed=ECS_NAME_FORM,
             fix=fix,
         )
 

@@ -10,7 +10,6 @@ Pure: it reads the files that it is given and nothing else, knows no cloud libra
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -20,20 +19,18 @@ from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgeme
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.hardware import regions
+from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.template import Input, Inputs, Stacks, fleet_of
 
-__all__ = ["MAX_READINGS", "Acknowledged", "Report", "check_files", "findings_in", "is_region"]
+__all__ = ["MAX_READINGS", "Acknowledged", "Report", "check_files", "findings_in"]
 
 MAX_READINGS = 32
 """Other values of parameters that are tried at most, all parameters together: each is a reading of everything."""
 
 _MAX_RESOURCES = 50_000
 """Resources that are read at most to try other values, so that a large app is not read 32 times."""
-
-# us-gov-west-1, us-isob-east-1 and eusc-de-east-1 among them.
-_REGION = re.compile(r"[a-z]{2,4}(?:-[a-z]+)+-[0-9]{1,2}")
 
 _Place = tuple[str, str, str | None, str | None]
 
@@ -152,15 +149,6 @@ def _found(
     known = {_place(each) for each in found if each.severity is Severity.ERROR}
     found += _warnings(each for each in found_there if _place(each[2]) not in known)
     return found, untried
-
-
-def is_region(name: str) -> bool:
-    """Whether a name is that of a region, or could be that of a new one.
-
-    Args:
-        name: Any text.
-    """
-    return _REGION.fullmatch(name[:100]) is not None
 
 
 def _require_region(region: object) -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, asks_for_accelerators, satisfies
 from gpu_constructs.hardware import InstanceType, accelerated, general
-from gpu_constructs.hardware.managed_families import may_be_managed
+from gpu_constructs.hardware.managed_instances import may_be_managed
 
 __all__ = ["BURSTABLE_FAMILIES", "selected_types"]
 

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.tokens import is_text_token
 from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIGHT, is_ecs_name, reserved_prefix
 
-__all__ = ["MAX_BASE", "MAX_WEIGHT", "require_provider_name", "strategy_item"]
-
-MAX_WEIGHT = 1000
-"""Largest weight of an item of a strategy (CapacityProviderStrategyItem of the ECS API)."""
-
-MAX_BASE = 100_000
-"""Largest base of an item of a strategy."""
-
-_RESERVED_NAME = re.compile(r"aws|ecs|fargate", re.IGNORECASE)
-_PROVIDER_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
+__all__ = ["require_provider_name", "strategy_item"]
 
 
 def require_provider_name(value: str | None) -> None:
@@ -31,15 +21,14 @@ def require_provider_name(value: str | None) -> None:
     Raises:
         InvalidValueError: It is no such name.
     """
-    # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html
-    if value is None or (is_text_token(value) and not _RESERVED_NAME.match(value)):
+    if value is None or (is_text_token(value) and not reserved_prefix(value)):
         return
-    if not isinstance(value, str) or not _PROVIDER_NAME.fullmatch(value) or _RESERVED_NAME.match(value):
+    if not isinstance(value, str) or not is_ecs_name(value) or reserved_prefix(value):
         raise InvalidValueError(
             f"ECS takes no capacity provider called {shown(value)}",
             argument="capacity_provider_name",
             value=value,
-            allowed="1 to 255 letters, digits, hyphens and underscores, not beginning with aws, ecs or fargate",
+            allowed=f"{ECS_NAME_FORM}, not beginning with aws, ecs or fargate",
             fix="leave it out, and CloudFormation makes a name that is never taken",
         )
 

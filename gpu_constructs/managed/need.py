@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.cdk.arguments import LARGEST_INTEGER, gpu_memory_mib, texts, whole_number
+from gpu_constructs.cdk.arguments import gpu_memory_mib, texts, whole_number
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated
+from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 
 __all__ = ["HostNeed", "generation_of", "model_of"]
-
-MAX_GPUS = 16
-"""As many as any type has: 8 on most, 16 on p2.16xlarge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +48,11 @@ class HostNeed:
     max_memory_mib: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gpus", _known_number("gpus", self.gpus, unit="GPUs", largest=MAX_GPUS))
+        object.__setattr__(
+            self,
+            "gpus",
+            _known_number("gpus", self.gpus, unit="GPUs", largest=max(each.gpus for each in accelerated())),
+        )
         if self.gpu_memory_gib is not None:
             gpu_memory_mib(self.gpu_memory_gib)
         names: tuple[tuple[str, Sequence[str], Callable[[InstanceType], str | None]], ...] = (

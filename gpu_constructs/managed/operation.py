@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.hardware.aws_limits import MAX_IDLE_SECONDS
 
-__all__ = ["MAX_IDLE_SECONDS", "ManagedOperation"]
-
-MAX_IDLE_SECONDS = 3600
-"""``InfrastructureOptimization.scaleInAfter`` of the ECS API, in which -1 is never."""
+__all__ = ["ManagedOperation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

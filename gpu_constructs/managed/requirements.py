@@ -14,7 +14,8 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
 from gpu_constructs.fleet.type_selection import BURSTABLE_FAMILIES, selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, accelerated, instance_type
-from gpu_constructs.hardware.managed_families import is_managed_size, may_be_managed
+from gpu_constructs.hardware.aws_limits import NO_PRICE_THRESHOLD_PERCENT
+from gpu_constructs.hardware.managed_instances import is_managed_size, may_be_managed
 from gpu_constructs.managed.need import HostNeed, generation_of, model_of
 
 __all__ = ["ManagedChoice", "choice_of_need", "choice_of_types"]
@@ -27,9 +28,7 @@ _MANUFACTURERS = {Vendor.NVIDIA: "nvidia", Vendor.NEURON: "amazon-web-services"}
 _CPU_MANUFACTURERS = {Architecture.X86_64: ("intel", "amd"), Architecture.ARM64: ("amazon-web-services",)}
 
 # Without a threshold EC2 leaves out what costs more than 120 % (spot: 200 %) of the cheapest type that satisfies the
-# requirements, larger sizes and all of a second family among them. "To indicate no price protection threshold, specify
-# a high value, such as 999999." https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html
-_ANY_PRICE = 999_999
+# requirements, larger sizes and all of a second family among them.
 _PRICE_THRESHOLD = {PurchaseOption.SPOT: "SpotMaxPricePercentageOverLowestPrice"}
 _ON_DEMAND_THRESHOLD = "OnDemandMaxPricePercentageOverLowestPrice"
 
@@ -82,7 +81,7 @@ class ManagedChoice:
             },
             **{key: list(values) for key, values in lists.items() if values},
             **{key: word for key, word in words.items() if word},
-            _PRICE_THRESHOLD.get(purchase, _ON_DEMAND_THRESHOLD): _ANY_PRICE,
+            _PRICE_THRESHOLD.get(purchase, _ON_DEMAND_THRESHOLD): NO_PRICE_THRESHOLD_PERCENT,
         }
 
     def with_local_storage(self) -> ManagedChoice:

@@ -11,19 +11,15 @@ from enum import Enum
 
 from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, expected_shareable_mib, most_memory_mib
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import Need, Room
 from gpu_constructs.placement.pool_profile import profile_of
 
-__all__ = ["RESERVED_PORTS", "Assumption", "hosts_of", "need_of", "room_of"]
+__all__ = ["Assumption", "hosts_of", "need_of", "room_of"]
 
-RESERVED_PORTS = frozenset((port, "tcp") for port in (22, 2375, 2376, 51678, 51679, 51680))
-"""Ports that the agent keeps on every host by default.
-
-https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
-"""
 
 _BILLION = 1_000_000_000
 _PLENTY = 1 << 40  # more of anything than a host has

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 
 __all__ = [
-    "CPU_UNITS_PER_VCPU",
     "RESERVED_MEMORY_MIB",
     "FairShare",
     "cpu_units",
@@ -42,12 +42,6 @@ What ECS counts is ``totalMemoryInMiB`` of a running host
 (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_GpuDevice.html), which no API tells before. The driver
 keeps some, and error correction on GDDR memory takes one sixteenth: a T4 of 16384 MiB shows 15360. A heuristic for
 doubts, never for a refusal.
-"""
-
-CPU_UNITS_PER_VCPU = 1024
-"""What ECS calls a vCPU.
-
-https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html
 """
 
 

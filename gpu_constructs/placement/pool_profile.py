@@ -9,13 +9,12 @@ from typing import Any
 
 from gpu_constructs.fleet import Pool, PoolKind, Unknown, UserData
 from gpu_constructs.hardware import Architecture, InstanceType
+from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.placement.host import RESERVED_MEMORY_MIB, cpu_units, expected_memory_mib
 from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import Host, host_of
 
 __all__ = ["Floor", "PoolProfile", "profile_of"]
-
-_LONGEST_ATTRIBUTES = 16_384  # characters; user data of EC2 has no more
 
 _EVERY_TYPE_TAKES = 2
 """Network interfaces that even the smallest instance types take.
@@ -165,7 +164,7 @@ def _attributes(user_data: UserData) -> tuple[tuple[str, str], ...]:
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
     """
     text = user_data.get("ECS_INSTANCE_ATTRIBUTES")
-    if not isinstance(text, str) or len(text) > _LONGEST_ATTRIBUTES:
+    if not isinstance(text, str) or len(text) > MAX_USER_DATA_BYTES:
         return ()
     try:
         read = json.loads(text)

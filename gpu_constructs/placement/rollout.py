@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, known
+from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement.assumptions import Assumption, need_of, room_of
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import copies_per_host
 
 __all__ = ["Rollout", "can_go_on", "percent_for_one_less", "rollout", "rollout_percentages", "task_slots"]
-
-_DOUBLE = 200  # ECS's own default of maximumPercent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,7 @@ def rollout_percentages(
         Minimum and maximum; of one that is unknown any number, since what was given is used.
     """
     default = rollout(desired_count, slots)
-    most = default.max_healthy_percent if high is None else known(high, otherwise=_DOUBLE)
+    most = default.max_healthy_percent if high is None else known(high, otherwise=DEFAULT_MAX_HEALTHY_PERCENT)
     least = default.min_healthy_percent if low is None else known(low)
     if low is None and high is not None:
         # Where the maximum leaves no whole task more, one has to stop first.
@@ -119,7 +118,7 @@ def rollout_percentages(
         fewer = 0 if isinstance(desired_count, Unknown) else percent_for_one_less(desired_count)
         least = least if whole and least < most else min(fewer, most - 1)
     if high is None and least >= most:
-        most = max(_DOUBLE, least + 1)
+        most = max(DEFAULT_MAX_HEALTHY_PERCENT, least + 1)
     return least, most
 
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.cdk.arguments import LARGEST_INTEGER, flag, known_or, texts, variables, whole_number
+from gpu_constructs.cdk.arguments import flag, known_or, texts, variables, whole_number
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
+from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit
 from gpu_constructs.tasks.host_share import share_of_host
 
 __all__ = [
-    "MIN_MEMORY_MIB",
     "ContainerPlan",
     "ContainerSettings",
     "finish_plan",
@@ -26,9 +26,6 @@ __all__ = [
     "require_container_name",
     "with_container",
 ]
-
-MIN_MEMORY_MIB = 6
-"""Docker's own minimum (memory of the ECS ContainerDefinition API)."""
 
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 
@@ -123,13 +120,13 @@ def finish_plan(
         cpu=0 if cpu is None else whole_number("cpu", cpu, smallest=0, unit="CPU units", fix=_FIX_SHARE),
         memory_limit_mib=0
         if memory_mib is None
-        else whole_number("memory_mib", memory_mib, smallest=MIN_MEMORY_MIB, unit="MiB", fix=_FIX_SHARE),
+        else whole_number("memory_mib", memory_mib, smallest=MIN_CONTAINER_MEMORY_MIB, unit="MiB", fix=_FIX_SHARE),
         devices=(*asked.devices, *devices),
     )
     # Accelerators first: a share of the host only exists for those that it has.
     require_fit(with_container(task, asked), pools)
     if cpu is None or memory_mib is None:
-        share = share_of_host(with_container(task, _unsized(asked)), pools, least_memory_mib=MIN_MEMORY_MIB)
+        share = share_of_host(with_container(task, _unsized(asked)), pools, least_memory_mib=MIN_CONTAINER_MEMORY_MIB)
         asked = replace(
             asked,
             cpu=share.cpu if cpu is None else asked.cpu,

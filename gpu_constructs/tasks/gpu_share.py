@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 
 __all__ = ["GpuShare"]
-
-_MOST_PERCENT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,7 @@ class GpuShare:
                 "max_compute_percent",
                 self.max_compute_percent,
                 smallest=1,
-                largest=_MOST_PERCENT,
+                largest=MAX_PERCENT,
                 unit="percent",
                 fix="leave it out for no limit",
             )

@@ -8,7 +8,8 @@ from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Container, Pool, Task, Unknown
-from gpu_constructs.tasks.container_plan import MIN_MEMORY_MIB, known_variables, with_container
+from gpu_constructs.hardware.aws_limits import MIN_CONTAINER_MEMORY_MIB
+from gpu_constructs.tasks.container_plan import known_variables, with_container
 from gpu_constructs.tasks.fit import require_fit
 
 __all__ = ["plan_sidecar", "require_no_gpus"]
@@ -78,7 +79,7 @@ def require_no_gpus(name: str, gpu_count: float | None) -> None:
 def _memory(argument: str, value: float | None) -> int | Unknown | None:
     if value is None:
         return None
-    return whole_number(argument, _whole(value), smallest=MIN_MEMORY_MIB, unit="MiB", fix=f"{argument}=256")
+    return whole_number(argument, _whole(value), smallest=MIN_CONTAINER_MEMORY_MIB, unit="MiB", fix=f"{argument}=256")
 
 
 def _whole(number: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -13,6 +14,8 @@ from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import PlacementConstraint, Pool, PoolKind, Task
 from gpu_constructs.hardware import Architecture
+from gpu_constructs.hardware.aws_limits import MAX_STRATEGY_PROVIDERS
+from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED, TASK_SETTINGS_REFUSED
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
 
@@ -20,22 +23,21 @@ __all__ = ["Capacity", "Landing", "capacity_of_service", "landing_on", "require_
 
 Capacity: TypeAlias = GpuCapacity | ManagedGpuCapacity
 
-MAX_STRATEGY_ITEMS = 20
-"""Providers of one capacity provider strategy at most (CapacityProviderStrategyItem of the ECS API)."""
-
 _EC2 = "EC2"
 _MANAGED_INSTANCES = "MANAGED_INSTANCES"
 
+
+def _argument(setting: str) -> str:
+    """The argument of CDK for a setting: ``dns_servers`` for ``DnsServers``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", setting).lower()
+
+
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21
 _MANAGED_MODES = (ecs.NetworkMode.AWS_VPC, ecs.NetworkMode.HOST)
+# Arguments of `ecs.TaskDefinition.add_container`; CDK writes the last of them as resource requirements.
 _REFUSED_BY_MANAGED = {
-    "disable_networking": "disableNetworking",
-    "dns_search_domains": "dnsSearchDomains",
-    "dns_servers": "dnsServers",
-    "docker_security_options": "dockerSecurityOptions",
-    "extra_hosts": "extraHosts",
-    "hostname": "hostname",
-    "inference_accelerator_resources": "inferenceAccelerator",
+    **{_argument(each): name for each, name in CONTAINER_SETTINGS_REFUSED.items() if "." not in each},
+    "inference_accelerator_resources": TASK_SETTINGS_REFUSED["InferenceAccelerators"],
 }
 
 # CPU architectures as ``runtimePlatform`` spells them.
@@ -206,12 +208,12 @@ def _require_list(capacity: Sequence[Capacity]) -> None:
             if isinstance(capacity, Mapping)
             else "capacity=[…] with what cluster.add_capacity returned",
         )
-    if len({id(each) for each in capacity}) < len(capacity) or len(capacity) > MAX_STRATEGY_ITEMS:
+    if len({id(each) for each in capacity}) < len(capacity) or len(capacity) > MAX_STRATEGY_PROVIDERS:
         raise InvalidValueError(
             f"got {len(capacity)} capacities, {len({id(each) for each in capacity})} of them different",
             argument="capacity",
             value=[each.pool.name for each in capacity],
-            allowed=f"each capacity once, {MAX_STRATEGY_ITEMS} at most: an ECS strategy holds no more providers",
+            allowed=f"each capacity once, {MAX_STRATEGY_PROVIDERS} at most: an ECS strategy holds no more providers",
             fix="fewer capacities for one task definition",
         )
 

@@ -264,6 +264,11 @@ def test_a_nested_stack_takes_the_name_of_its_parent(site: Site) -> None:
     assert nested.only("AWS::ECS::CapacityProvider")["Name"].startswith("cp-")
 
 
+def test_a_provider_name_that_differs_from_a_reserved_one_in_case_is_left_to_ecs(site: Site) -> None:
+    provider = site.capacity("g6.xlarge", capacity_provider_name="AWS-gpu")
+    assert provider.pool.provider == "AWS-gpu"
+
+
 @pytest.mark.parametrize("stack_name", ["ecs-training", "AWS-demo", "FargateTeam"])
 def test_a_stack_name_that_ecs_reserves_does_not_reach_the_provider(site: Site, stack_name: str) -> None:
     stack = cdk.Stack(site.app, stack_name)
@@ -309,9 +314,6 @@ REFUSED: list[Any] = [
     pytest.param({"purchase": "spot"}, InvalidValueError, r"Purchase\.spot\(\)", id="a purchase as text"),
     pytest.param({"check_gpus_at_boot": "yes"}, InvalidValueError, r"True or False", id="text for a switch"),
     pytest.param({"capacity_provider_name": "aws-gpu"}, InvalidValueError, r"aws, ecs or fargate", id="reserved name"),
-    pytest.param(
-        {"capacity_provider_name": "ECS_gpu"}, InvalidValueError, r"aws, ecs or fargate", id="reserved, upper"
-    ),
     pytest.param({"capacity_provider_name": "my gpu"}, InvalidValueError, r"letters", id="a blank in the name"),
     pytest.param({"instance_types": {"g6.xlarge"}}, InvalidValueError, r"a list in the order", id="a set"),
     pytest.param({"instance_types": "g6.xlarge, g6.2xlarge"}, InvalidValueError, r"'g6\.2xlarge'\]", id="two in one"),

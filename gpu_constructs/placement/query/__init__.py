@@ -27,20 +27,11 @@ from gpu_constructs.placement.query.evaluate import Verdict, evaluate, judge
 from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Host, host_of
 from gpu_constructs.placement.query.parser import parse
 from gpu_constructs.placement.query.printer import describe, render
-from gpu_constructs.placement.query.subjects import (
-    MAX_CONSTRAINTS,
-    MAX_EXPRESSION_LENGTH,
-    Attribute,
-    Field,
-    Operator,
-    Subject,
-)
+from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject
 
 __all__ = [
     "BUILT_IN_ATTRIBUTES",
     "INSTANCE_TYPE",
-    "MAX_CONSTRAINTS",
-    "MAX_EXPRESSION_LENGTH",
     "And",
     "Attribute",
     "Comparison",

@@ -17,12 +17,12 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.query.arguments import argument_problem, text_problem
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Matches, Not, Or, Query
 from gpu_constructs.placement.query.errors import QuerySyntaxError
 from gpu_constructs.placement.query.pattern import MalformedPatternError, read_pattern
 from gpu_constructs.placement.query.subjects import (
-    MAX_EXPRESSION_LENGTH,
     MAX_NESTING,
     NAME_CHARACTERS,
     Attribute,

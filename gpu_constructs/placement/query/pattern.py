@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from gpu_constructs.placement.query.subjects import MAX_ATTRIBUTE_LENGTH
+from gpu_constructs.hardware.aws_limits import MAX_ATTRIBUTE_LENGTH
 
 __all__ = ["MalformedPatternError", "matches_whole", "read_pattern"]
 

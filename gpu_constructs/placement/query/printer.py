@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Not, Or, Query
-from gpu_constructs.placement.query.subjects import MAX_CONSTRAINTS, MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.query.words import write_pattern, write_value
 
 __all__ = ["describe", "render"]
@@ -29,7 +29,8 @@ def render(query: Query) -> str:
             f"the expression has {len(text)} characters",
             value=text,
             allowed=f"at most {MAX_EXPRESSION_LENGTH} characters",
-            fix=f"give the parts that are joined by `and` as constraints of their own, at most {MAX_CONSTRAINTS}",
+            fix="give the parts that are joined by `and` as constraints of their own, at most "
+            f"{MAX_PLACEMENT_CONSTRAINTS}",
         )
     return text
 

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.hardware.aws_limits import MAX_ATTRIBUTE_LENGTH
 
 __all__ = [
-    "MAX_ATTRIBUTE_LENGTH",
-    "MAX_CONSTRAINTS",
-    "MAX_EXPRESSION_LENGTH",
     "MAX_NESTING",
     "NAME_CHARACTERS",
     "Attribute",
@@ -23,24 +21,6 @@ __all__ = [
     "Subject",
     "operators_of",
 ]
-
-MAX_EXPRESSION_LENGTH = 2000
-"""Characters of one expression at most.
-
-https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html
-"""
-
-MAX_CONSTRAINTS = 10
-"""Constraints of one task at most: those of its task definition and those given when it is run, together.
-
-https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
-"""
-
-MAX_ATTRIBUTE_LENGTH = 128
-"""Characters of an attribute's name at most, and of its value.
-
-https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Attribute.html
-"""
 
 MAX_NESTING = 40
 """How deep expressions may nest: our own bound, ECS documents none."""

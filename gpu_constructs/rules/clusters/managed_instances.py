@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown, Workload
-from gpu_constructs.hardware.managed_families import may_be_managed
+from gpu_constructs.hardware.managed_instances import may_be_managed
 from gpu_constructs.placement.query import Attribute, conditions
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import joined, readable

@@ -7,13 +7,10 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Scheduler
+from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
-
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
-_RESERVED = ("aws", "ecs", "fargate")
-_ALLOWED = "1 to 255 letters, digits, hyphens and underscores"
 
 
 @rule(
@@ -30,34 +27,34 @@ def accepted(context: Context) -> Iterator[Problem]:
         name = pool.provider
         if not isinstance(name, str) or not pool.has_provider:
             continue
-        reserved = [each for each in _RESERVED if name.startswith(each)]
-        if reserved:
+        prefix = reserved_prefix(name)
+        if prefix:
             yield Problem(
                 about=pool,
-                message=f"the capacity provider is called {shown(name)}, and no name may begin with {reserved[0]}",
+                message=f"the capacity provider is called {shown(name)}, and no name may begin with {prefix}",
                 fix=f"gpu-{name[:200]}, or no name, and CloudFormation makes one",
             )
-        elif not _NAME.fullmatch(name):
+        elif not is_ecs_name(name):
             yield Problem(
                 about=pool,
-                message=f"the capacity provider is called {shown(name)}; a name has {_ALLOWED}",
+                message=f"the capacity provider is called {shown(name)}; a name has {ECS_NAME_FORM}",
                 fix=_fixed(name),
             )
     for task in context.tasks:
         if task.scheduler is not Scheduler.ECS:
             continue
-        if isinstance(task.family, str) and not _NAME.fullmatch(task.family):
+        if isinstance(task.family, str) and not is_ecs_name(task.family):
             yield Problem(
                 about=task,
-                message=f"the family of {task.name} is {shown(task.family)}; a family has {_ALLOWED}",
+                message=f"the family of {task.name} is {shown(task.family)}; a family has {ECS_NAME_FORM}",
                 fix=_fixed(task.family),
             )
         for container in task.containers:
-            if not _NAME.fullmatch(container.name):
+            if not is_ecs_name(container.name):
                 yield Problem(
                     about=task,
                     container=container,
-                    message=f"a container of {task.name} is called {shown(container.name)}; a name has {_ALLOWED}",
+                    message=f"a container of {task.name} is called {shown(container.name)}; a name has {ECS_NAME_FORM}",
                     fix=_fixed(container.name),
                 )
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import StrategyItem, Unknown, Workload, known
+from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
 from gpu_constructs.placement.destinations import FARGATE_PROVIDERS
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
-
-# The last of them stands at
-# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html.
-_MOST_ITEMS = 20
-_MOST_WEIGHT = 1000
-_MOST_BASE = 100_000
 
 
 @rule(
@@ -22,8 +17,8 @@ _MOST_BASE = 100_000
     Severity.ERROR,
     about=Workload,
     question="does ECS take the capacity provider strategy?",
-    because=f"a strategy has {_MOST_ITEMS} providers at most, weights of 0 to {_MOST_WEIGHT} of which one of several "
-    f"is above 0, one base of 0 to {_MOST_BASE}, and providers of either Fargate or Auto Scaling groups",
+    because=f"a strategy has {MAX_STRATEGY_PROVIDERS} providers at most, weights of 0 to {MAX_WEIGHT} of which one "
+    f"of several is above 0, one base of 0 to {MAX_BASE}, and providers of either Fargate or Auto Scaling groups",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
 )
 def taken(workload: Workload) -> Iterator[Problem]:
@@ -32,13 +27,13 @@ def taken(workload: Workload) -> Iterator[Problem]:
 
 
 def _problems(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
-    if len(strategy) > _MOST_ITEMS:
+    if len(strategy) > MAX_STRATEGY_PROVIDERS:
         yield (
-            f"has {len(strategy)} capacity providers, and {_MOST_ITEMS} are allowed",
-            f"the {_MOST_ITEMS} that matter, or a service for each group of providers",
+            f"has {len(strategy)} capacity providers, and {MAX_STRATEGY_PROVIDERS} are allowed",
+            f"the {MAX_STRATEGY_PROVIDERS} that matter, or a service for each group of providers",
         )
     for item in strategy:
-        for name, value, most in (("weight", item.weight, _MOST_WEIGHT), ("base", item.base, _MOST_BASE)):
+        for name, value, most in (("weight", item.weight, MAX_WEIGHT), ("base", item.base, MAX_BASE)):
             if not isinstance(value, Unknown) and not 0 <= value <= most:
                 yield f"gives {item.provider} a {name} of {value}, and 0 to {most} are allowed", f"{name}={most}"
     if len(strategy) > 1 and all(item.weight == 0 for item in strategy):

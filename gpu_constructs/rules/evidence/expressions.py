@@ -9,9 +9,9 @@ from functools import lru_cache
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import PlacementConstraint, Task, Workload
 from gpu_constructs.hardware import InstanceType, accelerated, general
+from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.query import (
     INSTANCE_TYPE,
-    MAX_EXPRESSION_LENGTH,
     And,
     Comparison,
     In,

@@ -10,11 +10,11 @@ from functools import lru_cache
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Pool, Task, Workload
 from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families
+from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
     INSTANCE_TYPE,
-    MAX_EXPRESSION_LENGTH,
     Attribute,
     Comparison,
     Condition,

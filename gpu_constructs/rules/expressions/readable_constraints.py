@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import PlacementConstraint, Task
+from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
 from gpu_constructs.placement.demand import MEMBER_OF
-from gpu_constructs.placement.query import MAX_CONSTRAINTS, MAX_EXPRESSION_LENGTH
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import (
     Place,
@@ -75,18 +75,18 @@ def consistent(context: Context) -> Iterator[Problem]:
     Severity.ERROR,
     about=Context,
     question="are the placement constraints within what ECS takes?",
-    because=f"a task has {MAX_CONSTRAINTS} constraints at most, an expression {MAX_EXPRESSION_LENGTH} characters; "
-    "memberOf needs an expression, distinctInstance has none and stands in no task definition",
+    because=f"a task has {MAX_PLACEMENT_CONSTRAINTS} constraints at most, an expression {MAX_EXPRESSION_LENGTH} "
+    "characters; memberOf needs an expression, distinctInstance has none and stands in no task definition",
     source=_CONSTRAINT,
 )
 def within_limits(context: Context) -> Iterator[Problem]:
     for place in places(context):
         inherited = len(place.all) - len(place.own)
-        if len(place.all) > MAX_CONSTRAINTS >= inherited:
+        if len(place.all) > MAX_PLACEMENT_CONSTRAINTS >= inherited:
             yield Problem(
                 about=place.about,
                 message=f"tasks of {place.about.name} have {len(place.all)} placement constraints, those of the task "
-                f"definition among them; ECS takes {MAX_CONSTRAINTS}",
+                f"definition among them; ECS takes {MAX_PLACEMENT_CONSTRAINTS}",
                 fix="one expression with `and` for several",
             )
         for each in place.own:
@@ -175,5 +175,5 @@ def _wrong_expression(place: Place, constraint: PlacementConstraint) -> Iterator
             about=place.about,
             message=f"a placement expression of {name} has {len(expression)} characters; ECS takes "
             f"{MAX_EXPRESSION_LENGTH}",
-            fix=f"constraints of their own for parts that are joined by `and`, at most {MAX_CONSTRAINTS}",
+            fix=f"constraints of their own for parts that are joined by `and`, at most {MAX_PLACEMENT_CONSTRAINTS}",
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.fleet import Unknown, Workload, known, total
+from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, task_slots
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
@@ -193,7 +194,7 @@ def _open(copies: Copies) -> list[str]:
 
 def _percent(workload: Workload) -> Rollout | None:
     low = 100 if workload.min_healthy_percent is None else workload.min_healthy_percent
-    high = 200 if workload.max_healthy_percent is None else workload.max_healthy_percent
+    high = DEFAULT_MAX_HEALTHY_PERCENT if workload.max_healthy_percent is None else workload.max_healthy_percent
     if isinstance(low, Unknown) or isinstance(high, Unknown):
         return None
     return Rollout(min_healthy_percent=low, max_healthy_percent=high)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import Task, Unknown
+from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
 from gpu_constructs.placement import demand_of
-from gpu_constructs.placement.assumptions import RESERVED_PORTS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import wanted_copies
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb

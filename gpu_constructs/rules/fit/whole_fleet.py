@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpu_constructs.fleet import Unknown, known
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Assumption, Counts, PoolProof, Proof, Stranded, demand_of, prove
 from gpu_constructs.placement.assumptions import need_of, room_of
-from gpu_constructs.placement.host import CPU_UNITS_PER_VCPU
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type
+from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.rules.context import Context
@@ -28,7 +29,6 @@ _ACCELERATED = re.compile(r"(dl|f|g|gr|inf|p|trn|vt)[0-9]")
 
 # Batch takes families and these words instead of types
 # (https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html).
-_BATCH_WORDS = frozenset({"optimal", "default_x86_64", "default_arm64"})
 
 
 @rule(
@@ -58,7 +58,7 @@ def in_catalogue(context: Context) -> Iterator[Problem]:
     wanted = {each.pool.name for one in context.assignments if one.task.wants_gpu for each in one.destinations}
     for pool in context.fleet.pools:
         for name in pool.unknown_type_names:
-            if _malformed(pool, name) or (pool.kind is PoolKind.BATCH and name in _BATCH_WORDS):
+            if _malformed(pool, name) or (pool.kind is PoolKind.BATCH and name in BATCH_TYPE_WORDS):
                 continue
             if not _ACCELERATED.match(name) and pool.name not in wanted:
                 continue
@@ -127,7 +127,7 @@ def _is_scaled(pool: Pool) -> bool:
 def _malformed(pool: Pool, name: str) -> str:
     """Why nothing can have this name; empty if something can."""
     family, dot, size = name[:_LONGEST].partition(".")
-    if pool.kind is PoolKind.BATCH and not dot and (family in _BATCH_WORDS or _FAMILY.fullmatch(family)):
+    if pool.kind is PoolKind.BATCH and not dot and (family in BATCH_TYPE_WORDS or _FAMILY.fullmatch(family)):
         return ""
     if len(name) > _LONGEST or not dot or not _FAMILY.fullmatch(family):
         return "a name is a family, a dot and a size, in lower case"

@@ -6,16 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Pool, PoolKind, Unknown
+from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
-
-__all__ = ["MAX_PROVIDERS"]
-
-MAX_PROVIDERS = 20
-"""Capacity providers of one cluster at most (https://docs.aws.amazon.com/general/latest/gr/ecs-service.html)."""
 
 
 @rule(
@@ -43,7 +39,7 @@ def unprotected(pool: Pool) -> Iterator[Problem]:
     Severity.WARNING,
     about=Context,
     question="has the cluster no more capacity providers than the quota allows?",
-    because=f"the service quota is {MAX_PROVIDERS} capacity providers for a cluster",
+    because=f"the service quota is {MAX_CLUSTER_PROVIDERS} capacity providers for a cluster",
     source="https://docs.aws.amazon.com/general/latest/gr/ecs-service.html",
 )
 def few_providers(context: Context) -> Iterator[Problem]:
@@ -51,13 +47,13 @@ def few_providers(context: Context) -> Iterator[Problem]:
         pool.cluster for pool in context.fleet.pools if pool.has_provider and isinstance(pool.cluster, str)
     )
     for cluster, count in counts.items():
-        if count > MAX_PROVIDERS:
+        if count > MAX_CLUSTER_PROVIDERS:
             last = [pool for pool in context.fleet.pools if pool.cluster == cluster and pool.has_provider][
-                MAX_PROVIDERS
+                MAX_CLUSTER_PROVIDERS
             ]
             yield Problem(
                 about=last,
-                message=f"the cluster has {count} capacity providers, and the service quota is {MAX_PROVIDERS}",
+                message=f"the cluster has {count} capacity providers, and the service quota is {MAX_CLUSTER_PROVIDERS}",
                 fix="give the rest a cluster of their own",
             )
 

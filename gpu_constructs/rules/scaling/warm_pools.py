@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown, WarmPool
 from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
@@ -16,7 +17,6 @@ _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-p
 _PUT = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html"
 _CHECK = "ECS_WARM_POOLS_CHECK"
 _ON = frozenset({"true", "1", "t"})
-_ALL_ON_DEMAND = 100
 _STATES = frozenset({"Stopped", "Running", "Hibernated"})
 
 
@@ -33,7 +33,7 @@ def no_spot(context: Context) -> Iterator[Problem]:
     for pool, _ in _warm(context):
         # Where the policy has no spot of its own, GPU160 speaks of what the launch template asks for.
         policy = pool.distribution
-        of_template = policy is not None and policy.on_demand_percentage == _ALL_ON_DEMAND
+        of_template = policy is not None and policy.on_demand_percentage == MAX_PERCENT
         if pool.purchase in PARTLY_SPOT and not of_template:
             yield Problem(
                 about=pool,

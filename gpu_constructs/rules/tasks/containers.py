@@ -6,20 +6,13 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Container, Scheduler, Task, Unknown, known
+from gpu_constructs.hardware.aws_limits import MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.placement import demand_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 from gpu_constructs.rules.tasks.key_names import plain
-
-__all__ = ["MIN_MEMORY_MIB"]
-
-MIN_MEMORY_MIB = 6
-"""Memory of a container at least: Docker 20.10 and later refuse less, both as limit and as reservation.
-
-https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
-"""
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount of every Linux container
 _DEFAULT_SHARED_MEMORY_MIB = 64
@@ -63,8 +56,8 @@ def has_memory(task: Task) -> Iterator[Problem]:
     Severity.ERROR,
     about=Task,
     question="do the sizes of containers go together, and with those of the task?",
-    because="a container keeps no more memory than its limit and has at least 6 MiB, and all containers together have "
-    "no more CPU and memory than their task; ECS or Docker refuses anything else",
+    because=f"a container keeps no more memory than its limit and has at least {MIN_CONTAINER_MEMORY_MIB} MiB, "
+    "and all containers together have no more CPU and memory than their task; ECS or Docker refuses anything else",
     source=_CONTAINER,
 )
 def sizes(task: Task) -> Iterator[Problem]:
@@ -163,12 +156,12 @@ def shared_memory(task: Task) -> Iterator[Problem]:
 def _sizes(task: Task, container: Container) -> Iterator[Problem]:
     limit, kept = container.memory_limit_mib, container.memory_reservation_mib
     for name, size in (("Memory", limit), ("MemoryReservation", kept)):
-        if isinstance(size, int) and 0 < size < MIN_MEMORY_MIB:
+        if isinstance(size, int) and 0 < size < MIN_CONTAINER_MEMORY_MIB:
             yield Problem(
                 about=task,
                 container=container,
                 message=f"container {container.name} has {size} MiB ({name}); Docker takes no less than "
-                f"{MIN_MEMORY_MIB} MiB",
+                f"{MIN_CONTAINER_MEMORY_MIB} MiB",
                 fix=f'"{name}" in MiB: 8 GiB are 8192',
             )
     if isinstance(limit, int) and isinstance(kept, int) and 0 < limit < kept:

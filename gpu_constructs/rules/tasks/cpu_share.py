@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.placement import cpu_units, demand_of
-from gpu_constructs.placement.host import CPU_UNITS_PER_VCPU
 from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Severity

@@ -8,6 +8,11 @@ from difflib import get_close_matches
 
 from gpu_constructs.fleet import Container, PoolKind, Scheduler, Task
 from gpu_constructs.fleet.keys import CONTAINER_KEYS, TASK_KEYS
+from gpu_constructs.hardware.managed_instances import (
+    CONTAINER_SETTINGS_REFUSED,
+    TASK_SETTINGS_REFUSED,
+    VOLUME_SETTINGS_REFUSED,
+)
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, brief
@@ -24,30 +29,10 @@ from gpu_constructs.rules.tasks.key_names import (
 
 _CFN = "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html"
 
-# Names of the page below, by what a key ends in as `plain` writes it. The list gets shorter over time (dockerLabels was
-# on an older copy of it), so it is no more than a warning.
 _NOT_MANAGED = {
-    plain(each): each
-    for each in (
-        "disableNetworking",
-        "dnsSearchDomains",
-        "dnsServers",
-        "dockerSecurityOptions",
-        "dockerVolumeConfiguration",
-        "ephemeralStorage",
-        "extraHosts",
-        "fsxWindowsFileServerVolumeConfiguration",
-        "hostname",
-        "inferenceAccelerators",
-        "ipcMode",
-        "links",
-        "maxSwap",
-        "proxyConfiguration",
-        "sharedMemorySize",
-        "sourcePath",
-        "swappiness",
-        "tmpfs",
-    )
+    **TASK_SETTINGS_REFUSED,
+    **{f"Volumes.{setting}": name for setting, name in VOLUME_SETTINGS_REFUSED.items()},
+    **CONTAINER_SETTINGS_REFUSED,
 }
 
 
@@ -200,16 +185,8 @@ def _refused(task: Task) -> Iterator[str]:
     # `bridge` is also what stands there when nothing was written, and then Managed Instances take awsvpc.
     if task.network_mode == "none":
         yield "network mode none"
-    for key in task.used_keys:
-        yield from _named(key)
+    yield from (_NOT_MANAGED[key] for key in task.used_keys if key in _NOT_MANAGED)
     for container in task.containers:
         if container.shared_memory_mib is not None:
             yield "sharedMemorySize"
-        for key in container.used_keys:
-            yield from _named(key)
-
-
-def _named(key: str) -> Iterator[str]:
-    last = plain(key).rpartition(".")[2]
-    if last in _NOT_MANAGED:
-        yield _NOT_MANAGED[last]
+        yield from (_NOT_MANAGED[key] for key in container.used_keys if key in _NOT_MANAGED)

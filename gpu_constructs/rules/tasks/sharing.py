@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.placement.machine import FIRST_RELEASE_WITH_MPS, doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
@@ -67,7 +68,7 @@ def measured(task: Task) -> Iterator[Problem]:
                     "memory, at least 1 MiB",
                     fix='"SharingStrategy": {"NvidiaMps": {"Memory": 4096}}',
                 )
-            if percent is not None and not isinstance(percent, Unknown) and not 1 <= percent <= _MOST_PERCENT:
+            if percent is not None and not isinstance(percent, Unknown) and not 1 <= percent <= MAX_PERCENT:
                 yield Problem(
                     about=task,
                     container=container,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, HostImage, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import Architecture, InstanceType, families, family, image
+from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.index import Index
@@ -21,9 +22,6 @@ __all__ = ["batch_pools"]
 
 _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 
-# Words for whatever Batch prefers at the time, all of it without accelerators
-# (https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html).
-_PREFERRED = frozenset({"default_arm64", "default_x86_64", "optimal"})
 _BOUGHT = {"EC2": PurchaseOption.ON_DEMAND, "SPOT": PurchaseOption.SPOT}
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
@@ -68,7 +66,9 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
         instance_types=choice.types,
         image=UNKNOWN if is_managed else _image(section, choice.types, launch),
         # Whatever Batch prefers may be among those that are always there.
-        min_instances=0 if _PREFERRED & set(names) else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
+        min_instances=0
+        if BATCH_TYPE_WORDS & set(names)
+        else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
         max_instances=_hosts(section.integer("MaxvCpus"), choice, at_most=True),
         kind=PoolKind.BATCH,
         purchase=managed_purchase(managed) if is_managed else _purchase(section, launch),
@@ -88,7 +88,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
 def _has_no_accelerators(section: Section) -> bool:
     """Whether all its types are words for types without accelerators."""
     names = section.texts("InstanceTypes")
-    return bool(names) and all(each in _PREFERRED for each in names)
+    return bool(names) and all(each in BATCH_TYPE_WORDS for each in names)
 
 
 def _types(section: Section) -> TypeChoice:
@@ -99,7 +99,7 @@ def _types(section: Section) -> TypeChoice:
     for name in section.texts("InstanceTypes"):
         if isinstance(name, Unknown):
             has_unknown = True
-        if isinstance(name, Unknown) or name in _PREFERRED:
+        if isinstance(name, Unknown) or name in BATCH_TYPE_WORDS:
             continue
         one = type_named(name)
         several = (one,) if one is not None else _family(name)

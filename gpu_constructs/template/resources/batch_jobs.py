@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Container, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.amounts import amount
 from gpu_constructs.template.resources.containers import (
@@ -25,7 +26,6 @@ __all__ = ["batch_tasks"]
 
 _JOB_DEFINITION = "AWS::Batch::JobDefinition"
 _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one
-_UNITS_OF_VCPU = 1024
 
 
 def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Task]]:
@@ -90,9 +90,9 @@ def _container(section: Section, name: str) -> Container:
     cpu = section.integer("Vcpus")
     memory = section.integer("Memory")
     if "VCPU" in asked:
-        cpu_units = _number(asked["VCPU"], _UNITS_OF_VCPU, section)
+        cpu_units = _number(asked["VCPU"], CPU_UNITS_PER_VCPU, section)
     else:
-        cpu_units = cpu * _UNITS_OF_VCPU if isinstance(cpu, int) else cpu
+        cpu_units = cpu * CPU_UNITS_PER_VCPU if isinstance(cpu, int) else cpu
     linux = section.section("LinuxParameters")
     essential = section.flag("Essential")
     return Container(

@@ -11,6 +11,7 @@ from typing import Final
 
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NvidiaMps, ResourceRequirement, Unknown
 from gpu_constructs.fleet.keys import CONTAINER_KEYS
+from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.template.resources.ports import host_ports_of
 from gpu_constructs.template.resources.section import Section
 
@@ -26,23 +27,6 @@ __all__ = [
 ]
 
 _KEYS: Final = frozenset(key for key in CONTAINER_KEYS if "." not in key)
-
-# Settings of a container that ECS Managed Instances do not take
-# (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html).
-_REFUSED_BY_MANAGED_INSTANCES = (
-    "DisableNetworking",
-    "DnsSearchDomains",
-    "DnsServers",
-    "DockerLabels",
-    "DockerSecurityOptions",
-    "ExtraHosts",
-    "Hostname",
-    "Links",
-    "LinuxParameters.MaxSwap",
-    "LinuxParameters.SharedMemorySize",
-    "LinuxParameters.Swappiness",
-    "LinuxParameters.Tmpfs",
-)
 
 _REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})
 _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precision"})
@@ -74,7 +58,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         essential=True if essential is None else essential,
         image=section.text("Image"),
         unknown_keys=unknown_keys(section, _KEYS),
-        used_keys=used_settings(section, _REFUSED_BY_MANAGED_INSTANCES),
+        used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
         depends_on=_waits_for(section),
         origin=section.origin,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import Fleet, Remark
+from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.template.model import Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
@@ -20,8 +20,6 @@ from gpu_constructs.template.resources.services import SERVICE, Services, scaled
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
 __all__ = ["fleet_of"]
-
-_REGION = re.compile(r"[a-z]{2,8}(?:-[a-z]{1,12}){1,3}-[0-9]{1,2}")
 
 
 def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks: Sequence[Remark] = ()) -> Fleet:
@@ -86,6 +84,6 @@ def _hinted_region(stack: Stack) -> str | None:
         if resource.type == TASK_DEFINITION and isinstance(resource.properties, Mapping):
             for container in Section.of(resource, []).sections("ContainerDefinitions"):
                 region = container.section("LogConfiguration").section("Options").text("awslogs-region")
-                if isinstance(region, str) and _REGION.fullmatch(region):
+                if isinstance(region, str) and is_region(region):
                     hints.add(region)
     return hints.pop() if len(hints) == 1 else None

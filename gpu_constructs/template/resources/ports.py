@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 
 from gpu_constructs.fleet import Unknown
+from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.template.resources.section import Section
 
 __all__ = ["host_ports_of"]
 
-_HIGHEST = 65535
 _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 
 
@@ -33,8 +33,8 @@ def host_ports_of(section: Section, network_mode: str | Unknown) -> tuple[tuple[
             port = each.integer("ContainerPort")
         if not isinstance(port, int) or port == 0 or isinstance(protocol, Unknown):
             continue
-        if not 0 < port <= _HIGHEST:
-            each.note(f"expects a port from 0 to {_HIGHEST}", port, "HostPort")
+        if not 0 < port <= LARGEST_PORT:
+            each.note(f"expects a port from 0 to {LARGEST_PORT}", port, "HostPort")
         elif network_mode in {"bridge", "host"}:
             ports.append((port, (protocol or "tcp").lower()))
     return tuple(ports)
@@ -46,6 +46,6 @@ def _note_range(mapping: Section) -> None:
     if written is None or isinstance(written, Unknown):
         return
     found = _RANGE.fullmatch(written)
-    if found is None or not 0 < int(found[1]) <= int(found[2]) <= _HIGHEST:
-        expected = f"expects two ports from 1 to {_HIGHEST} with a hyphen between them, the smaller one first"
+    if found is None or not 0 < int(found[1]) <= int(found[2]) <= LARGEST_PORT:
+        expected = f"expects two ports from 1 to {LARGEST_PORT} with a hyphen between them, the smaller one first"
         mapping.note(expected, written, "ContainerPortRange")

@@ -18,6 +18,7 @@ from gpu_constructs.fleet import (
     Reservation,
     Unknown,
 )
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.own_metadata import own_metadata
 from gpu_constructs.template.resources.section import Section
@@ -45,7 +46,6 @@ _MARKETS = {
 _OF_TEMPLATE = (RESERVATIONS_ONLY, "none", "open")
 _OF_GROUP = (RESERVATIONS_FIRST, RESERVATIONS_ONLY, "default", "none")
 _TARGETS = ("capacity-block", "interruptible-capacity-reservation", "on-demand", "on-demand-capacity-reservation")
-_MOST_PERCENT = 100
 
 _SEGMENTS = {
     frozenset({"capacity-block"}): PurchaseOption.CAPACITY_BLOCK,
@@ -106,7 +106,7 @@ def distribution_of(policy: Section, template_option: PurchaseOption | Unknown) 
         )
     base = written.integer("OnDemandBaseCapacity")
     percentage = written.integer("OnDemandPercentageAboveBaseCapacity")
-    if isinstance(percentage, int) and not 0 <= percentage <= _MOST_PERCENT:
+    if isinstance(percentage, int) and not 0 <= percentage <= MAX_PERCENT:
         written.note("expects 0 to 100", percentage, "OnDemandPercentageAboveBaseCapacity")
     segments: list[str | Unknown] = []
     for segment in written.sections("DistributionSegments"):
@@ -135,7 +135,7 @@ def option_of(distribution: Distribution) -> PurchaseOption | Unknown:
     base, percentage = distribution.on_demand_base, distribution.on_demand_percentage
     if isinstance(base, Unknown) or isinstance(percentage, Unknown):
         return UNKNOWN
-    if percentage == _MOST_PERCENT:
+    if percentage == MAX_PERCENT:
         return distribution.template_option
     return PurchaseOption.SPOT if percentage == 0 and not base else PurchaseOption.MIXED
 

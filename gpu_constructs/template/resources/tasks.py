@@ -18,6 +18,8 @@ from typing import Final
 from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, GpuNeeds, PlacementConstraint, Task, Unknown
 from gpu_constructs.fleet.keys import TASK_KEYS
 from gpu_constructs.hardware import Architecture
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
+from gpu_constructs.hardware.managed_instances import TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.amounts import amount
 from gpu_constructs.template.resources.containers import (
@@ -49,13 +51,8 @@ _DESCRIBED = frozenset(
     }
 )
 
-# Settings of a task that ECS Managed Instances do not take
-# (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html).
-_REFUSED_BY_MANAGED_INSTANCES = ("EphemeralStorage", "InferenceAccelerators", "IpcMode", "ProxyConfiguration")
-_VOLUMES_REFUSED = ("DockerVolumeConfiguration", "FSxWindowsFileServerVolumeConfiguration", "Host.SourcePath")
-
 _ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
-_CPU_UNITS = {"": 1, "vcpu": 1024}
+_CPU_UNITS = {"": 1, "vcpu": CPU_UNITS_PER_VCPU}
 _MIB = {"": 1, "gb": 1024}
 
 
@@ -75,7 +72,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
     volumes = {
         f"Volumes.{setting}": None
         for each in properties.sections("Volumes")
-        for setting in used_settings(each, _VOLUMES_REFUSED)
+        for setting in used_settings(each, VOLUME_SETTINGS_REFUSED)
     }
     return Task(
         name=name,
@@ -93,7 +90,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         ipc_mode=properties.text("IpcMode"),
         constraints=constraints_of(properties),
         unknown_keys=unknown_keys(properties, _KEYS | _DESCRIBED),
-        used_keys=(*used_settings(properties, _REFUSED_BY_MANAGED_INSTANCES), *volumes),
+        used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
         origin=resource.origin,
     )
 

@@ -37,6 +37,7 @@ def test_a_name_of_a_provider_that_ecs_refuses_is_an_error(name: str, words: str
         a_pool(provider="gpu-L4_1"),
         a_pool(provider="x" * 255),
         a_pool(provider="my-aws-gpu"),
+        a_pool(provider="AWS-gpu"),  # no page says that case is ignored
         a_pool(provider=UNKNOWN),
         a_pool(provider="aws", has_provider=False),
     ],

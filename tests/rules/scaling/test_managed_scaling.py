@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, PoolKind
+from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.scaling import managed_scaling
-from gpu_constructs.rules.scaling.managed_scaling import MAX_PROVIDERS
 from tests.rules.given import a_pool, asked, running_on
 
 RULES = rules_of(managed_scaling)
@@ -24,7 +24,7 @@ def test_termination_protection_outlives_the_stack() -> None:
 
 
 def test_a_cluster_has_no_more_providers_than_its_quota() -> None:
-    pools = tuple(a_pool(name=f"P{each}", cluster="gpu") for each in range(MAX_PROVIDERS + 1))
+    pools = tuple(a_pool(name=f"P{each}", cluster="gpu") for each in range(MAX_CLUSTER_PROVIDERS + 1))
     found = asked(RULES, Fleet(pools=pools))
     assert list(found) == ["GPU013"]
     assert "21 capacity providers, and the service quota is 20" in found["GPU013"].message

@@ -1,0 +1,194 @@
+"""Limits of the AWS services: what ECS, Auto Scaling, EC2 and AWS Batch accept, each with the page that states it.
+
+Unless a line says otherwise, a limit is from the API model of botocore 1.44.5, which the API reference repeats.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = [
+    "BATCH_TYPE_WORDS",
+    "CAPACITY_BLOCK_ENDS_EARLY_MINUTES",
+    "CPU_UNITS_PER_VCPU",
+    "DEFAULT_MAX_HEALTHY_PERCENT",
+    "ECS_NAME_FORM",
+    "LARGEST_INTEGER",
+    "LARGEST_PORT",
+    "MAX_ATTRIBUTE_LENGTH",
+    "MAX_BASE",
+    "MAX_CLUSTER_PROVIDERS",
+    "MAX_CONTAINERS",
+    "MAX_EXPRESSION_LENGTH",
+    "MAX_IDLE_SECONDS",
+    "MAX_INSTANCE_WARMUP_SECONDS",
+    "MAX_PERCENT",
+    "MAX_PLACEMENT_CONSTRAINTS",
+    "MAX_SCALING_STEP",
+    "MAX_STRATEGY_PROVIDERS",
+    "MAX_USER_DATA_BYTES",
+    "MAX_WEIGHT",
+    "MIN_CONTAINER_MEMORY_MIB",
+    "NO_PRICE_THRESHOLD_PERCENT",
+    "RESERVED_PORTS",
+    "RESERVED_PROVIDER_PREFIXES",
+    "is_ecs_name",
+    "is_region",
+    "reserved_prefix",
+]
+
+LARGEST_INTEGER = 2**31 - 1
+"""The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
+
+MAX_PERCENT = 100
+"""Largest percentage of a part: ``maxComputePercent`` of NvidiaMpsAllocation, ``targetCapacity`` of ManagedScaling,
+``OnDemandPercentageAboveBaseCapacity`` of Auto Scaling's InstancesDistribution."""
+
+# Names
+
+ECS_NAME_FORM = "1 to 255 letters, digits, hyphens and underscores"
+"""What the name of a capacity provider, a task definition family or a container consists of.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
+"""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
+
+RESERVED_PROVIDER_PREFIXES = ("aws", "ecs", "fargate")
+"""How the name of a capacity provider cannot begin.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html
+"""
+
+# `us-gov-west-1`, `us-isob-east-1` and `eusc-de-east-1` among them; no page states a pattern.
+_REGION = re.compile(r"[a-z]{2,8}(?:-[a-z]{1,12}){1,3}-[0-9]{1,2}")
+
+# Capacity provider strategies and clusters
+
+MAX_STRATEGY_PROVIDERS = 20
+"""Providers of one capacity provider strategy
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html)."""
+
+MAX_WEIGHT = 1000
+"""Largest weight of an item of a strategy (API_CapacityProviderStrategyItem)."""
+
+MAX_BASE = 100_000
+"""Largest base of an item of a strategy (API_CapacityProviderStrategyItem)."""
+
+MAX_CLUSTER_PROVIDERS = 20
+"""Quota of capacity providers of one cluster (https://docs.aws.amazon.com/general/latest/gr/ecs-service.html)."""
+
+# Managed scaling and Managed Instances
+
+MAX_INSTANCE_WARMUP_SECONDS = 10_000
+"""``instanceWarmupPeriod`` (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html)."""
+
+MAX_SCALING_STEP = 10_000
+"""``minimumScalingStepSize`` and ``maximumScalingStepSize`` (API_ManagedScaling)."""
+
+MAX_IDLE_SECONDS = 3600
+"""``scaleInAfter`` of Managed Instances, in which -1 is never
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InfrastructureOptimization.html)."""
+
+# Task definitions
+
+MAX_CONTAINERS = 10
+"""Containers of one task definition
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html)."""
+
+MIN_CONTAINER_MEMORY_MIB = 6
+"""Memory of a container: Docker 20.10 and later refuse less, both as limit and as reservation.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
+"""
+
+CPU_UNITS_PER_VCPU = 1024
+"""What ECS calls a vCPU
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html)."""
+
+LARGEST_PORT = 65_535
+"""Largest port of TCP and UDP (RFC 9293, RFC 768)."""
+
+RESERVED_PORTS = frozenset((port, "tcp") for port in (22, 2375, 2376, 51678, 51679, 51680))
+"""Ports that the agent keeps on every host by default.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
+"""
+
+# Placement
+
+MAX_PLACEMENT_CONSTRAINTS = 10
+"""Constraints of one task: those of its task definition and those given when it is run, together.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
+"""
+
+MAX_EXPRESSION_LENGTH = 2000
+"""Characters of one expression
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html)."""
+
+MAX_ATTRIBUTE_LENGTH = 128
+"""Characters of an attribute's name, and of its value
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Attribute.html)."""
+
+# Services
+
+DEFAULT_MAX_HEALTHY_PERCENT = 200
+"""``maximumPercent`` of a deployment where none is written
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DeploymentConfiguration.html)."""
+
+# EC2 and AWS Batch
+
+MAX_USER_DATA_BYTES = 16_384
+"""User data of a host before it is encoded as base64
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html)."""
+
+CAPACITY_BLOCK_ENDS_EARLY_MINUTES = 30
+"""EC2 begins to terminate the hosts of a Capacity Block this long before its end.
+
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html
+"""
+
+NO_PRICE_THRESHOLD_PERCENT = 999_999
+"""Price protection of attribute-based selection that leaves no type out: "To indicate no price protection threshold,
+specify a high value, such as 999999".
+
+https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html
+"""
+
+BATCH_TYPE_WORDS = frozenset({"default_arm64", "default_x86_64", "optimal"})
+"""Words for whatever AWS Batch prefers at the time, all of it without accelerators.
+
+https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html
+"""
+
+
+def is_ecs_name(text: str) -> bool:
+    """Whether ECS accepts the characters of a name, see `ECS_NAME_FORM`.
+
+    Args:
+        text: The name of a capacity provider, a family or a container.
+    """
+    return _NAME.fullmatch(text) is not None
+
+
+def reserved_prefix(provider: str) -> str | None:
+    """The reserved beginning of a capacity provider's name, None if it has none.
+
+    Only as the API reference spells it: no page says whether ECS also refuses ``AWS-gpu``, and CDK's own check
+    (2.275.0) and the schema of ``AWS::ECS::CapacityProvider`` let it pass.
+
+    Args:
+        provider: The name of a capacity provider.
+    """
+    return next((each for each in RESERVED_PROVIDER_PREFIXES if provider.startswith(each)), None)
+
+
+def is_region(text: str) -> bool:
+    """Whether text has the form of a region's name, in any partition.
+
+    Args:
+        text: Such as ``us-gov-west-1``.
+    """
+    return _REGION.fullmatch(text) is not None

@@ -1,0 +1,102 @@
+"""What ECS Managed Instances launch, and which settings of a task they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpu_constructs.hardware.model import InstanceType
+
+__all__ = [
+    "CONTAINER_SETTINGS_REFUSED",
+    "MANAGED_FAMILIES",
+    "TASK_SETTINGS_REFUSED",
+    "VOLUME_SETTINGS_REFUSED",
+    "is_managed_size",
+    "may_be_managed",
+]
+
+MANAGED_FAMILIES = frozenset(
+    {
+        "dl1",
+        "g4ad",
+        "g4dn",
+        "g5",
+        "g5g",
+        "g6",
+        "g6e",
+        "g6f",
+        "g7e",
+        "gr6",
+        "gr6f",
+        "inf1",
+        "inf2",
+        "p3dn",
+        "p4d",
+        "p4de",
+        "p5",
+        "p5en",
+        "p6-b200",
+        "p6-b300",
+        "trn1",
+    }
+)
+"""Families with accelerators; of the others nearly all are launched.
+
+The list of the page below, as read on 2026-11-21 in a copy of 2026. Families are added to it, so that one which is not
+on it may have come since. https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html
+"""
+
+# The three tables: the property as CloudFormation spells it, and its name on the page
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21.
+# The list gets shorter over time: an older copy has dockerLabels too, so templates get no more than a warning.
+TASK_SETTINGS_REFUSED: Mapping[str, str] = {
+    "EphemeralStorage": "ephemeralStorage",
+    "InferenceAccelerators": "inferenceAccelerators",
+    "IpcMode": "ipcMode",
+    "ProxyConfiguration": "proxyConfiguration",
+}
+"""Settings of a task definition that are not valid on Managed Instances."""
+
+VOLUME_SETTINGS_REFUSED: Mapping[str, str] = {
+    "DockerVolumeConfiguration": "dockerVolumeConfiguration",
+    "FSxWindowsFileServerVolumeConfiguration": "fsxWindowsFileServerVolumeConfiguration",
+    "Host.SourcePath": "sourcePath",
+}
+"""Settings of a volume that are not valid there."""
+
+CONTAINER_SETTINGS_REFUSED: Mapping[str, str] = {
+    "DisableNetworking": "disableNetworking",
+    "DnsSearchDomains": "dnsSearchDomains",
+    "DnsServers": "dnsServers",
+    "DockerSecurityOptions": "dockerSecurityOptions",
+    "ExtraHosts": "extraHosts",
+    "Hostname": "hostname",
+    "Links": "links",
+    "LinuxParameters.MaxSwap": "maxSwap",
+    "LinuxParameters.SharedMemorySize": "sharedMemorySize",
+    "LinuxParameters.Swappiness": "swappiness",
+    "LinuxParameters.Tmpfs": "tmpfs",
+}
+"""Settings of a container that are not valid there."""
+
+_TOO_SMALL = frozenset({"nano", "micro"})
+
+
+def is_managed_size(instance_type: InstanceType) -> bool:
+    """Whether a type is large enough: "More than 1 vCPU", and "not nano or micro".
+
+    Args:
+        instance_type: Any type of the catalogue.
+    """
+    return instance_type.vcpus > 1 and instance_type.size not in _TOO_SMALL
+
+
+def may_be_managed(instance_type: InstanceType) -> bool:
+    """Whether Managed Instances are known to launch a type.
+
+    Args:
+        instance_type: Any type of the catalogue.
+    """
+    return is_managed_size(instance_type) and (
+        instance_type.accelerators is None or instance_type.family in MANAGED_FAMILIES
+    )
