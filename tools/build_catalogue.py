@@ -9,13 +9,14 @@ diff. Run it from the project's root: ``python -m tools.build_catalogue``.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TypedDict, TypeVar, cast
 
-from gpu_constructs.hardware.records import CorrectionRow, DevicesRow, NetworkRow, QuotaRow, TypeRow
+from gpu_constructs.hardware.records import CorrectionRow, DevicesRow, FamilyRow, NetworkRow, QuotaRow, TypeRow
 from tools import ec2_dump
 from tools.ec2_dump import Device, InstanceTypeInfo, NetworkInfo
 
@@ -61,12 +62,28 @@ class _Legacy(_LegacyRequired, total=False):
     efa_supported: bool
 
 
+class _Family(FamilyRow, total=False):
+    device_rdma: bool
+    without_device_rdma: list[str]
+
+
+class _Column(TypedDict):
+    meaning: str
+    source: str
+    date: str
+
+
 class _Remark(TypedDict, total=False):
     note: str
     replaced_by: str
 
 
 T = TypeVar("T")
+
+_REQUIRED_TRAITS = ("released_after_2022", "managed_instances", "device_rdma")
+
+# "Standard (A, C, D, H, I, M, R, T, Z)" of the EC2 quotas, and the letters that EC2 writes for their storage variants.
+_STANDARD = frozenset({"a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"})
 
 # Manufacturer of the API to `Vendor`; AWS's own devices are told by their Neuron cores.
 VENDORS = {"NVIDIA": "nvidia", "AMD": "amd", "Qualcomm": "qualcomm", "Xilinx": "xilinx", "Habana": "gaudi"}
@@ -91,6 +108,7 @@ def build() -> dict[str, str]:
         raise ValueError(f"no longer legacy, the dump has them: {sorted(clash)}")
     accelerators = legacy | {name: rows[name] for name in accelerated}
     _complete(accelerators)
+    families = _families(accelerators)
     quotas = _curated("quotas", "quotas", _QuotaGroup)
     group_of = {family: key for key, group in quotas.items() for family in group["families"]}
     for name in accelerators:
@@ -98,10 +116,10 @@ def build() -> dict[str, str]:
             raise ValueError(f"{name}: no quota group names its family, add it to tools/curated/quotas.json")
     others = {name: rows[name] for name in rows if name not in accelerated and _family(name) not in left_out}
     for name, row in (accelerators | others).items():
-        row["quota"] = group_of.get(_family(name), "Standard")
+        row["quota"] = group_of.get(_family(name)) or _standard(name)
     return {
-        "accelerated.json": _text("Accelerated EC2 instance types.", accelerators, offered, quotas),
-        "general.json": _text("EC2 instance types without accelerators.", others, offered, quotas),
+        "accelerated.json": _text("Accelerated EC2 instance types.", accelerators, offered, quotas, families),
+        "general.json": _text("EC2 instance types without accelerators.", others, offered, quotas, {}),
     }
 
 
@@ -138,6 +156,8 @@ def _row(info: InstanceTypeInfo) -> TypeRow:
     row["current_generation"] = info["CurrentGeneration"]
     if info["BareMetal"]:
         row["bare_metal"] = True
+    if info["BurstablePerformanceSupported"]:
+        row["burstable"] = True
     return row
 
 
@@ -193,14 +213,45 @@ def _complete(rows: Mapping[str, TypeRow]) -> None:
     for name, row in rows.items():
         devices = row["accelerators"]
         if devices["vendor"] == "nvidia":
-            devices["generation"] = models[devices["model"]]["generation"]
-            devices["compute_capability"] = models[devices["model"]]["compute_capability"]
+            model = devices["model"]
+            if model not in models:
+                raise ValueError(
+                    f"{name}: the compute capability of {model} is not known, add a line to tools/curated/models.json"
+                )
+            devices["generation"] = models[model]["generation"]
+            devices["compute_capability"] = models[model]["compute_capability"]
         if found := joined.get(name) or joined.get(_family(name)):
             devices["interconnect"] = found["interconnect"]
     for name, correction in _curated("corrections", "instance_types", CorrectionRow).items():
         _correct(name, rows[name], correction)
     for name, remark in _curated("remarks", "instance_types", _Remark).items():
         rows[name].update(cast("TypeRow", remark))
+
+
+def _families(rows: Mapping[str, TypeRow]) -> dict[str, FamilyRow]:
+    """Traits of every accelerated family; what differs within one goes into the rows."""
+    curated = _curated("families", "families", _Family)
+    found: dict[str, FamilyRow] = {}
+    for name, row in rows.items():
+        family = _family(name)
+        traits = dict(curated.get(family, {}))
+        if missing := [each for each in _REQUIRED_TRAITS if each not in traits]:
+            raise ValueError(f"{name}: {', '.join(missing)} not known, add the family to tools/curated/families.json")
+        has_rdma = traits.pop("device_rdma") and name not in cast("list[str]", traits.pop("without_device_rdma", []))
+        if has_rdma and "network" in row and row["network"].get("efa_supported"):
+            row["network"]["device_rdma"] = True
+        found[family] = cast("FamilyRow", traits)
+    if gone := curated.keys() - found.keys():
+        raise ValueError(f"no type has the family, take it out of tools/curated/families.json: {sorted(gone)}")
+    return found
+
+
+def _standard(name: str) -> str:
+    """The quota of a type without accelerators whose family no line names."""
+    letters = re.match(r"[a-z]+", name)
+    if letters is None or letters[0] not in _STANDARD:
+        raise ValueError(f"{name}: not a Standard instance by its name, add its family to tools/curated/quotas.json")
+    return "Standard"
 
 
 def _correct(name: str, row: TypeRow, correction: CorrectionRow) -> None:
@@ -228,7 +279,11 @@ def _sort_key(name: str, row: TypeRow) -> tuple[str, int, float, int, int, str]:
 
 
 def _text(
-    about: str, rows: Mapping[str, TypeRow], offered: Mapping[str, list[str]], quotas: Mapping[str, _QuotaGroup]
+    about: str,
+    rows: Mapping[str, TypeRow],
+    offered: Mapping[str, list[str]],
+    quotas: Mapping[str, _QuotaGroup],
+    families: Mapping[str, FamilyRow],
 ) -> str:
     names = sorted(rows, key=lambda name: _sort_key(name, rows[name]))
     shared = _family_regions(names, offered)
@@ -250,6 +305,7 @@ def _text(
     lines.append(f'"recorded_regions": {json.dumps(everywhere)}')
     lines.append(f'"quotas": {_block((key, _quota_row(quotas[key])) for key in sorted(used))}')
     lines.append(f'"regions": {_block((family, shared[family]) for family in sorted(shared))}')
+    lines.append(f'"families": {_block((family, families[family]) for family in sorted(families))}')
     lines.append(f'"instance_types": {_block((name, rows[name]) for name in names)}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -275,6 +331,8 @@ def _quota_row(group: _QuotaGroup) -> QuotaRow:
 
 def _sources() -> dict[str, str]:
     """Where the fields are from that DescribeInstanceTypes does not give."""
+    columns = _curated("families", "columns", _Column)
+    of_families = {name: f"{each['source']}, as of {each['date']}" for name, each in columns.items()}
     models = "https://developer.nvidia.com/cuda-gpus, as of 2026-11-21 (tools/curated/models.json)"
     return {
         "accelerators.generation": models,
@@ -282,6 +340,8 @@ def _sources() -> dict[str, str]:
         "accelerators.interconnect": "AWS product pages, as of 2026-11-21 (tools/curated/interconnects.json)",
         "quota": "EC2 quota names and codes, as of 2026-11-21 (tools/curated/quotas.json)",
         "replaced_by": "choice of this project (tools/curated/remarks.json)",
+        "network.device_rdma": of_families["device_rdma"],
+        **{f"traits.{name}": of_families[name] for name in FamilyRow.__annotations__},
     }
 
 

@@ -96,6 +96,7 @@ class _InfoRequired(TypedDict):
     SupportedUsageClasses: list[str]
     CurrentGeneration: bool
     BareMetal: bool
+    BurstablePerformanceSupported: bool
 
 
 class InstanceTypeInfo(_InfoRequired, total=False):

@@ -8,27 +8,7 @@ from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet.host import NetworkInterface
 from gpu_constructs.hardware import InstanceType, family
 
-__all__ = ["efa_layout", "has_device_rdma", "require_one_efa_layout"]
-
-# Types whose EFA reads and writes the memory of the accelerators directly (GPUDirect RDMA and its like on Neuron): what
-# AWS's own NCCL plugin requires it of, github.com/aws/aws-ofi-nccl src/platform-aws.cpp, read 2026-11-21. p5.4xlarge is
-# an exception there. Its entry for inf* is left out: the EFA of inf1 is older than RDMA.
-_RDMA_FAMILIES = frozenset(
-    {
-        "p4d",
-        "p4de",
-        "p5",
-        "p5e",
-        "p5en",
-        "p6-b200",
-        "p6-b300",
-        "p6e-gb200",
-        "trn1",
-        "trn1n",
-        "trn2",
-    }
-)
-_WITHOUT_RDMA = frozenset({"p5.4xlarge"})
+__all__ = ["efa_layout", "require_one_efa_layout"]
 
 
 def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
@@ -50,15 +30,6 @@ def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
         return ()
     adapters = (NetworkInterface(card=card, device=1 if card == 0 else 0, type="efa-only") for card in cards)
     return (NetworkInterface(), *adapters)
-
-
-def has_device_rdma(instance_type: InstanceType) -> bool:
-    """Whether EFA reads and writes the memory of its accelerators directly: from p4d on, and on Trainium.
-
-    Args:
-        instance_type: A type of the catalogue.
-    """
-    return instance_type.family in _RDMA_FAMILIES and instance_type.name not in _WITHOUT_RDMA
 
 
 def require_one_efa_layout(instance_types: Iterable[InstanceType], *, argument: str) -> tuple[NetworkInterface, ...]:

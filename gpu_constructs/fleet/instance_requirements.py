@@ -5,27 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpu_constructs.hardware import Architecture, InstanceType, Vendor
+from gpu_constructs.hardware import Architecture, InstanceType
+from gpu_constructs.hardware.accelerator_names import MANUFACTURERS, TYPES, accelerator_name
 
 __all__ = ["InstanceRequirements", "asks_for_accelerators", "satisfies"]
-
-_MANUFACTURERS = {
-    Vendor.NVIDIA: "nvidia",
-    Vendor.AMD: "amd",
-    Vendor.NEURON: "amazon-web-services",
-    Vendor.GAUDI: "habana",
-    Vendor.XILINX: "xilinx",
-}
-
-# `AcceleratorTypes` of the EC2 API. Qualcomm AI 100 and the U30 media card are left out: no page says what they count
-# as, so a requirement by type never rules them in.
-_TYPES = {
-    Vendor.NVIDIA: "gpu",
-    Vendor.AMD: "gpu",
-    Vendor.NEURON: "inference",
-    Vendor.GAUDI: "inference",
-    Vendor.XILINX: "fpga",
-}
 
 Range = tuple[int | None, int | None]
 """Smallest and largest, both included; None has no bound."""
@@ -114,15 +97,10 @@ def _accelerators(instance_type: InstanceType, wanted: InstanceRequirements) -> 
             wanted.accelerator_memory_mib == _ANY
             or (memory is not None and _within(memory, wanted.accelerator_memory_mib))
         )
-        and _among(_MANUFACTURERS.get(devices.vendor), wanted.accelerator_manufacturers)
-        and _among(_TYPES.get(devices.vendor), wanted.accelerator_types)
-        and _among(_name(devices.model), wanted.accelerator_names)
+        and _among(MANUFACTURERS.get(devices.vendor), wanted.accelerator_manufacturers)
+        and _among(TYPES.get(devices.vendor), wanted.accelerator_types)
+        and _among(accelerator_name(devices.model), wanted.accelerator_names)
     )
-
-
-def _name(model: str) -> str:
-    # The API's names are lower case with hyphens: `radeon-pro-v520`, `gaudi-hl-205`.
-    return model.lower().replace(" ", "-")
 
 
 def _among(value: str | None, wanted: tuple[str, ...]) -> bool:

@@ -8,10 +8,7 @@ from gpu_constructs.fleet.instance_requirements import InstanceRequirements, ask
 from gpu_constructs.hardware import InstanceType, accelerated, general
 from gpu_constructs.hardware.managed_instances import may_be_managed
 
-__all__ = ["BURSTABLE_FAMILIES", "selected_types"]
-
-BURSTABLE_FAMILIES = frozenset({"t1", "t2", "t3", "t3a", "t4g"})
-"""https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-performance-instances.html"""
+__all__ = ["selected_types"]
 
 
 @lru_cache(maxsize=256)
@@ -34,7 +31,7 @@ def selected_types(
         each
         for each in (accelerated() if asks_for_accelerators(wanted) else (*accelerated(), *general()))
         if _allowed(bare_metal, has=each.bare_metal)
-        and _allowed(burstable, has=each.family in BURSTABLE_FAMILIES)
+        and _allowed(burstable, has=each.burstable)
         and satisfies(each, wanted)
         and (_is_named(each, wanted) or (_exists(each, wanted) and (not managed or may_be_managed(each))))
     )

@@ -7,6 +7,7 @@ so that asking for a GPU type does not read the thousand types without one.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import Enum
@@ -26,6 +27,7 @@ __all__ = [
     "find",
     "general",
     "instance_type",
+    "may_be_accelerated",
     "models",
     "regions",
 ]
@@ -99,6 +101,15 @@ def accelerated() -> tuple[InstanceType, ...]:
 def general() -> tuple[InstanceType, ...]:
     """All types without accelerators, by family and then smallest first."""
     return tuple(_general().values())
+
+
+def may_be_accelerated(name: str) -> bool:
+    """Whether a type that is not in the catalogue may have accelerators: its family begins as one that has some.
+
+    Args:
+        name: Such as ``g9.xlarge``.
+    """
+    return _letters(name) in _accelerated_letters()
 
 
 @cache
@@ -207,6 +218,17 @@ def _general() -> Mapping[str, InstanceType]:
 @cache
 def _accelerated_families() -> Mapping[str, tuple[InstanceType, ...]]:
     return _by_family(_accelerated().values())
+
+
+@cache
+def _accelerated_letters() -> frozenset[str]:
+    return frozenset(map(_letters, _accelerated_families()))
+
+
+def _letters(name: str) -> str:
+    """What stands before the generation: ``p`` of ``p6-b200``, ``trn`` of ``trn2``; empty without a generation."""
+    letters = re.match(r"([a-z]{1,20})[0-9]", name)
+    return letters[1] if letters else ""
 
 
 @cache

@@ -60,16 +60,6 @@ _NO_DRIVER: dict[Vendor, str] = {
     Vendor.XILINX: "no ECS image has a driver for Xilinx FPGAs and media cards",
 }
 
-# A type that an ECS image drives, for users of a family that none drives and that has no such successor.
-_INSTEAD: dict[str, str] = {
-    "dl2q": "inf2.48xlarge",
-    "f1": "g6.xlarge",
-    "f2": "g6.xlarge",
-    "p2": "g6.48xlarge",
-    "p6e-gb200": "p6-b200.48xlarge",
-    "vt1": "g6.xlarge",
-}
-
 _BY_NAME = {each.name: each for each in IMAGES}
 
 
@@ -210,4 +200,4 @@ def _instead(instance_type: InstanceType) -> str:
         preferred = _preferred(successor)
         if preferred is not None and _why_not(preferred, successor) is None:
             return successor.name
-    return f"a type that has one, such as {_INSTEAD.get(instance_type.family, 'g6.xlarge')}"
+    return f"a type that has one, such as {instance_type.traits.driven_instead or 'g6.xlarge'}"

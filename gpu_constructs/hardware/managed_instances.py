@@ -8,43 +8,11 @@ from gpu_constructs.hardware.model import InstanceType
 
 __all__ = [
     "CONTAINER_SETTINGS_REFUSED",
-    "MANAGED_FAMILIES",
     "TASK_SETTINGS_REFUSED",
     "VOLUME_SETTINGS_REFUSED",
     "is_managed_size",
     "may_be_managed",
 ]
-
-MANAGED_FAMILIES = frozenset(
-    {
-        "dl1",
-        "g4ad",
-        "g4dn",
-        "g5",
-        "g5g",
-        "g6",
-        "g6e",
-        "g6f",
-        "g7e",
-        "gr6",
-        "gr6f",
-        "inf1",
-        "inf2",
-        "p3dn",
-        "p4d",
-        "p4de",
-        "p5",
-        "p5en",
-        "p6-b200",
-        "p6-b300",
-        "trn1",
-    }
-)
-"""Families with accelerators; of the others nearly all are launched.
-
-The list of the page below, as read on 2026-11-21 in a copy of 2026. Families are added to it, so that one which is not
-on it may have come since. https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html
-"""
 
 # The three tables: the property as CloudFormation spells it, and its name on the page
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21.
@@ -98,5 +66,5 @@ def may_be_managed(instance_type: InstanceType) -> bool:
         instance_type: Any type of the catalogue.
     """
     return is_managed_size(instance_type) and (
-        instance_type.accelerators is None or instance_type.family in MANAGED_FAMILIES
+        instance_type.accelerators is None or instance_type.traits.managed_instances is True
     )

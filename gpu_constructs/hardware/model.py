@@ -14,6 +14,7 @@ __all__ = [
     "Accelerators",
     "Architecture",
     "Correction",
+    "FamilyTraits",
     "InstanceType",
     "LocalDisk",
     "Network",
@@ -115,6 +116,8 @@ class Network:
         max_efa_interfaces: Elastic Fabric Adapters at most; None if unknown.
         efa_cards: Indexes of the cards that take an EFA interface.
         efa_only_cards: Indexes of the cards that take an interface of type ``efa-only``.
+        device_rdma: Whether EFA is known to read and write the memory of the accelerators directly (GPUDirect RDMA and
+            its like on Neuron).
     """
 
     performance: str | None
@@ -125,6 +128,7 @@ class Network:
     max_efa_interfaces: int | None
     efa_cards: tuple[int, ...]
     efa_only_cards: tuple[int, ...]
+    device_rdma: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +154,26 @@ class Quota:
     on_demand_code: str
     spot_code: str | None
     spot_note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyTraits:
+    """What AWS says about a whole family and no API; the meaning and the source of each are in the curated data.
+
+    Attributes:
+        released_after_2022: Whether launch configurations refuse it; None if unknown, as of every general family.
+        managed_instances: Whether ECS Managed Instances are known to launch it; None without accelerators, of which
+            they launch nearly all.
+        unsupported_by_batch: Whether AWS Batch lists it as unsupported on its Amazon Linux 2023 GPU image.
+        offering_doubt: Why an account may still get it although no recorded region offers it; None without a doubt.
+        driven_instead: A type that an ECS image drives, for users of a family that none drives; None if not needed.
+    """
+
+    released_after_2022: bool | None = None
+    managed_instances: bool | None = None
+    unsupported_by_batch: bool = False
+    offering_doubt: str | None = None
+    driven_instead: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +212,8 @@ class InstanceType:
         quota: The account quotas it counts against.
         current_generation: AWS's own flag; None if unknown.
         bare_metal: Whether it runs without a hypervisor.
+        burstable: Whether its CPU performance is burstable, as that of the T families.
+        traits: What AWS says about its family.
         note: What a user should know before choosing it; None if there is nothing.
         replaced_by: The type to move to from a previous generation: at least as many devices, each with at least as
             much memory, vCPUs and host memory aside; None where it is not superseded or no type has as many.
@@ -207,6 +233,8 @@ class InstanceType:
     quota: Quota
     current_generation: bool | None
     bare_metal: bool
+    burstable: bool = False
+    traits: FamilyTraits = FamilyTraits()
     note: str | None = None
     replaced_by: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)

@@ -10,8 +10,9 @@ import datetime as dt
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TypedDict, cast
+
+from gpu_constructs.hardware import records
 
 __all__ = ["Price", "dollars", "on_demand_price"]
 
@@ -81,5 +82,5 @@ def dollars(amount: float) -> str:
 
 @cache
 def _regions() -> dict[str, _RegionRow]:
-    file = resources.files(__package__) / "data" / "prices.json"
-    return cast("dict[str, _RegionRow]", json.loads(file.read_text(encoding="utf-8"))["regions"])
+    text = (records.DATA / "prices.json").read_text(encoding="utf-8")
+    return cast("dict[str, _RegionRow]", json.loads(text)["regions"])

@@ -7,13 +7,14 @@ quotas, and per family the regions of most of its types. ``tools/build_catalogue
 from __future__ import annotations
 
 import json
-from importlib import resources
+from pathlib import Path
 from typing import TypedDict, cast
 
 from gpu_constructs.hardware.model import (
     Accelerators,
     Architecture,
     Correction,
+    FamilyTraits,
     InstanceType,
     LocalDisk,
     Network,
@@ -22,7 +23,22 @@ from gpu_constructs.hardware.model import (
     Vendor,
 )
 
-__all__ = ["CatalogueFile", "CorrectionRow", "DevicesRow", "NetworkRow", "QuotaRow", "TypeRow", "decode", "read"]
+__all__ = [
+    "DATA",
+    "CatalogueFile",
+    "CorrectionRow",
+    "DevicesRow",
+    "FamilyRow",
+    "NetworkRow",
+    "QuotaRow",
+    "TypeRow",
+    "decode",
+    "read",
+]
+
+
+DATA = Path(__file__).with_name("data")
+"""Where the files are; a test that changes the facts points it to a copy before the first look-up."""
 
 
 class _DevicesRequired(TypedDict):
@@ -54,6 +70,7 @@ class NetworkRow(TypedDict, total=False):
     max_efa_interfaces: int
     efa_cards: list[int]
     efa_only_cards: list[int]
+    device_rdma: bool
 
 
 class _QuotaRequired(TypedDict):
@@ -66,6 +83,16 @@ class QuotaRow(_QuotaRequired, total=False):
     """Fields of `Quota`."""
 
     spot_note: str
+
+
+class FamilyRow(TypedDict, total=False):
+    """Fields of `FamilyTraits`."""
+
+    released_after_2022: bool
+    managed_instances: bool
+    unsupported_by_batch: bool
+    offering_doubt: str
+    driven_instead: str
 
 
 class CorrectionRow(TypedDict):
@@ -98,6 +125,7 @@ class TypeRow(_TypeRequired, total=False):
     regions: list[str]
     current_generation: bool
     bare_metal: bool
+    burstable: bool
     note: str
     replaced_by: str
     source: str
@@ -116,6 +144,7 @@ class CatalogueFile(TypedDict):
     recorded_regions: list[str]
     quotas: dict[str, QuotaRow]
     regions: dict[str, list[str]]
+    families: dict[str, FamilyRow]
     instance_types: dict[str, TypeRow]
 
 
@@ -125,12 +154,13 @@ def read(name: str) -> CatalogueFile:
     Args:
         name: ``accelerated`` or ``general``.
     """
-    file = resources.files(__package__) / "data" / f"{name}.json"
-    return cast("CatalogueFile", json.loads(file.read_text(encoding="utf-8")))
+    return cast("CatalogueFile", json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")))
 
 
 def decode(file: CatalogueFile) -> dict[str, InstanceType]:
     """Turn a file into frozen values, by name and in the file's order."""
+    no_traits = FamilyTraits()
+    traits = {family: FamilyTraits(**row) for family, row in file["families"].items()}
     quotas = {key: Quota(**row) for key, row in file["quotas"].items()}
     regions = {family: tuple(names) for family, names in file["regions"].items()}
     return {
@@ -147,9 +177,11 @@ def decode(file: CatalogueFile) -> dict[str, InstanceType]:
             quota=quotas[row["quota"]],
             current_generation=row.get("current_generation"),
             bare_metal=row.get("bare_metal", False),
+            burstable=row.get("burstable", False),
+            traits=traits.get(name.partition(".")[0], no_traits),
             note=row.get("note"),
             replaced_by=row.get("replaced_by"),
-            sources=_sources(row, file["sources"]),
+            sources=_sources(row, file["families"].get(name.partition(".")[0], {}), file["sources"]),
             corrections=tuple(Correction(**correction) for correction in row.get("corrections", ())),
         )
         for name, row in file["instance_types"].items()
@@ -182,12 +214,13 @@ def _network(row: NetworkRow) -> Network:
         max_efa_interfaces=row.get("max_efa_interfaces", None if row.get("efa_supported", not row) else 0),
         efa_cards=tuple(row.get("efa_cards", ())),
         efa_only_cards=tuple(row.get("efa_only_cards", ())),
+        device_rdma=row.get("device_rdma", False),
     )
 
 
-def _sources(row: TypeRow, shared: dict[str, str]) -> dict[str, str]:
-    devices = row.get("accelerators", {})
-    known = {"quota", *row, *(f"accelerators.{field}" for field in devices)}
+def _sources(row: TypeRow, family: FamilyRow, shared: dict[str, str]) -> dict[str, str]:
+    parts = {"accelerators": row.get("accelerators", {}), "network": row.get("network", {}), "traits": family}
+    known = {"quota", *row, *(f"{part}.{field}" for part, fields in parts.items() for field in fields)}
     sources = {field: source for field, source in shared.items() if field in known}
     if "source" in row:
         own = ("vcpus", "memory_mib", "architecture", "accelerators", *(["network"] if "network" in row else ()))

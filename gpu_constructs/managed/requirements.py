@@ -12,19 +12,16 @@ from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
-from gpu_constructs.fleet.type_selection import BURSTABLE_FAMILIES, selected_types
+from gpu_constructs.fleet.type_selection import selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, accelerated, instance_type
+from gpu_constructs.hardware.accelerator_names import ECS_VALUES, MANUFACTURERS, accelerator_name
 from gpu_constructs.hardware.aws_limits import NO_PRICE_THRESHOLD_PERCENT
 from gpu_constructs.hardware.managed_instances import is_managed_size, may_be_managed
 from gpu_constructs.managed.need import HostNeed, generation_of, model_of
 
 __all__ = ["ManagedChoice", "choice_of_need", "choice_of_types"]
 
-# AcceleratorName of the ECS API (botocore 1.44.5) that are NVIDIA's; newer GPUs have no name there and are asked for by
-# their instance types.
-_ACCELERATOR_NAMES = frozenset({"a100", "a10g", "h100", "k520", "k80", "l4", "l40s", "m60", "t4", "t4g", "v100"})
-
-_MANUFACTURERS = {Vendor.NVIDIA: "nvidia", Vendor.NEURON: "amazon-web-services"}
+_HANDED_OUT = frozenset({Vendor.NVIDIA, Vendor.NEURON})  # accelerators that ECS knows as resources
 _CPU_MANUFACTURERS = {Architecture.X86_64: ("intel", "amd"), Architecture.ARM64: ("amazon-web-services",)}
 
 # Without a threshold EC2 leaves out what costs more than 120 % (spot: 200 %) of the cheapest type that satisfies the
@@ -125,7 +122,7 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
         key
         for key, is_one in (
             ("BareMetal", any(each.bare_metal for each in types)),
-            ("BurstablePerformance", any(each.family in BURSTABLE_FAMILIES for each in types)),
+            ("BurstablePerformance", any(each.burstable for each in types)),
         )
         if is_one
     )
@@ -137,7 +134,7 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
         accelerator_count=(min(each.gpus for each in types), max(each.gpus for each in types))
         if whole
         else (None, None),
-        accelerator_manufacturers=tuple(_MANUFACTURERS[each] for each in vendors),
+        accelerator_manufacturers=tuple(MANUFACTURERS[each] for each in vendors),
         allowed_instance_types=tuple(each.name for each in types),
     )
     return ManagedChoice(
@@ -171,10 +168,10 @@ def choice_of_need(need: HostNeed) -> ManagedChoice:
             value=need,
             fix=_ask_for_less(need),
         )
-    models = dict.fromkeys((model_of(each) or "").lower() for each in fitting)
+    models = dict.fromkeys(accelerator_name(model_of(each) or "") for each in fitting)
     if not need.models and not need.generations:
         requirements = wanted
-    elif models.keys() <= _ACCELERATOR_NAMES:
+    elif models.keys() <= ECS_VALUES["accelerator_names"]:
         requirements = replace(wanted, accelerator_names=tuple(models))
     else:
         names = tuple(each.name for each in fitting)
@@ -241,7 +238,7 @@ def _types(instance_types: Sequence[str]) -> tuple[InstanceType, ...]:
 def _require_one_side(types: Sequence[InstanceType]) -> None:
     """Types between which a task may be moved: one architecture, and one kind of accelerator that ECS hands out."""
     for each in types:
-        if each.accelerators is not None and each.accelerators.vendor not in _MANUFACTURERS:
+        if each.accelerators is not None and each.accelerators.vendor not in _HANDED_OUT:
             raise IncompatibleError(
                 f"{each} has {each.accelerators.model} devices, and ECS hands out NVIDIA GPUs and Neuron devices only",
                 argument="instance_types",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import Pool
-from gpu_constructs.fleet.efa import efa_layout, has_device_rdma
+from gpu_constructs.fleet.efa import efa_layout
 
 __all__ = ["efa_devices", "efa_variables"]
 
@@ -63,7 +63,7 @@ def efa_variables(pools: Sequence[Pool]) -> dict[str, str]:
     # left out where a type is not known to have it (fi_efa(7), https://ofiwg.github.io/libfabric/main/man/fi_efa.7.html
     # and github.com/aws-samples/awsome-distributed-training 1.architectures/efa-cheatsheet.md, read 2026-11-21).
     everywhere = all(
-        pool.types_are_known and all(has_device_rdma(each) for each in pool.instance_types) for pool in pools
+        pool.types_are_known and all(each.network.device_rdma for each in pool.instance_types) for pool in pools
     )
     return {**({"FI_EFA_USE_DEVICE_RDMA": "1"} if everywhere else {}), "FI_PROVIDER": "efa"}
 

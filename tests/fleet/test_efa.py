@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import NetworkInterface
-from gpu_constructs.fleet.efa import efa_layout, has_device_rdma, require_one_efa_layout
+from gpu_constructs.fleet.efa import efa_layout, require_one_efa_layout
 from gpu_constructs.hardware import accelerated, general, instance_type
 from tests.hardware.dumps import instance_types
 
@@ -99,7 +99,7 @@ def test_a_type_without_efa_or_known_cards_has_no_layout(name: str) -> None:
 @pytest.mark.parametrize("each", [each for each in accelerated() if each.name.startswith("p")], ids=str)
 def test_gpudirect_rdma_begins_with_p4d_and_leaves_out_the_smallest_p5(each: Any) -> None:
     is_before = each.family in {"p2", "p3", "p3dn"}
-    assert has_device_rdma(each) is (not is_before and each.name != "p5.4xlarge")
+    assert each.network.device_rdma is (not is_before and each.name != "p5.4xlarge")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_gpudirect_rdma_begins_with_p4d_and_leaves_out_the_smallest_p5(each: Any
     [("g5.48xlarge", False), ("g6e.48xlarge", False), ("inf1.24xlarge", False), ("trn1.32xlarge", True)],
 )
 def test_of_the_others_only_trainium_is_known_to_have_rdma(name: str, answer: object) -> None:
-    assert has_device_rdma(instance_type(name)) is answer
+    assert instance_type(name).network.device_rdma is answer
 
 
 @pytest.mark.parametrize("names", [["p5.48xlarge", "p5e.48xlarge"], ["p4d.24xlarge", "p4de.24xlarge"], ["g6.8xlarge"]])

@@ -13,9 +13,6 @@ from gpu_constructs.rules.rule import Problem, rule
 
 _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html"
 
-# "ECS_AL2023_NVIDIA doesn't support p3 and g3 instance types": whether that means p3dn and g3s too, nobody says.
-_UNLISTED = frozenset({"g3", "g3s", "p3", "p3dn"})
-
 
 @rule(
     "GPU105",
@@ -46,7 +43,7 @@ def not_amazon_linux_2(context: Context) -> Iterator[Problem]:
 )
 def listed(context: Context) -> Iterator[Problem]:
     for pool, image in _provided(context):
-        unlisted = [each for each in pool.instance_types if each.family in _UNLISTED]
+        unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
         if image.name == "al2023-gpu" and unlisted:
             yield Problem(
                 about=pool,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
+from gpu_constructs.hardware.accelerator_names import EC2_VALUES, ECS_VALUES
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
@@ -32,32 +33,6 @@ _API_NAMES = {
     "local_storage": "LocalStorage",
 }
 _RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
-
-# The enumerations of the EC2 API, and what is left of them in the API of ECS (botocore 1.44.5).
-_ECS_NAMES = frozenset(
-    {
-        "a100",
-        "a10g",
-        "h100",
-        "inferentia",
-        "k520",
-        "k80",
-        "l4",
-        "l40s",
-        "m60",
-        "radeon-pro-v520",
-        "t4",
-        "t4g",
-        "v100",
-        "vu9p",
-    }
-)
-_VALUES = {
-    "accelerator_names": _ECS_NAMES | {"gaudi-hl-205", "inferentia2", "trainium", "trainium2", "u30"},
-    "accelerator_manufacturers": frozenset({"amazon-web-services", "amd", "habana", "nvidia", "xilinx"}),
-    "accelerator_types": frozenset({"fpga", "gpu", "inference", "media"}),
-}
-_ECS_VALUES = {"accelerator_names": _ECS_NAMES, "accelerator_types": frozenset({"fpga", "gpu", "inference"})}
 
 
 @rule(
@@ -125,10 +100,11 @@ def nvidia_only(context: Context) -> Iterator[Problem]:
 )
 def in_api(context: Context) -> Iterator[Problem]:
     for pool, wanted in _required(context):
-        for field, value in _outside(wanted, _VALUES):
+        for field, value in _outside(wanted, EC2_VALUES):
             yield Problem(
                 about=pool,
-                message=f"{_API_NAMES[field]} has no {shown(value)}; the API has {', '.join(sorted(_VALUES[field]))}",
+                message=f"{_API_NAMES[field]} has no {shown(value)}; "
+                f"the API has {', '.join(sorted(EC2_VALUES[field]))}",
                 fix=_say_instead(field, value),
             )
 
@@ -145,8 +121,8 @@ def in_ecs(context: Context) -> Iterator[Problem]:
     for pool, wanted in _required(context):
         if pool.kind is not PoolKind.MANAGED_INSTANCES:
             continue
-        for field, value in _outside(wanted, _ECS_VALUES):
-            if value in _VALUES[field]:
+        for field, value in _outside(wanted, ECS_VALUES):
+            if value in EC2_VALUES[field]:
                 yield Problem(
                     about=pool,
                     message=f"{_API_NAMES[field]} {value} is in the API of EC2, not in that of ECS",
@@ -179,7 +155,7 @@ def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
     """Whether it is certain that nothing satisfies them; not where a newer or unlisted type may."""
     if pool.instance_types or pool.has_unknown_types or pool.unknown_type_names or not _asks_accelerators(wanted):
         return False
-    if any(_outside(wanted, _VALUES)) or _unmatched(wanted):
+    if any(_outside(wanted, EC2_VALUES)) or _unmatched(wanted):
         return False
     return not _some(accelerated(), wanted)
 
@@ -193,7 +169,7 @@ def _out_of_order(wanted: InstanceRequirements) -> Iterator[tuple[str, int, int]
 
 def _contradicts(wanted: InstanceRequirements) -> bool:
     """Whether what they say of the accelerators goes for none, each of which is known: an AMD T4."""
-    said = {field: getattr(wanted, field) for field in _VALUES if getattr(wanted, field)}
+    said = {field: getattr(wanted, field) for field in EC2_VALUES if getattr(wanted, field)}
     alone = (_some(accelerated(), InstanceRequirements(**{field: value})) for field, value in said.items())
     return len(said) > 1 and all(alone) and not _some(accelerated(), InstanceRequirements(**said))
 
@@ -251,14 +227,14 @@ def _unmatched(wanted: InstanceRequirements) -> list[str]:
     ]
 
 
-def _outside(wanted: InstanceRequirements, values: dict[str, frozenset[str]]) -> list[tuple[str, str]]:
+def _outside(wanted: InstanceRequirements, values: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
     return [(field, value) for field, known in values.items() for value in getattr(wanted, field) if value not in known]
 
 
 def _say_instead(field: str, value: str) -> str:
-    if field == "accelerator_names" and value.lower() not in _VALUES[field] and _by_type(value):
+    if field == "accelerator_names" and value.lower() not in EC2_VALUES[field] and _by_type(value):
         return _by_type(value)
-    near = get_close_matches(value.lower()[:64], sorted(_VALUES[field]), n=2)
+    near = get_close_matches(value.lower()[:64], sorted(EC2_VALUES[field]), n=2)
     return f"did you mean {or_list(near)}?" if near else ""
 
 

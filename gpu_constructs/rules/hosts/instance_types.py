@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape
-from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type
+from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
@@ -23,12 +23,6 @@ _LONGEST = 64  # no instance type has a name half as long
 _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 # Every size that EC2 has used; a new number before `xlarge` or `xl` is no surprise, another word would be.
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
-
-_ACCELERATED = re.compile(r"(dl|f|g|gr|inf|p|trn|vt)[0-9]")
-"""Families that carry accelerators; of a new one without, nothing here asks."""
-
-# Batch takes families and these words instead of types
-# (https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html).
 
 
 @rule(
@@ -60,7 +54,7 @@ def in_catalogue(context: Context) -> Iterator[Problem]:
         for name in pool.unknown_type_names:
             if _malformed(pool, name) or (pool.kind is PoolKind.BATCH and name in BATCH_TYPE_WORDS):
                 continue
-            if not _ACCELERATED.match(name) and pool.name not in wanted:
+            if not may_be_accelerated(name) and pool.name not in wanted:
                 continue
             yield Problem(
                 about=pool,

@@ -16,32 +16,6 @@ _FIX = (
     "makes one"
 )
 
-# Accelerated families that the EC2 API did not know at the end of 2022: they are not in the `InstanceType` of botocore
-# 1.29.41, released on 2022-12-30
-# (https://github.com/boto/botocore/blob/1.29.41/botocore/data/ec2/2016-11-15/service-2.json).
-_SINCE_2023 = frozenset(
-    {
-        "dl2q",
-        "f2",
-        "g6",
-        "g6e",
-        "g6f",
-        "g7",
-        "g7e",
-        "gr6",
-        "gr6f",
-        "inf2",
-        "p5",
-        "p5e",
-        "p5en",
-        "p6-b200",
-        "p6-b300",
-        "p6e-gb200",
-        "trn1n",
-        "trn2",
-    }
-)
-
 
 @rule(
     "GPU055",
@@ -80,4 +54,6 @@ def launch_template(pool: Pool) -> Iterator[Problem]:
 
 
 def _too_new(pool: Pool) -> list[InstanceType]:
-    return [each for each in pool.instance_types if each.family in _SINCE_2023] if pool.launch_configuration else []
+    return (
+        [each for each in pool.instance_types if each.traits.released_after_2022] if pool.launch_configuration else []
+    )

@@ -10,14 +10,6 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
-_DISAGREE = ", though AWS's own lists disagree"
-_DOUBTS = {
-    "g4ad": _DISAGREE,
-    "p3": _DISAGREE,
-    "p6e-gb200": ", and is sold as a part of an UltraServer, in Capacity Blocks in a Local Zone",
-}
-"""Families that another list still has, though no region of the recorded offerings does."""
-
 _GIVE = "give the file that defines it too"
 _LIST = "a list of instance types"
 _REQUIRE = "InstanceRequirements with the accelerators that tasks need"
@@ -37,12 +29,13 @@ def offered(pool: Pool) -> Iterator[Problem]:
         return  # what attributes select comes from what the region offers
     missing = [each for each in pool.instance_types if each.accelerators and not each.is_offered_anywhere]
     if missing:
-        doubts: dict[str, list[InstanceType]] = {}
+        doubts: dict[str | None, list[InstanceType]] = {}
         for each in missing:
-            doubts.setdefault(_DOUBTS.get(each.family, ""), []).append(each)
+            doubts.setdefault(each.traits.offering_doubt, []).append(each)
         modern = dict.fromkeys(each.replaced_by for each in missing if each.replaced_by)
         told = "; ".join(
-            f"{or_list(types)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}{doubt}"
+            f"{or_list(types)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}"
+            f"{f', though {doubt}' if doubt else ''}"
             for doubt, types in doubts.items()
         )
         yield Problem(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, HostImage, Pool, PoolKind, PurchaseOption, Unknown
-from gpu_constructs.hardware import Architecture, InstanceType, families, family, image
+from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.groups import zones_of
@@ -121,7 +121,7 @@ def _image(section: Section, types: tuple[InstanceType, ...], launch: Launch | N
     if launch is not None and (launch.image_written or not isinstance(launch.image, Unknown)):
         return launch.image
     architectures = {each.architecture for each in types}
-    with_gpus = {each.gpus > 0 or each.family in {"g6f", "gr6f"} for each in types}
+    with_gpus = {each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA for each in types}
     if len(architectures) != 1 or len(with_gpus) != 1:
         return UNKNOWN
     wants_gpu = with_gpus.pop()
