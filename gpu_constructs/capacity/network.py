@@ -147,7 +147,11 @@ class HostNetwork(HostPart):
                 value=pool.name,
                 fix="take the type from context instead of a parameter",
             )
-        return require_one_efa_layout(pool.instance_types, argument=_ARGUMENT)
+        return require_one_efa_layout(
+            pool.instance_types,
+            argument=_ARGUMENT,
+            fix=lambda layouts: f"one add_capacity for each layout ({layouts} here)",
+        )
 
     def _wants_group(self, pool: Pool) -> bool:
         if self.placement_group is None:

@@ -67,7 +67,11 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             value=list(names),
             fix="take the type from context instead of a parameter, or give image=…",
         )
-    require_one_shape(known, argument="instance_types")
+    require_one_shape(
+        known,
+        argument="instance_types",
+        fix=lambda shapes: f"one add_capacity for each shape ({shapes} here), or add_family for a whole family",
+    )
     with argument_named("instance_types"):
         image = choice.image if choice.image is not None else GpuMachineImage.for_types(known)
     if not isinstance(image, GpuMachineImage):

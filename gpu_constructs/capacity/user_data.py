@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from gpu_constructs.fleet import Unknown, UserData, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem
-from gpu_constructs.placement import RESERVED_MEMORY_MIB
+from gpu_constructs.placement import ASSUMED_RESERVE_MIB
 
 __all__ = ["agent_lines", "around_join", "join_lines", "what_hosts_are_told"]
 
@@ -18,7 +18,8 @@ __all__ = ["agent_lines", "around_join", "join_lines", "what_hosts_are_told"]
 # (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be reclaimed
 # drains instead of dying under its tasks. GPU support needs no line: the GPU images bring their own.
 _SETTINGS: Mapping[str, str] = {
-    "ECS_RESERVED_MEMORY": str(RESERVED_MEMORY_MIB),
+    # So that what is assumed of hosts is true of these.
+    "ECS_RESERVED_MEMORY": str(ASSUMED_RESERVE_MIB),
     "ECS_AWSVPC_BLOCK_IMDS": "true",
     "ECS_ENABLE_SPOT_INSTANCE_DRAINING": "true",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet.host import NetworkInterface
@@ -32,12 +32,15 @@ def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
     return (NetworkInterface(), *adapters)
 
 
-def require_one_efa_layout(instance_types: Iterable[InstanceType], *, argument: str) -> tuple[NetworkInterface, ...]:
+def require_one_efa_layout(
+    instance_types: Iterable[InstanceType], *, argument: str, fix: Callable[[int], str] = lambda _: ""
+) -> tuple[NetworkInterface, ...]:
     """Refuses types that one launch template with EFA interfaces cannot start, each of them.
 
     Args:
         instance_types: What the pool should launch; at least one.
         argument: The argument that asked for EFA, for the error.
+        fix: What to write instead of types with several layouts, given the number of layouts.
 
     Returns:
         The layout that they share.
@@ -73,7 +76,7 @@ def require_one_efa_layout(instance_types: Iterable[InstanceType], *, argument: 
             argument=argument,
             value=[each.name for each in types],
             allowed="types with the same network cards",
-            fix=f"one add_capacity for each layout ({len(layouts)} here)",
+            fix=fix(len(layouts)),
         )
     return next(iter(layouts))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -216,12 +216,15 @@ class Pool:
         return int(written) if isinstance(written, str) and written.isdecimal() and len(written) < _DIGITS else UNKNOWN
 
 
-def require_one_shape(instance_types: Iterable[InstanceType], *, argument: str) -> None:
+def require_one_shape(
+    instance_types: Iterable[InstanceType], *, argument: str, fix: Callable[[int], str] = lambda _: ""
+) -> None:
     """Refuses types that one capacity provider cannot serve together.
 
     Args:
         instance_types: What the pool should launch.
         argument: The argument they came from, for the error.
+        fix: What to write instead, given the number of shapes.
 
     Raises:
         IncompatibleError: Two of them differ in GPU count, partition, vendor or architecture.
@@ -238,5 +241,5 @@ def require_one_shape(instance_types: Iterable[InstanceType], *, argument: str) 
         argument=argument,
         value=[name for names in by_shape.values() for name in names],
         allowed="types with the same number of accelerators of one vendor and the same architecture",
-        fix=f"one add_capacity for each shape ({len(by_shape)} here), or add_family for a whole family",
+        fix=fix(len(by_shape)),
     )

@@ -17,7 +17,7 @@ from gpu_constructs.placement.assumptions import Assumption
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import fit, fit_demand, fit_on
 from gpu_constructs.placement.host import (
-    RESERVED_MEMORY_MIB,
+    ASSUMED_RESERVE_MIB,
     FairShare,
     cpu_units,
     expected_memory_mib,
@@ -35,7 +35,7 @@ from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, rollou
 from gpu_constructs.placement.smallest import shortfalls
 
 __all__ = [
-    "RESERVED_MEMORY_MIB",
+    "ASSUMED_RESERVE_MIB",
     "Assumption",
     "Cost",
     "Counts",

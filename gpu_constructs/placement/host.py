@@ -10,7 +10,7 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 
 __all__ = [
-    "RESERVED_MEMORY_MIB",
+    "ASSUMED_RESERVE_MIB",
     "FairShare",
     "cpu_units",
     "expected_memory_mib",
@@ -20,10 +20,10 @@ __all__ = [
     "share_of",
 ]
 
-RESERVED_MEMORY_MIB = 256
-"""``ECS_RESERVED_MEMORY`` of every host: what the agent, the SSM agent and the driver's daemons keep.
+ASSUMED_RESERVE_MIB = 256
+"""Memory that is taken for kept by the agent, the SSM agent and the driver's daemons where nothing says how much.
 
-The agent subtracts it from the memory it registers
+The agent subtracts ``ECS_RESERVED_MEMORY`` from the memory it registers
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html).
 """
 
@@ -58,7 +58,7 @@ class FairShare:
     memory_mib: int
 
 
-def most_memory_mib(instance_type: InstanceType, reserved_mib: int = RESERVED_MEMORY_MIB) -> int:
+def most_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
     """The most that a host of this type can register, in MiB: nominal memory less what the agent reserves.
 
     Args:
@@ -68,7 +68,7 @@ def most_memory_mib(instance_type: InstanceType, reserved_mib: int = RESERVED_ME
     return instance_type.memory_mib - reserved_mib
 
 
-def expected_memory_mib(instance_type: InstanceType, reserved_mib: int = RESERVED_MEMORY_MIB) -> int:
+def expected_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
     """What a host of this type is expected to register at least, in MiB: also less what the system may keep.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Any
 from gpu_constructs.fleet import Pool, PoolKind, Unknown, UserData
 from gpu_constructs.hardware import Architecture, InstanceType
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
-from gpu_constructs.placement.host import RESERVED_MEMORY_MIB, cpu_units, expected_memory_mib
+from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, cpu_units, expected_memory_mib
 from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import Host, host_of
 
@@ -63,8 +63,8 @@ class PoolProfile:
 
     instance_types: tuple[InstanceType, ...] = ()
     kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
-    reserved_mib: int | Unknown = RESERVED_MEMORY_MIB
-    may_reserve_mib: int = RESERVED_MEMORY_MIB
+    reserved_mib: int | Unknown = ASSUMED_RESERVE_MIB
+    may_reserve_mib: int = ASSUMED_RESERVE_MIB
     attributes: tuple[tuple[str, str], ...] = ()
     occupied: int = 1
     is_linux: bool = False
@@ -108,7 +108,7 @@ def profile_of(pool: Pool) -> PoolProfile:
         reserved_mib=reserved if told else 0,
         # A text that is not known whole seldom hides this setting. It is a doubt only where it is written with a value
         # of the deploy; else what most hosts reserve is taken off what they are expected to register.
-        may_reserve_mib=RESERVED_MEMORY_MIB if isinstance(reserved, Unknown) else reserved,
+        may_reserve_mib=ASSUMED_RESERVE_MIB if isinstance(reserved, Unknown) else reserved,
         attributes=_attributes(pool.user_data),
         occupied=max(1, len(pool.interfaces)),
         is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux

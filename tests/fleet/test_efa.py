@@ -127,7 +127,7 @@ def test_types_with_the_same_cards_share_a_layout(names: list[str]) -> None:
         (["p3.16xlarge"], ["network cards of p3.16xlarge are not recorded"]),
         (
             ["p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge"],
-            ["(p4d.24xlarge, p4de.24xlarge: 4 at cards 0 to 3; p5.48xlarge: 32 at cards 0 to 31)", "(2 here)"],
+            ["(p4d.24xlarge, p4de.24xlarge: 4 at cards 0 to 3; p5.48xlarge: 32 at cards 0 to 31)", "2 templates"],
         ),
         # As many of them, and not at the same cards.
         (["p5en.48xlarge", "p6-b300.48xlarge"], ["p5en.48xlarge: 16 at cards 0 to 15", "16 at cards 1 to 16"]),
@@ -136,7 +136,9 @@ def test_types_with_the_same_cards_share_a_layout(names: list[str]) -> None:
 )
 def test_types_that_no_one_launch_template_starts_are_refused(names: list[str], words: list[str]) -> None:
     with pytest.raises(IncompatibleError) as raised:
-        require_one_efa_layout([instance_type(each) for each in names], argument="network")
+        require_one_efa_layout(
+            [instance_type(each) for each in names], argument="network", fix=lambda layouts: f"{layouts} templates"
+        )
     assert raised.value.argument == "network"
     for each in words:
         assert each in str(raised.value)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.hardware import InstanceType, accelerated
-from gpu_constructs.placement import RESERVED_MEMORY_MIB, expected_memory_mib, fair_share, most_memory_mib
+from gpu_constructs.placement import ASSUMED_RESERVE_MIB, expected_memory_mib, fair_share, most_memory_mib
 
 GPU_TYPES = [each for each in accelerated() if each.gpus]
 
@@ -45,4 +45,4 @@ def test_the_share_of_several_types_is_no_larger_than_that_of_any(hosts: list[In
 
 @pytest.mark.parametrize("host", GPU_TYPES, ids=str)
 def test_a_host_is_expected_to_register_less_than_it_may(host: InstanceType) -> None:
-    assert 0 < expected_memory_mib(host) < most_memory_mib(host) == host.memory_mib - RESERVED_MEMORY_MIB
+    assert 0 < expected_memory_mib(host) < most_memory_mib(host) == host.memory_mib - ASSUMED_RESERVE_MIB
