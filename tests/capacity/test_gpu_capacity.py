@@ -297,7 +297,10 @@ REFUSED: list[Any] = [
         {"instance_types": ["g5g.xlarge", "g5.xlarge"]}, IncompatibleError, r"arm64: g5g\.xlarge", id="arm and x86"
     ),
     pytest.param(
-        {"instance_types": ["g6.xlarge", "c7i.large"]}, IncompatibleError, r"no accelerator", id="GPU and CPU"
+        {"instance_types": ["g6.xlarge", "c7i.large"]},
+        IncompatibleError,
+        r"no accelerator.*one add_capacity for each shape \(2 here\), or add_family",
+        id="GPU and CPU",
     ),
     pytest.param({"instance_types": ["p2.xlarge"]}, IncompatibleError, r"Kepler", id="no driver"),
     pytest.param({"instance_types": ["g4ad.xlarge"]}, IncompatibleError, r"AMD", id="AMD"),

@@ -123,7 +123,9 @@ def test_what_cannot_be_together_is_refused(network: HostNetwork, changes: dict[
 def test_types_without_efa_or_with_other_cards_are_refused() -> None:
     with pytest.raises(IncompatibleError, match=r"network: g6\.xlarge supports no .*g6\.8xlarge is the smallest"):
         applied(EFA, "g6.xlarge")
-    with pytest.raises(IncompatibleError, match="at different network cards"):
+    with pytest.raises(
+        IncompatibleError, match=r"at different network cards.*one add_capacity for each layout \(2 here\)"
+    ):
         applied(EFA, "p4d.24xlarge", "p5.48xlarge")
 
 
