@@ -36,6 +36,7 @@ bench: $(READY) ## measure synth against plain aws-cdk-lib, the proof against an
 	@python -m bench.synth --only kinds --untimed
 	@python -m bench.proof
 	@python -m bench.cli
+	@python -m bench.large
 
 fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts at both parsers
 	@python -m bench.oracle --examples 30000

@@ -17,8 +17,9 @@ import time
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-__all__ = ["template"]
+__all__ = ["resources_of", "template"]
 
 _RESOURCES = 500  # of one stack at most
 _SETS = 60  # hosts, task and service
@@ -34,7 +35,7 @@ def template(*, choices: int = 0) -> dict[str, object]:
     """
     resources: dict[str, object] = {"Cluster": {"Type": "AWS::ECS::Cluster"}}
     for number in range(_SETS):
-        resources |= _set(number, {"Ref": "InstanceType"} if choices and not number else "g6.xlarge")
+        resources |= resources_of(number, {"Ref": "InstanceType"} if choices and not number else "g6.xlarge")
     for number in range(_RESOURCES - len(resources)):
         resources[f"Role{number}"] = {
             "Type": "AWS::IAM::Role",
@@ -57,7 +58,13 @@ def template(*, choices: int = 0) -> dict[str, object]:
     return {"Parameters": parameters, "Resources": resources}
 
 
-def _set(number: int, instance_type: object) -> dict[str, object]:
+def resources_of(number: int, instance_type: object) -> dict[str, Any]:
+    """The resources of one capacity with a task and a service, each with the number in its name.
+
+    Args:
+        number: Which one.
+        instance_type: What its hosts are.
+    """
     return {
         f"Template{number}": {
             "Type": "AWS::EC2::LaunchTemplate",

@@ -89,7 +89,7 @@ def need_of(demand: Demand, room: Room, assumption: Assumption) -> Need | None:
     return certain if assumption is Assumption.WORST else possible
 
 
-@by_identity(maxsize=4096)
+@by_identity(maxsize=1 << 16)
 def _needs_anywhere(demand: Demand) -> tuple[Need | None, Need | None]:
     """Both readings of a demand that does not depend on the host."""
     return _need(demand, _ANY_HOST, Assumption.WORST), _need(demand, _ANY_HOST, Assumption.BEST)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from gpu_constructs.placement.packing import UNITS, Load, Room, copies_per_host
 
@@ -66,19 +68,20 @@ def _least_of_one_resource(sizes: Mapping[int, int], available: int) -> int:
 
     Bound L2 of Martello and Toth (Lower bounds and reduction procedures for the bin packing problem, 1990): beside a
     copy that takes more than all but `small`, nothing of `small` or more has room, and no two large ones share a host.
+    Sums up to each size answer for every `small`, so the time grows with the sizes and hardly faster.
 
     Args:
         sizes: What one copy takes to how many there are; none takes more than a host has.
         available: What a host has.
     """
+    ordered = sorted(sizes)
+    copies = (0, *accumulate(sizes[size] for size in ordered))
+    volume = (0, *accumulate(size * sizes[size] for size in ordered))
+    half = bisect_right(ordered, available // 2)
     least = 0
-    for small in {0, *(size for size in sizes if 2 * size <= available)}:
-        alone = sum([copies for size, copies in sizes.items() if size > available - small])
-        large = [(size, copies) for size, copies in sizes.items() if available < 2 * size <= 2 * (available - small)]
-        others = sum(
-            [size * copies for size, copies in sizes.items() if max(1, small) <= size and 2 * size <= available]
-        )
-        beside_large = sum([(available - size) * copies for size, copies in large])
-        more = max(0, -(-(others - beside_large) // available))
-        least = max(least, alone + sum([copies for _, copies in large]) + more)
+    for begin, small in ((0, 0), *enumerate(ordered[:half])):
+        large = bisect_right(ordered, available - small)
+        beside_large = (copies[large] - copies[half]) * available - (volume[large] - volume[half])
+        more = max(0, -(-(volume[half] - volume[begin] - beside_large) // available))
+        least = max(least, copies[-1] - copies[half] + more)
     return least

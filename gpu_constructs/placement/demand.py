@@ -84,7 +84,7 @@ class Demand:
         return not (special or self.windows or self.unknown)
 
 
-@by_identity(maxsize=4096)
+@by_identity(maxsize=1 << 16)
 def _of_task(task: Task) -> Demand:
     containers = task.containers
     entries = [each for container in containers for each in container.requirements]

@@ -152,26 +152,23 @@ class Packing:
 
     def _fill(self, load: Load, asked: Sequence[tuple[int, int]], left: int, start: int) -> int:
         first, amount = asked[0] if asked else (0, 0)
-        groups: list[Group] = self.groups[:start]
-        for index, group in enumerate(self.groups[start:], start):
+        for index in range(start, len(self.groups)):
+            group = self.groups[index]
+            # Most hosts of a large pool have nothing left of what is asked for first.
             most = _most(group, load.need, asked, self.room, load.most) if group.free[first] >= amount else 0
             if not most:
-                groups.append(group)
                 continue
             full = min(left // most, group.hosts)
             left -= full * most
-            if full:
-                groups.append(_taken(group, load.need, most, full, self.room))
-            if full < group.hosts:  # fewer copies are left than one more host takes
-                if left:
-                    groups.append(_taken(group, load.need, left, 1, self.room))
-                    full, left = full + 1, 0
-                if full < group.hosts:
-                    groups.append(Group(group.hosts - full, group.free, group.shared, group.ports))
+            after = [_taken(group, load.need, most, full, self.room)] if full else []
+            if full < group.hosts and left:  # fewer copies are left than one more host takes
+                after.append(_taken(group, load.need, left, 1, self.room))
+                full, left = full + 1, 0
+            if full < group.hosts:
+                after.append(Group(group.hosts - full, group.free, group.shared, group.ports))
+            self.groups[index : index + 1] = after
             if not left:
-                groups.extend(self.groups[index + 1 :])
                 break
-        self.groups = groups
         return left
 
 

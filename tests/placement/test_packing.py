@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.placement.bounds import least_hosts
+from gpu_constructs.placement.bounds import _least_of_one_resource, least_hosts
 from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host, pack, room_beside
 
 HOST = Room(units=(4, 0, 48 * 1024, 180_000, 7), gpu_memory_mib=20_000, gpus=4)
@@ -145,3 +145,21 @@ def test_the_bound_is_never_above_a_packing_and_a_limit_is_kept(loads: list[Load
     assert bound is not None
     assert bound.hosts <= pack(loads, HOST).hosts
     assert pack(loads, HOST, most_hosts=most).hosts <= most
+
+
+class Counted(dict[int, int]):
+    """Sizes that count how often they are looked up."""
+
+    lookups = 0
+
+    def __getitem__(self, size: int) -> int:
+        self.lookups += 1
+        return super().__getitem__(size)
+
+
+@pytest.mark.parametrize("sizes", [100, 10_000])
+def test_a_bound_looks_at_each_size_a_few_times_however_many_there_are(sizes: int) -> None:
+    counted = Counted(dict.fromkeys(range(1, sizes + 1), 1))
+    # Each copy goes with the one that it leaves room for.
+    assert _least_of_one_resource(counted, sizes + 1) == sizes // 2
+    assert counted.lookups <= 2 * sizes
