@@ -1,4 +1,4 @@
-"""Every Python block of the README runs, and what it says in numbers is so."""
+"""Every Python block of the README and the guide runs, every link leads somewhere, and the numbers are true."""
 
 from __future__ import annotations
 
@@ -20,18 +20,26 @@ from tests.synthesis import ROOT
 README = (ROOT / "README.md").read_text()
 GUIDE = (ROOT / "docs" / "capacity.md").read_text()
 _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-BLOCKS = _BLOCK.findall(README)
+_LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
+PAGES = ("README.md", "docs/guide.md", "docs/checking.md")
+BLOCKS = [(page, block) for page in PAGES for block in _BLOCK.findall((ROOT / page).read_text())]
 
 
-def test_there_are_blocks_to_run() -> None:
-    assert len(BLOCKS) == 9
-
-
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_a_block_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[f"{page}-{place}" for place, (page, _) in enumerate(BLOCKS)])
+def test_a_block_runs(page: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # In names of its own, so that what it forgets to import is missing. Warnings are errors here as everywhere.
-    exec(compile(block, "README.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - it is our own
+    exec(compile(block, page, "exec"), {"__name__": "__main__"})  # noqa: S102 - it is our own
+
+
+@pytest.mark.parametrize("page", [*PAGES, "docs/capacity.md", "CHANGELOG.md"])
+def test_a_link_leads_somewhere(page: str) -> None:
+    for target, _ in _LINK.findall((ROOT / page).read_text()):
+        assert ((ROOT / page).parent / target).exists(), target
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) < 200
 
 
 def test_the_guide_is_one_app_that_runs() -> None:
@@ -44,7 +52,7 @@ def test_the_guide_is_one_app_that_runs() -> None:
 
 
 def test_the_first_example_takes_about_ten_lines() -> None:
-    lines = [line for line in BLOCKS[0].splitlines() if line.strip() and not line.startswith(("from", "import"))]
+    lines = [line for line in BLOCKS[0][1].splitlines() if line.strip() and not line.startswith(("from", "import"))]
     assert len(lines) <= 10
 
 
