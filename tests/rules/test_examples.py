@@ -1,0 +1,53 @@
+"""The examples of ``docs/rules.md`` are true: a rule finds its wrong one, and no rule objects to the right one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.rules import RULES, Finding, Rule, Severity
+from tools.rule_examples import BASES, EXAMPLES, Example, example_of
+
+IN_TEMPLATES = [each for each in RULES if not example_of(each.id).python]
+MANIFEST = {
+    "version": "55.0.0",
+    "artifacts": {
+        "App": {
+            "type": "aws:cloudformation:stack",
+            "environment": "aws://unknown-account/unknown-region",
+            "properties": {"templateFile": "App.template.json"},
+        }
+    },
+}
+
+
+def found(example: Example, part: str, folder: Path) -> tuple[Finding, ...]:
+    if not example.in_assembly:
+        return check_files(["-"], stdin=example.file(part).encode()).findings
+    (folder / "manifest.json").write_text(json.dumps(MANIFEST))
+    (folder / "App.template.json").write_text(example.file(part))
+    return check_files([folder]).findings
+
+
+def test_every_rule_has_an_example_and_every_template_is_used() -> None:
+    assert sorted(each.stem for each in EXAMPLES.glob("*.yaml")) == [each.id for each in RULES]
+    used = {name for each in RULES for name in example_of(each.id).base}
+    assert {each.stem for each in BASES.iterdir()} == used
+
+
+@pytest.mark.parametrize("rule", IN_TEMPLATES, ids=lambda each: each.id)
+def test_a_rule_finds_the_wrong_example_and_no_other_rule_calls_it_an_error(rule: Rule, tmp_path: Path) -> None:
+    example = example_of(rule.id)
+    findings = found(example, example.wrong, tmp_path)
+    assert rule.id in {each.rule for each in findings}
+    assert {each.rule for each in findings if each.severity is Severity.ERROR} <= {rule.id}
+
+
+@pytest.mark.parametrize("rule", IN_TEMPLATES, ids=lambda each: each.id)
+def test_no_rule_objects_to_the_right_example(rule: Rule, tmp_path: Path) -> None:
+    example = example_of(rule.id)
+    findings = found(example, example.right, tmp_path)
+    assert not [each for each in findings if each.severity is not Severity.INFO or each.rule == rule.id]

@@ -1,0 +1,135 @@
+"""Examples of rules: templates in which a rule finds something, and the same ones corrected.
+
+A file for each rule in ``tests/rules/examples`` says which shared templates it starts from, and what differs::
+
+    base: [service, warm-pool]
+    wrong: |
+      Resources:
+        Warm:
+          Properties: {PoolState: Hibernated}
+    right: |
+      Resources:
+        Warm:
+          Properties: {PoolState: Stopped}
+
+What differs is merged deeply: lists and functions replace each other, and null removes a key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, reduce
+from pathlib import Path
+from typing import Any, cast
+
+from gpu_constructs.template.documents.node import Node
+from gpu_constructs.template.documents.yaml_text import parse_yaml
+
+__all__ = ["BASES", "EXAMPLES", "Example", "Template", "example_of"]
+
+EXAMPLES = Path(__file__).parents[1] / "tests" / "rules" / "examples"
+"""Where the examples are, in a file for each rule."""
+
+BASES = EXAMPLES / "bases"
+"""Where the templates are that several of them share."""
+
+Template = dict[str, Node]
+"""A template with its functions in their long form."""
+
+_FUNCTION = re.compile(r"Ref|Condition|Fn::\w+")
+_RESOURCE = re.compile(r"  (\w+):(?!:)")
+_REMOVED = re.compile(r"\n +\w+: null(?=\n)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """How a rule is broken, and how it is kept.
+
+    Attributes:
+        wrong: The part of a template that the rule is about, so that the rule finds something.
+        right: The same part as it should be.
+        base: Names of shared templates that are merged in this order; without any, both parts are whole files.
+        in_assembly: Whether the template is all of a cloud assembly, so that nothing else can be there.
+        python: Whether both parts are Python for a stack, where only constructs know what the rule asks.
+    """
+
+    wrong: str
+    right: str
+    base: tuple[str, ...] = ()
+    in_assembly: bool = False
+    python: bool = False
+
+    def file(self, part: str) -> str:
+        """The whole file of which a part is shown.
+
+        Args:
+            part: `wrong` or `right`.
+        """
+        return json.dumps(self._template(part)) if self.base else part
+
+    def shown(self, part: str) -> str:
+        """A part as a reader sees it: with the types of its resources, and without what it removes.
+
+        Args:
+            part: `wrong` or `right`.
+        """
+        if not self.base:
+            return part
+        return _REMOVED.sub("", "".join(_typed(part, self._template(part))))
+
+    def _template(self, part: str) -> Template:
+        return reduce(_merged, (*map(_shared, self.base), _parsed(part)))
+
+
+@cache
+def example_of(rule: str) -> Example:
+    """The example of a rule.
+
+    Args:
+        rule: Its id.
+    """
+    written: dict[str, Any] = {**_read(EXAMPLES / f"{rule}.yaml")}
+    return Example(**{**written, "base": tuple(written.get("base", ()))})
+
+
+@cache
+def _shared(name: str) -> Template:
+    return _read(BASES / f"{name}.yaml")
+
+
+def _read(file: Path) -> Template:
+    return _parsed(file.read_text(encoding="utf-8"), file=file.name)
+
+
+def _parsed(text: str, *, file: str = "example") -> Template:
+    template, _ = parse_yaml(text, file=file)
+    return cast("Template", template)
+
+
+def _merged(one: Template, other: Template) -> Template:
+    merged = {**one}
+    for key, new in other.items():
+        old = one.get(key)
+        both = isinstance(old, dict) and isinstance(new, dict) and not _is_function(old) and not _is_function(new)
+        merged[key] = _merged(cast("Template", old), cast("Template", new)) if both else new
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _is_function(value: Template) -> bool:
+    return len(value) == 1 and _FUNCTION.fullmatch(next(iter(value))) is not None
+
+
+def _typed(part: str, template: Template) -> Iterator[str]:
+    """The lines of a part, with the types of its resources where the shared templates say them."""
+    resources = cast("dict[str, Template]", template["Resources"])
+    section = ""
+    lines = part.splitlines(keepends=True)
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        yield line
+        section = section if line.startswith(" ") else line.rstrip()
+        named = _RESOURCE.match(line) if section == "Resources:" else None
+        if named and named[1] in resources and "Type:" not in following:
+            yield f"    Type: {resources[named[1]]['Type']}\n"
