@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gpu_constructs.budget import brief
+
 __all__ = [
     "DoesNotFitError",
     "GpuConstructsError",
@@ -29,8 +31,6 @@ __all__ = [
     "argument_named",
     "shown",
 ]
-
-_LONGEST_QUOTE = 120
 
 
 class GpuConstructsError(ValueError):
@@ -117,7 +117,7 @@ def shown(value: object) -> str:
         return "a very large number"
     except Exception:  # noqa: BLE001 - what somebody else's class does when it is asked
         return f"a {type(value).__name__}"
-    return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"
+    return brief(text)
 
 
 @contextmanager

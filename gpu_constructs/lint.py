@@ -28,6 +28,7 @@ from weakref import WeakKeyDictionary
 from cfnlint.rules import CloudFormationLintRule, RuleMatch
 from cfnlint.template import Template
 
+from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Origin
@@ -39,7 +40,6 @@ _FIRST = 9500
 _LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "I"}
 
 _UNREAD = "GPU000"
-_LONGEST = 300  # of what is said about a template that cannot be read
 
 # What cfn-lint assumes where nobody named a region, so it says nothing about where the template goes.
 _DEFAULT_REGION = "us-east-1"
@@ -97,7 +97,7 @@ def _reviewed_or_not(cfn: Template) -> list[Finding]:
         why = str(error).removeprefix("template: ")
     except Exception as error:  # noqa: BLE001 - cfn-lint would say it once for each rule
         why = f"{type(error).__name__} {error}".strip()
-    message = f"no GPU was checked, the template cannot be read: {why[:_LONGEST]}"
+    message = f"no GPU was checked, the template cannot be read: {brief(why, MESSAGE)}"
     return [Finding(rule=_UNREAD, severity=Severity.ERROR, subject="template", message=message)]
 
 

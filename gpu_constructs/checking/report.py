@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from gpu_constructs.budget import NAME, READ_RESOURCES, READINGS
 from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
@@ -24,13 +25,7 @@ from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.template import Input, Inputs, Stacks, fleet_of
 
-__all__ = ["MAX_READINGS", "Acknowledged", "Report", "check_files", "findings_in"]
-
-MAX_READINGS = 32
-"""Other values of parameters that are tried at most, all parameters together: each is a reading of everything."""
-
-_MAX_RESOURCES = 50_000
-"""Resources that are read at most to try other values, so that a large app is not read 32 times."""
+__all__ = ["Acknowledged", "Report", "check_files", "findings_in"]
 
 _Place = tuple[str, str, str | None, str | None]
 
@@ -46,7 +41,7 @@ class Report:
             of the resource.
         files: Every file that defines something, in order; what was named where none does.
         read: Every file that was opened, those that define nothing among them.
-        untried: Allowed values of parameters with which nothing was checked: beyond `MAX_READINGS`, beyond what is
+        untried: Allowed values of parameters with which nothing was checked: beyond `READINGS`, beyond what is
             read of a large app, or because a pipe can be read only once.
     """
 
@@ -155,7 +150,7 @@ def _require_region(region: object) -> None:
     """Refuses what is no region: with a name that is misspelt, nothing would be said about where types are offered."""
     if region is None or (isinstance(region, str) and is_region(region)):
         return
-    nearest = get_close_matches(region.strip().lower()[:100], regions(), n=3) if isinstance(region, str) else []
+    nearest = get_close_matches(region.strip().lower()[:NAME], regions(), n=3) if isinstance(region, str) else []
     raise InvalidValueError(
         f"{shown(region)} is no region",
         argument="region",
@@ -187,8 +182,8 @@ def _other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[_Other
         for value in values
         if value != default
     ]
-    resources = sum(len(stack.resources) for stack in stacks.stacks)
-    most = min(MAX_READINGS, _MAX_RESOURCES // max(1, resources))
+    size = len(stacks.choices) + sum(len(stack.resources) for stack in stacks.stacks)
+    most = min(READINGS, READ_RESOURCES // max(1, size))
     return others[:most], len(others[most:])
 
 

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.terminal import Line, cut, show, width_of, wrapped
+from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Task, Unknown
 from gpu_constructs.fleet.naming import find_task
 from gpu_constructs.hardware import InstanceType
@@ -21,7 +22,6 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list
 __all__ = ["define", "run"]
 
 _MOST_NAMES = 3
-_LONGEST = 2000  # characters of one reason
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
@@ -115,12 +115,14 @@ def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:
 def _lines(
     task: Task, answer: Answer, pools: Sequence[_Told], elsewhere: Sequence[Elsewhere], width: int
 ) -> Iterator[Line]:
-    yield [(cut(task.name), "title"), (f" asks for {_asked(task)}", "")]
+    yield [(brief(task.name, LABEL), "title"), (f" asks for {_asked(task)}", "")]
     for told in pools:
         yield []
         yield from _of_pool(told, width)
     for each in elsewhere:
-        where = f"{cut(each.text)}{', which is not in these files' if isinstance(each.answer, Unknown) else ''}"
+        where = (
+            f"{brief(each.text, LABEL)}{', which is not in these files' if isinstance(each.answer, Unknown) else ''}"
+        )
         yield []
         yield [(where, "title"), (": ", "aside"), (_word(each.answer), _STYLES[_word(each.answer)])]
     yield []
@@ -144,21 +146,21 @@ def _summary(answer: Answer, pools: Sequence[_Told]) -> str:
 
 def _of_pool(told: _Told, width: int) -> Iterator[Line]:
     word = _word(told.destination.answer)
-    where = f", where {and_list(map(cut, told.services))} places it" if told.services else ""
+    where = f", where {and_list(brief(each, LABEL) for each in told.services)} places it" if told.services else ""
     aside = "" if told.counts else ", where no service places it"
     hosts = told.destination.by_type
-    yield [(cut(told.destination.pool.name), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
+    yield [(brief(told.destination.pool.name, LABEL), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
     column = max((len(each.instance_type.name) for each in hosts), default=0)
     for host in hosts:
         answer = _word(host.answer)
         start = f"  {host.instance_type.name:<{column}}  "
         indent = len(start) + max(map(len, _STYLES)) + 2
-        first, *rest = wrapped(cut("; ".join(host.reasons), _LONGEST), width=width, indent=indent)
+        first, *rest = wrapped(brief("; ".join(host.reasons), MESSAGE), width=width, indent=indent)
         gap = " " * (indent - len(start) - len(answer)) if first else ""
         yield [(start, ""), (answer, _STYLES[answer]), (f"{gap}{first}", "")]
         yield from ([(" " * indent + part, "")] for part in rest)
     for reason in told.reasons:
-        yield from ([(f"  {part}", "")] for part in wrapped(cut(reason, _LONGEST), width=width, indent=2))
+        yield from ([(f"  {part}", "")] for part in wrapped(brief(reason, MESSAGE), width=width, indent=2))
     for number, part in enumerate(wrapped(_fix(told), width=width, indent=7)):
         if part:
             yield [("  fix: " if not number else " " * 7, "good"), (part, "")]

@@ -6,13 +6,13 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 
+from gpu_constructs.budget import BYTES
 from gpu_constructs.checking.report import Report, check_files
 from gpu_constructs.cli.output import say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import regions
 from gpu_constructs.rules import Rule
 from gpu_constructs.template import UnreadableError
-from gpu_constructs.template.limits import BYTES
 
 __all__ = ["add_inputs", "reviewed"]
 

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from gpu_constructs.cli.terminal import clean, cut
+from gpu_constructs.budget import MESSAGE, brief
+from gpu_constructs.cli.terminal import clean
 from gpu_constructs.errors import InvalidValueError, shown
 
 __all__ = ["add_format", "deliver", "deliver_failure", "json_text", "require_writable", "say"]
-
-_LONGEST = 2000  # characters that are said at once
 
 
 def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
@@ -79,7 +78,7 @@ def say(text: str) -> None:
         text: One line.
     """
     with suppress(OSError, ValueError):
-        sys.stderr.write(f"gpu-constructs: {clean(cut(text, _LONGEST))}\n")
+        sys.stderr.write(f"gpu-constructs: {clean(brief(text, MESSAGE))}\n")
 
 
 def require_writable(path: str | None, inputs: Sequence[str]) -> None:

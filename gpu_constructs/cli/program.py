@@ -13,6 +13,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any, NoReturn, Protocol, TextIO, cast
 
+from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.cli.output import deliver_failure, say
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.version import version
@@ -29,7 +30,6 @@ _COMMANDS = {
 # What programs read, and who writes it where nothing could be checked.
 _REPORTS = {"json": "gpu_constructs.cli.json_report", "sarif": "gpu_constructs.cli.sarif_report"}
 
-_LONGEST = 300  # of what a crash says
 
 _UNREADABLE = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
@@ -155,7 +155,7 @@ def _dispatched(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - nobody who calls a command line wants a traceback
         if "--debug" in arguments:
             sys.excepthook(*sys.exc_info())
-        crash = f"internal error, {type(error).__name__}: {str(error)[:_LONGEST]}"
+        crash = f"internal error, {type(error).__name__}: {brief(str(error), MESSAGE)}"
         problem = f"{crash}; please report it, with what --debug shows"
     say(problem)
     # A program that asked for a report finds one, also where there is nothing to report.

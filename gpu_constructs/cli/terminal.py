@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TextIO
 
-__all__ = ["Line", "clean", "cut", "plain", "show", "table", "width_of", "wrapped"]
+__all__ = ["Line", "clean", "plain", "show", "table", "width_of", "wrapped"]
 
 Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
@@ -57,16 +57,6 @@ def clean(text: str) -> str:
         text: Any text.
     """
     return text if text.isprintable() else "".join(map(_printable, text))
-
-
-def cut(text: str, most: int = 200) -> str:
-    """A text that fills no screen: names in a template may be as long as the file.
-
-    Args:
-        text: Any text.
-        most: Characters that are kept.
-    """
-    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _printable(character: str) -> str:

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
+from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.checking.report import Report
-from gpu_constructs.cli.terminal import Line, cut, wrapped
+from gpu_constructs.cli.terminal import Line, wrapped
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list
 
 __all__ = ["lines", "summary"]
 
 _WORD = max(map(len, Severity))
-_LONGEST = 2000  # characters of one message
 _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
 
@@ -69,7 +69,7 @@ def summary(review: Report) -> str:
 
 
 def _lines(finding: Finding, width: int) -> Iterator[Line]:
-    first, *rest = wrapped(cut(finding.message, _LONGEST), width=width, indent=_INDENT)
+    first, *rest = wrapped(brief(finding.message, MESSAGE), width=width, indent=_INDENT)
     yield [
         ("    ", ""),
         (f"{finding.severity:<{_WORD}}", str(finding.severity)),
@@ -80,17 +80,17 @@ def _lines(finding: Finding, width: int) -> Iterator[Line]:
         yield [(" " * _INDENT + part, "")]
     if finding.fix:
         label = "fix: "
-        for number, part in enumerate(wrapped(cut(finding.fix, _LONGEST), width=width, indent=_INDENT + len(label))):
+        for number, part in enumerate(wrapped(brief(finding.fix, MESSAGE), width=width, indent=_INDENT + len(label))):
             yield [(" " * _INDENT, ""), (label if not number else " " * len(label), "good"), (part, "")]
 
 
 def _heading(finding: Finding) -> str:
     origin = finding.origin
     if origin is None:
-        return cut(finding.subject)
+        return brief(finding.subject, LABEL)
     line = None if origin.line is None else f"line {origin.line}"
-    details = [cut(each) for each in (line, origin.construct_path) if each]
-    return f"{cut(origin.resource)} ({', '.join(details)})" if details else cut(origin.resource)
+    details = [brief(each, LABEL) for each in (line, origin.construct_path) if each]
+    return f"{brief(origin.resource, LABEL)} ({', '.join(details)})" if details else brief(origin.resource, LABEL)
 
 
 def _file(finding: Finding) -> str:
@@ -99,7 +99,7 @@ def _file(finding: Finding) -> str:
 
 
 def _resource(finding: Finding) -> str:
-    return cut(finding.origin.resource if finding.origin else finding.subject)
+    return brief(finding.origin.resource if finding.origin else finding.subject, LABEL)
 
 
 def _count(number: int, noun: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import TypeVar
 
+from gpu_constructs.budget import LABEL
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import Task
@@ -17,7 +18,6 @@ _Thing = TypeVar("_Thing", Pool, Task)
 
 # The hash of the construct's path that CDK appends to a logical id, and what constructs call the parts of their own.
 _SUFFIX = re.compile(r"(?:(?:Provider|Group|ASG|TaskDef|Resource)*[0-9A-F]{8})?$")
-_LONGEST = 255
 _MOST_NAMED = 5
 
 
@@ -73,10 +73,10 @@ def most_alike(things: Sequence[_Thing], name: str, *, most: int = 3) -> tuple[s
         name: What was looked for.
         most: How many at most.
     """
-    wanted = name.lower()[:_LONGEST]
+    wanted = name.lower()[:LABEL]
 
     def likeness(thing: _Thing) -> float:
-        return max(SequenceMatcher(None, wanted, known.lower()[:_LONGEST]).ratio() for known in _names(thing))
+        return max(SequenceMatcher(None, wanted, known.lower()[:LABEL]).ratio() for known in _names(thing))
 
     return tuple(each.name for each in sorted(things, key=likeness, reverse=True)[:most])
 

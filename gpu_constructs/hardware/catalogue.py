@@ -15,6 +15,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TypeVar
 
+from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseClass, Vendor
 from gpu_constructs.hardware.records import CatalogueFile, decode, read
@@ -305,7 +306,7 @@ def _known(argument: str, value: object, names: Callable[[], tuple[str, ...]]) -
 
 def _nearest(wanted: str, names: Iterable[str]) -> tuple[str, ...]:
     # difflib compares a name with every other in time that grows with its length; no name is longer than 64.
-    return tuple(get_close_matches(wanted[:64], names, n=3, cutoff=0.6))
+    return tuple(get_close_matches(wanted[:NAME], names, n=3, cutoff=0.6))
 
 
 def _nearest_types(wanted: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from gpu_constructs.budget import NAME
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.drivers import driver_support, drives
 from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
@@ -76,7 +77,7 @@ def image(name: str) -> Image:
     if not isinstance(name, str):
         raise InvalidValueError(f"{shown(name)} is no image", value=name, allowed="a name such as al2023-gpu")
     if name not in _BY_NAME:
-        nearest = tuple(get_close_matches(name.strip().lower()[:64], _BY_NAME, n=3, cutoff=0.5))
+        nearest = tuple(get_close_matches(name.strip().lower()[:NAME], _BY_NAME, n=3, cutoff=0.5))
         raise UnknownNameError(f"no image {shown(name)}", value=name, nearest=nearest)
     return _BY_NAME[name]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 
 __all__ = ["PRECISIONS", "Precision", "precision"]
@@ -63,7 +64,6 @@ _ALIASES = {
     "nvfp4": "fp4",
 }
 _BY_NAME = {each.name: each for each in PRECISIONS}
-_LONGEST_NAME = 32
 
 
 def precision(name: str) -> Precision:
@@ -82,5 +82,5 @@ def precision(name: str) -> Precision:
     found = _BY_NAME.get(_ALIASES.get(wanted, wanted))
     if found is not None:
         return found
-    nearest = tuple(get_close_matches(wanted[:_LONGEST_NAME], _BY_NAME, n=3, cutoff=0.6))
-    raise UnknownNameError(f"no number format {name[:_LONGEST_NAME]!r}", value=name, nearest=nearest)
+    nearest = tuple(get_close_matches(wanted[:NAME], _BY_NAME, n=3, cutoff=0.6))
+    raise UnknownNameError(f"no number format {shown(name)}", value=name, nearest=nearest)

@@ -8,6 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
+from gpu_constructs.budget import NAME
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules import batch, clusters, expressions, files, fit, hosts, purchase, scaling, tasks
@@ -92,6 +93,6 @@ def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data
     by_id = {each.id: each for each in RULES}
     wanted = id.strip().upper()
     if wanted not in by_id:
-        nearest = tuple(get_close_matches(wanted[:64], by_id, n=3, cutoff=0.6))
+        nearest = tuple(get_close_matches(wanted[:NAME], by_id, n=3, cutoff=0.6))
         raise UnknownNameError(f"no rule {id!r}", value=id, nearest=nearest)
     return by_id[wanted]

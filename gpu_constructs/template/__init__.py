@@ -7,7 +7,7 @@
 
 A wall of values stands in the middle, the `model`: `Stack`, `Resource` and what a property can be. Before it, files
 become stacks (`stacks`): `documents` reads them, `evaluation` works their functions out. Behind it, `resources` makes
-the fleet of them, and knows nothing of files and functions. `limits` says how much is read at most.
+the fleet of them, and knows nothing of files and functions. `budget` says how much is read at most.
 
 Pure: what is read is never executed, everything is bounded, and the only exception that leaves is `UnreadableError`.
 """

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.budget import READINGS
 from gpu_constructs.checking import report as reviewing
-from gpu_constructs.checking.report import MAX_READINGS, Report, check_files, findings_in
+from gpu_constructs.checking.report import Report, check_files, findings_in
 from gpu_constructs.rules import Context, Finding, Problem, Severity, rule
 from gpu_constructs.template import Inputs, Stacks, UnreadableError
 from tests.cli.templates import acknowledged, template, with_choice, written
@@ -122,13 +123,13 @@ def test_no_more_values_are_tried_than_the_limit_and_the_rest_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     readings = _readings(monkeypatch)
-    result = reviewed(with_choice(*(f"x{number}.large" for number in range(MAX_READINGS + 5))), tmp_path)
-    assert len(readings) == MAX_READINGS
+    result = reviewed(with_choice(*(f"x{number}.large" for number in range(READINGS + 5))), tmp_path)
+    assert len(readings) == READINGS
     assert result.untried == 5
 
 
 def test_a_large_app_is_not_read_as_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviewing, "_MAX_RESOURCES", 3 * len(template()["Resources"]))
+    monkeypatch.setattr(reviewing, "READ_RESOURCES", 3 * (len(template()["Resources"]) + 1))
     readings = _readings(monkeypatch)
     result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
     assert len(readings) == 3

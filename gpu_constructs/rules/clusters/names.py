@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpu_constructs.budget import LABEL
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Scheduler
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
@@ -60,5 +61,5 @@ def accepted(context: Context) -> Iterator[Problem]:
 
 
 def _fixed(name: str) -> str:
-    better = re.sub(r"[^A-Za-z0-9_-]+", "-", name[:255]).strip("-")
+    better = re.sub(r"[^A-Za-z0-9_-]+", "-", name[:LABEL]).strip("-")
     return f"such as {better}" if better and better != name else "a shorter one" if name else "any name"

@@ -8,12 +8,10 @@ from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirem
 from gpu_constructs.placement.destinations import tasks_of as tasks
 from gpu_constructs.rules.context import Context
 
-__all__ = ["MANAGED_INSTANCES", "asks_for_accelerator", "brief", "containers", "is_gpu", "requirements", "tasks"]
+__all__ = ["MANAGED_INSTANCES", "asks_for_accelerator", "containers", "is_gpu", "requirements", "tasks"]
 
 MANAGED_INSTANCES = "MANAGED_INSTANCES"
 """The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""
-
-_LONGEST = 80
 
 
 def containers(context: Context) -> Iterator[tuple[Task, Container]]:
@@ -32,15 +30,6 @@ def requirements(context: Context) -> Iterator[tuple[Task, Container, ResourceRe
         context: The fleet that is checked.
     """
     return ((task, container, each) for task, container in containers(context) for each in container.requirements)
-
-
-def brief(text: str) -> str:
-    """A text of the user's as a message quotes it: short whatever it is.
-
-    Args:
-        text: Such as a key or a launch type.
-    """
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def is_gpu(requirement: ResourceRequirement) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 
+from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Pool, Task, Workload
 from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families
@@ -162,7 +163,7 @@ def _of_types(condition: Condition) -> Iterator[tuple[str, str, bool]]:
 
 @lru_cache(maxsize=4096)
 def _near_types(name: str) -> tuple[str, ...]:
-    wanted = name.strip().lower()[:64]
+    wanted = name.strip().lower()[:NAME]
     if wanted in _by_family():
         return tuple(each.name for each in _types_of(wanted))[:3]
     # First the family, then the type: there are many more types than families.

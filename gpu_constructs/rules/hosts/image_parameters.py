@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 
+from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import IMAGES, Image
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
-from gpu_constructs.rules.evidence.walk import brief
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -70,7 +70,7 @@ def published(context: Context) -> Iterator[Problem]:
         of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _other_system(name)
         folder = name.removesuffix(_LEAF).rpartition("/")[0]
         if of_ecs and folder not in _folders() and name.rpartition("/")[0] not in _folders():
-            near = get_close_matches(folder[:200], _folders(), n=1, cutoff=_NEAR)
+            near = get_close_matches(folder[:LABEL], _folders(), n=1, cutoff=_NEAR)
             yield Problem(
                 about=pool,
                 message=f"no image that is known here has the parameter {shown(brief(name))}",
@@ -104,7 +104,7 @@ def _parameters(context: Context) -> Iterator[tuple[Pool, str]]:
     """Pools whose image is written as an SSM parameter that says nothing, with its name."""
     for pool in context.fleet.pools:
         written = (pool.image_written or "").strip()
-        found = _PARAMETER.fullmatch(written[:1200])
+        found = _PARAMETER.fullmatch(written[:MESSAGE])
         if found:
             yield pool, found[1]
 

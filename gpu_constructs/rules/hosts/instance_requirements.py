@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 
+from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
@@ -234,7 +235,7 @@ def _outside(wanted: InstanceRequirements, values: Mapping[str, frozenset[str]])
 def _say_instead(field: str, value: str) -> str:
     if field == "accelerator_names" and value.lower() not in EC2_VALUES[field] and _by_type(value):
         return _by_type(value)
-    near = get_close_matches(value.lower()[:64], sorted(EC2_VALUES[field]), n=2)
+    near = get_close_matches(value.lower()[:NAME], sorted(EC2_VALUES[field]), n=2)
     return f"did you mean {or_list(near)}?" if near else ""
 
 

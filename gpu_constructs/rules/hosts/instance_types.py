@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpu_constructs.budget import NAME
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated
@@ -17,7 +18,6 @@ from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
 _NAMES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html"
-_LONGEST = 64  # no instance type has a name half as long
 
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
 _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
@@ -120,17 +120,17 @@ def _is_scaled(pool: Pool) -> bool:
 
 def _malformed(pool: Pool, name: str) -> str:
     """Why nothing can have this name; empty if something can."""
-    family, dot, size = name[:_LONGEST].partition(".")
+    family, dot, size = name[:NAME].partition(".")
     if pool.kind is PoolKind.BATCH and not dot and (family in BATCH_TYPE_WORDS or _FAMILY.fullmatch(family)):
         return ""
-    if len(name) > _LONGEST or not dot or not _FAMILY.fullmatch(family):
+    if len(name) > NAME or not dot or not _FAMILY.fullmatch(family):
         return "a name is a family, a dot and a size, in lower case"
     return "" if _SIZE.fullmatch(size) else f"EC2 has never had a size {shown(size)}"
 
 
 def _did_you_mean(name: str) -> str:
     try:
-        instance_type(name[:_LONGEST])
+        instance_type(name[:NAME])
     except UnknownNameError as error:
         return f"did you mean {or_list(error.nearest)}?" if error.nearest else ""
     except GpuConstructsError:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpu_constructs.budget import LABEL
+
 __all__ = [
     "CONTAINER_WORDS",
     "GPU_WORDS",
@@ -104,7 +106,7 @@ def plain(key: str) -> str:
     Args:
         key: As written, with dots between levels.
     """
-    return "".join(each for each in key.lower()[:128] if each.isalnum() or each == ".")
+    return "".join(each for each in key.lower()[:LABEL] if each.isalnum() or each == ".")
 
 
 REQUIREMENT_KEYS: Mapping[str, str] = {

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Container, PoolKind, Scheduler, Task
 from gpu_constructs.fleet.keys import CONTAINER_KEYS, TASK_KEYS
 from gpu_constructs.hardware.managed_instances import (
@@ -15,7 +16,7 @@ from gpu_constructs.hardware.managed_instances import (
 )
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, brief
+from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 from gpu_constructs.rules.tasks.key_names import (

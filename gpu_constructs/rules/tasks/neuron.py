@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import NEURON_DEVICE, PoolKind, Scheduler, Task, Unknown, Workload
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
@@ -11,7 +12,7 @@ from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, brief
+from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 

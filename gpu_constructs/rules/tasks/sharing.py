@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
@@ -11,7 +12,6 @@ from gpu_constructs.placement.machine import FIRST_RELEASE_WITH_MPS, doubt_of_sh
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import brief
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TypeAlias
 
+from gpu_constructs.budget import ASSEMBLY_DEPTH
 from gpu_constructs.errors import shown
 from gpu_constructs.template.documents.assets import asset_by_parameter, asset_path, last_step, published
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.files import Files
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
-from gpu_constructs.template.limits import ASSEMBLY_DEPTH
 from gpu_constructs.template.model import Value
 from gpu_constructs.template.unreadable import UnreadableError
 

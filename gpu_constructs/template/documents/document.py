@@ -5,11 +5,11 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping
 
+from gpu_constructs.budget import BYTES
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
 from gpu_constructs.template.documents.node import Node, Path, TooDeepError, plain
 from gpu_constructs.template.documents.yaml_events import YamlLines
 from gpu_constructs.template.documents.yaml_text import parse_yaml
-from gpu_constructs.template.limits import BYTES
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["Document"]

@@ -6,9 +6,9 @@ import os
 import stat
 from pathlib import Path
 
+from gpu_constructs.budget import BYTES, TOTAL_BYTES
 from gpu_constructs.errors import shown
 from gpu_constructs.template.documents.document import Document
-from gpu_constructs.template.limits import BYTES, TOTAL_BYTES
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["Files"]

@@ -6,8 +6,8 @@ import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
+from gpu_constructs.budget import DEPTH, JSON_MARKS
 from gpu_constructs.template.documents.node import Node, Path, decimal, deeper_than, integer, of_any_case, paths_to
-from gpu_constructs.template.limits import DEPTH, JSON_MARKS
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["JsonLines", "parse_json"]

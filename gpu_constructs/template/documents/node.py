@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias, TypeVar
 
-from gpu_constructs.template.limits import DEPTH, DIGITS, YAML_NODES
+from gpu_constructs.budget import DEPTH, DIGITS, YAML_NODES
 
 __all__ = [
     "Node",

@@ -6,8 +6,8 @@ import importlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from gpu_constructs.budget import YAML_DIRECTIVES
 from gpu_constructs.template.documents.node import Path, of_any_case
-from gpu_constructs.template.limits import YAML_DIRECTIVES
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["Event", "YamlLines", "events"]

@@ -14,10 +14,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpu_constructs.budget import DEPTH, DIGITS, YAML_NODES
 from gpu_constructs.errors import shown
 from gpu_constructs.template.documents.node import Node, Path, decimal, integer
 from gpu_constructs.template.documents.yaml_events import Event, events
-from gpu_constructs.template.limits import DEPTH, DIGITS, YAML_NODES
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["parse_yaml"]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from gpu_constructs.budget import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.fleet import Origin, Remark, RemarkKind
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
@@ -14,7 +15,6 @@ from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.parameter_values import ParameterChoice, ParameterValues
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
-from gpu_constructs.template.limits import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.template.model import Stack, Value
 from gpu_constructs.template.unreadable import UnreadableError
 

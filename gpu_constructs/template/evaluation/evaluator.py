@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from gpu_constructs.budget import EVALUATION_DEPTH, LOOPED, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, RemarkKind, Unknown
 from gpu_constructs.template.documents.node import Node, Path, path_to
 from gpu_constructs.template.evaluation.conditions import truth
@@ -13,7 +14,6 @@ from gpu_constructs.template.evaluation.functions import FUNCTIONS
 from gpu_constructs.template.evaluation.loops import FOR_EACH, LoopedTooMuchError, unrolled
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
-from gpu_constructs.template.limits import EVALUATION_DEPTH, LOOPED, RESOURCES
 from gpu_constructs.template.model import Reference, Value
 from gpu_constructs.template.unreadable import UnreadableError
 

@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Protocol, TypeAlias
 
+from gpu_constructs.budget import SEARCHED
 from gpu_constructs.template.model import Text, Value
 
 __all__ = ["Exports", "Publisher"]
-
-# Lengths of ends that are told apart: names made of a stack's name have a handful, a hostile file has thousands.
-_LENGTHS = 500
 
 
 class Publisher(Protocol):
@@ -152,7 +150,7 @@ class _Patterns:
         begin, end = ends
         self._by_ends.setdefault(ends, []).append(export)
         self._by_end.setdefault(end, []).append(export)
-        if (begin or end) and len(self._lengths) < _LENGTHS:
+        if (begin or end) and len(self._lengths) < SEARCHED:
             self._lengths[len(begin), len(end)] = None
 
     def fitting(self, name: str) -> Iterator[_Export]:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from gpu_constructs.budget import DIGITS
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation.conditions import CONDITIONS, truth
@@ -20,7 +21,6 @@ __all__ = ["FUNCTIONS"]
 
 _VARIABLE = re.compile(r"\$\{([^${}]*)\}")
 _MOST_SUBNETS = 256
-_MOST_DIGITS = 9
 
 
 def _misused(name: str, takes: str, call: Node, at: Context) -> Unknown:
@@ -118,7 +118,7 @@ def _select(argument: Node, call: Node, at: Context) -> Value:
 
 def _counted(text: str | None) -> int | None:
     """A whole number that counts something; None if it is none, or too large to count anything here."""
-    return int(text) if text is not None and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+    return int(text) if text is not None and text.isdecimal() and len(text) <= DIGITS else None
 
 
 def _split(argument: Node, call: Node, at: Context) -> Value:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from gpu_constructs.budget import LOOPED
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation.context import Context
 from gpu_constructs.template.evaluation.texts import written
-from gpu_constructs.template.limits import LOOPED
 
 __all__ = ["FOR_EACH", "LoopedTooMuchError", "unrolled"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gpu_constructs.budget import EVALUATED_NODES, REMARKS, RESOURCES, TOTAL_TEXT
 from gpu_constructs.fleet import Origin, Remark, RemarkKind
 from gpu_constructs.template.evaluation.exports import Exports, Publisher
-from gpu_constructs.template.limits import EVALUATED_NODES, REMARKS, RESOURCES, TOTAL_TEXT
 
 __all__ = ["Shared"]
 

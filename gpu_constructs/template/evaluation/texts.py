@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpu_constructs.budget import TEXT
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template.limits import TEXT
 from gpu_constructs.template.model import Reference, Text, Value
 
 __all__ = ["joined", "same", "separated", "written"]

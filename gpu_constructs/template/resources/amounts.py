@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 __all__ = ["amount"]
 
-_AMOUNT = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})\s*")
-_LONGEST = 100
+_AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})")
 
 
 def amount(text: str, units: Mapping[str, int]) -> int | None:
@@ -18,6 +17,6 @@ def amount(text: str, units: Mapping[str, int]) -> int | None:
         text: As written.
         units: What one of each unit is, by its name in small letters; the empty name is for a number alone.
     """
-    found = _AMOUNT.fullmatch(text) if len(text) <= _LONGEST else None
+    found = _AMOUNT.fullmatch(text.strip())
     unit = None if found is None else units.get(found[2].lower())
     return None if found is None or unit is None else int(float(found[1]) * unit)

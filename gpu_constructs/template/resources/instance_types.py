@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from gpu_constructs.budget import ENTRIES, NAME
 from gpu_constructs.fleet import InstanceRequirements, Unknown
 from gpu_constructs.fleet.type_selection import selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
@@ -14,8 +15,6 @@ from gpu_constructs.template.resources.section import Section
 __all__ = ["TypeChoice", "instance_types_of", "type_named", "types_asked_for"]
 
 # Of AllowedInstanceTypes and ExcludedInstanceTypes, by the API; the other lists are shorter.
-_MOST_ENTRIES = 400
-_LONGEST_ENTRY = 30
 
 _MANUFACTURERS = {
     "amazon-web-services": Architecture.ARM64,
@@ -106,7 +105,7 @@ def instance_types_of(section: Section, architecture: Architecture | None, *, ma
     disks = section.text("LocalStorage")
     unread = [key for key, entries in lists.items() if not _within_limits(entries)]
     for key in unread:
-        problem = f"expects {_MOST_ENTRIES} entries of {_LONGEST_ENTRY} characters at most"
+        problem = f"expects {ENTRIES} entries of {NAME} characters at most"
         section.note(problem, section.get(key), key)
     everything = (*(bound for pair in ranges.values() for bound in pair), *(x for one in lists.values() for x in one))
     if section.is_unknown or unread or any(isinstance(each, Unknown) for each in (*everything, *rules, disks)):
@@ -152,7 +151,7 @@ def _range(bounds: tuple[int | Unknown | None, int | Unknown | None]) -> tuple[i
 
 
 def _within_limits(entries: tuple[str | Unknown, ...]) -> bool:
-    return len(entries) <= _MOST_ENTRIES and all(len(each) <= _LONGEST_ENTRY for each in _known(entries))
+    return len(entries) <= ENTRIES and all(len(each) <= NAME for each in _known(entries))
 
 
 def _known(texts: Iterable[str | Unknown]) -> tuple[str, ...]:

@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+from gpu_constructs.budget import MESSAGE
 from gpu_constructs.template.model import Resource, Stack
 
 __all__ = ["Names", "construct_path"]
 
 _PATH = "aws:cdk:path"
-_LONGEST_PATH = 2000
 _OF_EVERY_TYPE = frozenset({"Resource", "Default"})
 _OF_TYPE: Mapping[str, frozenset[str]] = {
     "AWS::AutoScaling::AutoScalingGroup": frozenset({"ASG", "Group"}),
@@ -88,7 +88,7 @@ def construct_path(resource: Resource) -> str | None:
     metadata: object = resource.metadata
     path = metadata.get(_PATH) if isinstance(metadata, Mapping) else None
     path = path if isinstance(path, str) and path else resource.origin.construct_path
-    return path if path and len(path) <= _LONGEST_PATH else None
+    return path if path and len(path) <= MESSAGE else None
 
 
 def _own_parts(parts: Sequence[str], stack: str) -> int:

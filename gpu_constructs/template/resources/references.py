@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpu_constructs.budget import FOLLOWED, SEARCHED
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 
 __all__ = ["references_to"]
 
 _NAME = "AutoScalingGroupName"
-_MOST_NODES = 2000
-_MOST_REFERRED = 20
 
 
 def references_to(resource: Resource, group: Resource, index: Index) -> str | None:
@@ -27,7 +26,7 @@ def references_to(resource: Resource, group: Resource, index: Index) -> str | No
     text, referred = _said(resource)
     if _names(text, referred, group):
         return text
-    for each in tuple(dict.fromkeys(referred))[:_MOST_REFERRED]:
+    for each in tuple(dict.fromkeys(referred))[:FOLLOWED]:
         behind = index.at(each)
         if behind is not None and _names(*_said(behind), group):
             return text
@@ -46,7 +45,7 @@ def _said(resource: Resource) -> tuple[str, list[Reference]]:
     texts: list[str] = []
     referred: list[Reference] = []
     seen = 0
-    while waiting and seen < _MOST_NODES:
+    while waiting and seen < SEARCHED:
         here = waiting.pop()
         seen += 1
         if isinstance(here, str):
@@ -59,5 +58,5 @@ def _said(resource: Resource) -> tuple[str, list[Reference]]:
         elif isinstance(here, Mapping):
             waiting.extend(here.values())
         elif isinstance(here, Sequence):
-            waiting.extend(here[:_MOST_NODES])
+            waiting.extend(here[:SEARCHED])
     return "\n".join(texts), referred

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from gpu_constructs.budget import DIGITS, brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import UNKNOWN, Origin, Remark, RemarkKind, Unknown
-from gpu_constructs.template.limits import DIGITS
 from gpu_constructs.template.model import Resource, Value, is_open
 
 __all__ = ["Notes", "Section"]
@@ -109,7 +109,7 @@ class Section:
             *path: Keys below this object.
         """
         where = ".".join(str(each) for each in (*self.path, *path))
-        text = f"{where[:200]}: {problem}, got {shown(value)}"
+        text = f"{brief(where)}: {problem}, got {shown(value)}"
         self.notes.append(Remark(kind=RemarkKind.NOT_READ, text=text, origin=self.resource.at(*self.path, *path)))
 
     def text(self, key: str) -> str | Unknown | None:

@@ -26,7 +26,9 @@ def test_a_number_counts_in_its_unit_rounded_down(text: str, expected: int) -> N
     assert amount(text, UNITS) == expected
 
 
-@pytest.mark.parametrize("text", ["", "GB", "1 GB", "-1", "1e3", "1 2", "1,5", "9" * 10, "1" + " " * 200, "\u0661"])
+@pytest.mark.parametrize(
+    "text", ["", "GB", "1 GB", "-1", "1e3", "1 2", "1,5", "9" * 10, "1" + " " * 9**5 + "!", "\u0661"]
+)
 def test_any_other_text_is_no_amount(text: str) -> None:
     assert amount(text, UNITS) is None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpu_constructs.budget import LABEL
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template.resources.user_data.agent import (
     Settings,
@@ -26,7 +27,6 @@ __all__ = ["settings_of_script"]
 _CONFIG = "ecs.config"
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
-_LONGEST_VARIABLE = 255  # a longer one is unknown, so that no text grows by writing variables into it
 
 _RUNS = frozenset({"builtin", "command", "nice", "nohup", "sudo"})
 _DECLARES = frozenset({"declare", "export", "local", "readonly", "typeset"})
@@ -119,7 +119,8 @@ class _Reader:
         if words and (words[0] in _DECLARES or all(variables)):
             for each in filter(None, variables):
                 value = self._text(each[2])
-                self.variables[each[1]] = value if certain and len(value) <= _LONGEST_VARIABLE else "$"
+                # A long one is unknown, so that no text grows by writing variables into it.
+                self.variables[each[1]] = value if certain and len(value) <= LABEL else "$"
             return
         while words and _ASSIGNED.fullmatch(words[0]):
             del words[0]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from email import message_from_string
 from email.errors import MessageError
 
+from gpu_constructs.budget import DEPTH, LABEL, USER_DATA
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, LocalDiskUse, Unknown, UserData, UserDataFormat
-from gpu_constructs.template.limits import DEPTH, USER_DATA
 from gpu_constructs.template.model import Reference, Text, Value
 from gpu_constructs.template.resources.user_data.agent import Settings, put, with_mentioned, without_comments
 from gpu_constructs.template.resources.user_data.bottlerocket import settings_of_toml
@@ -170,7 +170,7 @@ def _from_base64(text: str) -> str | None:
 
 def _read(text: str) -> tuple[UserDataFormat, Settings, bool]:
     """The form, the settings, and whether more may be set by something that is fetched."""
-    start = text.lstrip()[:200].lower()
+    start = text.lstrip()[:LABEL].lower()
     if start.startswith(("mime-version:", "content-type: multipart/")):
         settings: Settings = {}
         parts = _parts(text.lstrip())
@@ -185,7 +185,7 @@ def _read(text: str) -> tuple[UserDataFormat, Settings, bool]:
 
 
 def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
-    start = text.lstrip()[:200].lower()
+    start = text.lstrip()[:LABEL].lower()
     fetches = bool(_RUNS_OTHERS.search(text))
     template = start.startswith("## template:")
     if template:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from gpu_constructs.template.limits import DEPTH
+from gpu_constructs.budget import DEPTH
 
 __all__ = ["Command", "commands_of"]
 

@@ -1,0 +1,135 @@
+"""How much is read, followed and quoted at most, so that no input can stall a reader or fill a report.
+
+Every limit is far above what AWS takes (1 MB a template, 500 resources, 200 parameters:
+https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html) and low enough that 20 MiB of
+any input take less than a minute and 1 GiB. What is beyond a limit is refused, or it is unknown and remarked. Limits of
+AWS itself are facts and stand in ``hardware`` or in a rule.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ASSEMBLY_DEPTH",
+    "BYTES",
+    "DEPTH",
+    "DIGITS",
+    "ENTRIES",
+    "EVALUATED_NODES",
+    "EVALUATION_DEPTH",
+    "FOLLOWED",
+    "JSON_MARKS",
+    "LABEL",
+    "LOOPED",
+    "MESSAGE",
+    "NAME",
+    "QUOTE",
+    "READINGS",
+    "READ_RESOURCES",
+    "REMARKS",
+    "RESOURCES",
+    "SEARCHED",
+    "STACKS",
+    "TEXT",
+    "TOTAL_BYTES",
+    "TOTAL_TEXT",
+    "USER_DATA",
+    "YAML_DIRECTIVES",
+    "YAML_NODES",
+    "brief",
+]
+
+# -- size: what is opened and parsed -----------------------------------------------------------------------------------
+
+BYTES = 20 * 1024 * 1024
+"""Bytes of one file."""
+
+TOTAL_BYTES = 200 * 1024 * 1024
+"""Bytes of all files of one call."""
+
+JSON_MARKS = 2_000_000
+"""Commas and opening brackets of a JSON text, which has no more values than these."""
+
+YAML_NODES = 500_000
+"""Nodes of a YAML text once every alias is written out, and of a template that somebody else has parsed."""
+
+YAML_DIRECTIVES = 100
+"""Lines of a YAML text that begin with ``%``, as directives do: libyaml compares each ``%TAG`` with all before it."""
+
+USER_DATA = 64 * 1024
+"""Characters of user data. EC2 takes 16 KB."""
+
+DIGITS = 40
+"""Digits of a number; a longer one stays a text. Python refuses to read one of more than 4300."""
+
+# -- depth: Python's stack ---------------------------------------------------------------------------------------------
+
+DEPTH = 100
+"""Lists and objects inside each other, commands of a script, parts of a message."""
+
+EVALUATION_DEPTH = 120
+"""Lists, objects, functions and what they refer to, inside each other."""
+
+ASSEMBLY_DEPTH = 10
+"""Assemblies, or nested stacks, inside each other."""
+
+# -- work: what a short text can multiply ------------------------------------------------------------------------------
+
+EVALUATED_NODES = 5_000_000
+"""Values that are worked out in one call."""
+
+TEXT = 2_000_000
+"""Characters of a text that a function puts together."""
+
+TOTAL_TEXT = 50_000_000
+"""Characters of all texts that functions put together in one call."""
+
+STACKS = 1_000
+"""Stacks of one call, nested ones among them."""
+
+RESOURCES = 20_000
+"""Resources of one call, those of all stacks together."""
+
+LOOPED = 5_000
+"""Entries of one object that ``Fn::ForEach`` writes out: a few lines of loops in loops make as many as one likes."""
+
+ENTRIES = 400
+"""Entries of one list that are compared with every instance type. EC2 takes 400 instance types."""
+
+SEARCHED = 1_000
+"""Places in which something is looked for that may be anywhere, such as a reference in an object."""
+
+FOLLOWED = 20
+"""References of one resource that are followed to see what is behind them."""
+
+READINGS = 32
+"""Other values of parameters that are tried, all parameters together: each is a reading of everything."""
+
+READ_RESOURCES = 50_000
+"""Resources and parameters that are read to try other values, so that a large app is not read `READINGS` times."""
+
+# -- words: what is looked up and quoted -------------------------------------------------------------------------------
+
+NAME = 64
+"""Characters of a name that is compared with every name of a table. The longest name there has half as many."""
+
+LABEL = 255
+"""Characters of what users call their own things. ECS takes 255."""
+
+QUOTE = 120
+"""Characters of a value in a message."""
+
+MESSAGE = 2_000
+"""Characters of one message."""
+
+REMARKS = 200
+"""Remarks of one call; what is odd in more places is not explained any better by more of them."""
+
+
+def brief(text: str, most: int = QUOTE) -> str:
+    """A text for a message, cut where it is too long.
+
+    Args:
+        text: What the user wrote, or what is said about it.
+        most: Characters that are kept.
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
