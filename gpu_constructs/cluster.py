@@ -15,7 +15,7 @@ from gpu_constructs.capacity.fallback import FallbackCapacity, plan_order
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.images import GpuMachineImage
 from gpu_constructs.capacity.network import HostNetwork
-from gpu_constructs.capacity.plan import plan_capacity
+from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
@@ -316,11 +316,7 @@ class GpuCluster(Construct):
         }
         plans = {size: plan_capacity(choice, self.hosts) for size, choice in choices.items()}
         self.hosts.require_free(None)
-        require_free_ids(self, *(plan.pool.name for plan in plans.values()))
-        made = {size: GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for size, plan in plans.items()}
-        for capacity in made.values():
-            self._keep(capacity)
-        return FamilyCapacity(made)
+        return FamilyCapacity(dict(zip(plans, self._make_all(list(plans.values())), strict=True)))
 
     def add_fallback(self, construct_id: str, *, order: Sequence[CapacityChoice]) -> FallbackCapacity:
         """Defines several capacity providers for the same tasks: the first is filled, the others take the rest.
@@ -337,11 +333,17 @@ class GpuCluster(Construct):
             IncompatibleError: The choices have different architectures, or one of them is impossible.
         """
         plans = plan_order(construct_id, order, self.hosts)
-        require_free_ids(self, *(plan.pool.name for plan in plans))
-        made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]
+        return FallbackCapacity(self._make_all(plans))
+
+    def _make_all(self, plans: Sequence[CapacityPlan]) -> list[GpuCapacity]:
+        """Makes all of these capacities, or none."""
+        names = [plan.pool.name for plan in plans]
+        require_free_ids(self, *names)
+        with rolled_back_on_error(self, *names), self.hosts.joined_together():
+            made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]
         for capacity in made:
             self._keep(capacity)
-        return FallbackCapacity(made)
+        return made
 
     def _keep(self, capacity: GpuCapacity | ManagedGpuCapacity) -> None:
         self._capacities.append(capacity)

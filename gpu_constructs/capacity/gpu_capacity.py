@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
@@ -87,9 +87,8 @@ class GpuCapacity(Construct):
                 BootCheck(self, "BootCheck", role=hosts.role, group=group) if plan.pool.checks_gpus else None
             )
             # Last, since a name in the list of the cluster cannot be taken back if something is refused after it.
-            hosts.attach(self.provider, name)
-            if after_join:
-                user_data.add_commands(*after_join)
+            then = partial(user_data.add_commands, *after_join) if after_join else lambda: None
+            hosts.attach(self.provider, name, then)
         if self.pool.public_subnets is True:
             announce(self, check(Fleet(pools=(self.pool,)), rules=(way_out,)))
 

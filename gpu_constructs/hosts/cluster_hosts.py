@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property, partial
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
@@ -141,6 +143,7 @@ class ClusterHosts:
         # provider (aws-cdk-lib 2.275, ``addAsgCapacityProvider``).
         self.cluster.connections.add_security_group(self.security_group)
         self._is_writer = False
+        self._waiting: list[Callable[[], None]] | None = None
         self._listed: list[str] = []
         self._chosen_names: set[str] = set()
         self._association: ecs.CfnClusterCapacityProviderAssociations | None = None
@@ -237,13 +240,32 @@ class ClusterHosts:
                 fix="another name, or leave it out",
             )
 
-    def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None) -> None:
-        """Adds a capacity provider to the cluster.
+    @contextmanager
+    def joined_together(self) -> Iterator[None]:
+        """Around several capacities of which all are made or none: each joins the cluster when the last one is made."""
+        self._waiting = waiting = list[Callable[[], None]]()
+        try:
+            yield
+        finally:
+            self._waiting = None
+        for join in waiting:
+            join()
+
+    def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
+        """Adds a capacity provider to the cluster, whose list gives no name back.
 
         Args:
             provider: The provider.
             chosen_name: The name that was chosen for it, if any.
+            then: What is done after that.
         """
+        join = partial(self._attach, provider, chosen_name, then)
+        if self._waiting is None:
+            join()
+        else:
+            self._waiting.append(join)
+
+    def _attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
         if self._own_cluster is not None:
             self._own_cluster.add_asg_capacity_provider(provider)
         else:
@@ -252,6 +274,7 @@ class ClusterHosts:
             self._become_writer()
         if chosen_name is not None:
             self._chosen_names.add(chosen_name)
+        then()
 
     def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
         """Makes a provider of Managed Instances one of the cluster, whichever stack defines it; no list names it.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
 
 from gpu_constructs import (
     CapacityChoice,
@@ -17,6 +19,7 @@ from gpu_constructs import (
     Purchase,
     UnknownNameError,
 )
+from gpu_constructs.errors import RefusedByCdkError
 from gpu_constructs.fleet import PurchaseOption
 from tests.synthesis import Properties, Site
 
@@ -169,3 +172,24 @@ def test_a_wrong_choice_leaves_nothing_of_the_others(site: Site) -> None:
         order(site, choice(), choice("Taken"))
     assert not [each for each in site.children() if "L4-OnDemand" in each]
     assert len(site.cluster.capacities) == 1
+
+
+def test_an_order_of_which_cdk_refuses_one_leaves_nothing_behind(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = site.capacity("g6e.xlarge", name="Other")
+    nothing = site.children()
+    order = [choice("First"), choice("Second", "g5.xlarge")]
+    made = ecs.AsgCapacityProvider.__init__
+
+    def refused(self: ecs.AsgCapacityProvider, scope: Construct, *given: Any, **options: Any) -> None:
+        made(self, scope, *given, **options)
+        if scope.node.id.endswith("Second"):
+            raise RuntimeError("CDK has a reason of its own")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ecs.AsgCapacityProvider, "__init__", refused)
+        with pytest.raises(RefusedByCdkError):
+            site.cluster.add_fallback("Chat", order=order)
+    assert site.children() == nothing
+    assert site.cluster.capacities == (other,)
+    site.cluster.add_fallback("Chat", order=order)
+    assert len(site.only("AWS::ECS::ClusterCapacityProviderAssociations")["CapacityProviders"]) == 3
