@@ -19,9 +19,9 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from bench.kinds import BLOCK, GPU_PART, GPU_SHARE_MIB, RESERVATION
-from bench.plain import Written, on_demand, with_gpus
 from bench.plain_hosts import HookAnswers, Shared, capacity
 from bench.plain_managed import add_managed, gpu_task, neuron_task
+from bench.plain_pairs import Written, on_demand, with_gpus
 from bench.plain_tasks import add_container, on_hosts
 from bench.workloads import Pair
 from gpu_constructs.capacity.boot_check import boot_commands

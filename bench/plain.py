@@ -6,20 +6,17 @@ made once and shared, everything else is the straightforward call. `bench.same` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from constructs import Construct
 
 from bench.plain_hosts import Shared, capacity, network
+from bench.plain_pairs import Written, on_demand, with_gpus
 from bench.plain_tasks import training_task
 from bench.workloads import CONTAINER_IMAGE, Pair, Reference, Workload
 from stacks.policies import accept_findings
 
-__all__ = ["Written", "build", "on_demand", "with_gpus"]
+__all__ = ["build"]
 
 _TENSORFLOW = "tensorflow/tensorflow:2.19.0-gpu"
 _GPU_TASKS = {1: "Tensorflow1Gpu", 4: "Tensorflow4Gpu", 8: "Tensorflow8Gpu"}
@@ -107,19 +104,6 @@ class _FleetStack(cdk.Stack):
                 written.task(self, pair, image)
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """How one kind of capacity is written.
-
-    Attributes:
-        capacity: Defines the capacities of a pair.
-        task: Defines the task of a pair.
-    """
-
-    capacity: Callable[[Construct, Shared, Pair], object]
-    task: Callable[[Construct, Pair, ecs.ContainerImage], object]
-
-
 def _written(kind: str | None) -> Written:
     if kind is None:
         return Written(on_demand, with_gpus)
@@ -127,21 +111,3 @@ def _written(kind: str | None) -> Written:
     from bench.kinds_plain import WRITTEN  # noqa: PLC0415
 
     return WRITTEN[kind]
-
-
-def on_demand(scope: Construct, shared: Shared, pair: Pair) -> None:
-    """Hosts on demand."""
-    capacity(scope, f"Capacity{pair.number}", shared, pair.hosts, max_instances=4)
-
-
-def with_gpus(scope: Construct, pair: Pair, image: ecs.ContainerImage) -> None:
-    """A task with all GPUs of a host."""
-    training_task(
-        scope,
-        f"Task{pair.number}",
-        family=f"gpu-task-{pair.number}",
-        image=image,
-        hosts=pair.hosts,
-        gpus=pair.hosts.gpus,
-        command=["nvidia-smi"],
-    )

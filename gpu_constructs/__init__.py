@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from gpu_constructs.tasks.task_definition import GpuTaskDefinition as GpuTaskDefinition
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
+__version__ = "0.1.0"
+"""The release, as ``pyproject.toml`` has it. Reading installed metadata takes as long as a whole first check."""
+
 _HOME = {
     "CapacityChoice": "capacity.choice",
     "DoesNotFitError": "errors",

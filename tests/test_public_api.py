@@ -46,3 +46,8 @@ def test_a_pure_room_needs_no_node_and_no_cloud_library(room: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PATH": "/nonexistent"}
     )
     assert asked.stdout.strip() == "[]"
+
+
+def test_the_version_is_the_one_that_is_released() -> None:
+    written = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'\nversion = "{gpu_constructs.__version__}"\n' in written

@@ -18,12 +18,12 @@ import aws_cdk as cdk
 import jsii
 from constructs import IConstruct
 
+from gpu_constructs import __version__
 from gpu_constructs.checking.report import check_files, findings_in
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import RULES, Finding, Severity
 from gpu_constructs.template import UnreadableError
-from gpu_constructs.version import version
 
 __all__ = ["GpuChecks", "announce"]
 
@@ -82,7 +82,7 @@ class GpuChecks:
     @property
     def version(self) -> str:
         """Version of this library."""
-        return version()
+        return __version__
 
     @property
     def rule_ids(self) -> list[str]:

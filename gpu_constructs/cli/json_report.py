@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gpu_constructs import __version__
 from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.version import version
 
 __all__ = ["failure", "text"]
 
@@ -18,7 +18,7 @@ def text(review: Report) -> str:
     """
     counts = {f"{severity}s": sum(each.severity is severity for each in review.findings) for severity in Severity}
     report = {
-        "version": version(),
+        "version": __version__,
         "files": list(review.files),
         "findings": [_finding(each) for each in review.findings],
         "acknowledged": [{**_finding(each.finding), "reason": each.reason} for each in review.acknowledged],
@@ -40,7 +40,7 @@ def failure(problem: str) -> str:
     Args:
         problem: What went wrong.
     """
-    return json_text({"version": version(), "error": problem, "files": [], "findings": []})
+    return json_text({"version": __version__, "error": problem, "files": [], "findings": []})
 
 
 def _finding(finding: Finding) -> dict[str, object]:

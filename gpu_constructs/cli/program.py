@@ -13,10 +13,10 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any, NoReturn, Protocol, TextIO, cast
 
+from gpu_constructs import __version__
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.cli.output import deliver_failure, say
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.version import version
 
 __all__ = ["main"]
 
@@ -218,5 +218,5 @@ class _ShowVersion(argparse.Action):
         Args:
             parser: The parser.
         """
-        sys.stdout.write(f"{parser.prog} {version()}\n")
+        sys.stdout.write(f"{parser.prog} {__version__}\n")
         parser.exit()

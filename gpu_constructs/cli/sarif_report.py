@@ -8,11 +8,11 @@ from __future__ import annotations
 from pathlib import PurePath
 from urllib.parse import quote
 
+from gpu_constructs import __version__
 from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
-from gpu_constructs.version import version
 
 __all__ = ["failure", "text"]
 
@@ -58,7 +58,7 @@ def _written(run: _Object) -> str:
 
 
 def _tool(**more: object) -> _Object:
-    return {"driver": {"name": "gpu-constructs", "version": version(), **more}}
+    return {"driver": {"name": "gpu-constructs", "version": __version__, **more}}
 
 
 def _rule(rule: Rule) -> _Object:
