@@ -118,7 +118,7 @@ class HostNetwork(HostPart):
             IncompatibleError: The subnets are in several Availability Zones, or a Capacity Block is to start in a
                 placement group.
         """
-        if pool.purchase is PurchaseOption.CAPACITY_BLOCK and self._wants_group(pool):
+        if pool.bought.option is PurchaseOption.CAPACITY_BLOCK and self._wants_group(pool):
             raise IncompatibleError(
                 "a Capacity Block places its hosts itself, near each other, and they cannot start in a placement group",
                 argument=_ARGUMENT,
@@ -158,7 +158,7 @@ class HostNetwork(HostPart):
             # EC2 places hosts that were bought in advance itself; a placement group that the reservation was not made
             # in only keeps it from being used (github.com/eksctl-io/eksctl/issues/7949,
             # github.com/terraform-aws-modules/terraform-aws-eks/pull/3730), without a word where hosts go on demand.
-            return self.has_efa and pool.purchase not in BOUGHT_IN_ADVANCE and pool.reservation is None
+            return self.has_efa and pool.bought.option not in BOUGHT_IN_ADVANCE and pool.bought.reservation is None
         return self.placement_group is not False
 
     def _is_cluster_group(self, pool: Pool) -> bool | Unknown:

@@ -14,7 +14,7 @@ from gpu_constructs.capacity.user_data import what_hosts_are_told
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import UNKNOWN, Distribution, Pool, Unknown, require_one_shape
+from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, Pool, Unknown, require_one_shape
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import require_provider_name
@@ -94,7 +94,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         min_instances=low,
         max_instances=high,
         region=hosts.region,
-        distribution=Distribution() if len(names) > 1 else None,
+        bought=Bought(distribution=Distribution() if len(names) > 1 else None),
         has_unknown_types=len(known) < len(names),
         zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
         public_subnets=subnets.has_public,

@@ -20,6 +20,7 @@ from gpu_constructs.fleet import (
     RESERVED_INSTANCES,
     UNKNOWN,
     Block,
+    Bought,
     Distribution,
     Pool,
     PurchaseOption,
@@ -219,13 +220,13 @@ class Purchase(HostPart):
         Args:
             pool: What the capacity can launch, on demand.
         """
-        return replace(
-            pool,
-            purchase=self.option,
-            distribution=self.distribution or pool.distribution,
+        bought = Bought(
+            option=self.option,
+            distribution=self.distribution or pool.bought.distribution,
             reservation=self.reservation,
             block=self.block,
         )
+        return replace(pool, bought=bought)
 
     def require_possible(self, pool: Pool) -> None:
         """Refuses what contradicts the capacity.
@@ -237,7 +238,7 @@ class Purchase(HostPart):
             IncompatibleError: AWS refuses the purchase with something else of the capacity, or there is less of it.
         """
         what = "a Capacity Block" if self.option is PurchaseOption.CAPACITY_BLOCK else "a capacity reservation"
-        if self.is_of_one_type and pool.distribution is not None:
+        if self.is_of_one_type and pool.bought.distribution is not None:
             raise IncompatibleError(
                 f"{what} is of one instance type, and no other starts in it",
                 argument="instance_types",

@@ -90,9 +90,9 @@ class WarmHosts:
         Raises:
             IncompatibleError: Its hosts are spot or run Bottlerocket, or more are prepared than can be in service.
         """
-        if pool.purchase in PARTLY_SPOT:
+        if pool.bought.option in PARTLY_SPOT:
             raise IncompatibleError(
-                f"PutWarmPool refuses a group that requests Spot Instances, and these hosts are {pool.purchase}",
+                f"PutWarmPool refuses a group that requests Spot Instances, and these hosts are {pool.bought.option}",
                 argument="warm_hosts",
                 value=self,
                 allowed="hosts on demand, of one type or several",

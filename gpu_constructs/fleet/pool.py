@@ -10,7 +10,7 @@ from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements
 from gpu_constructs.fleet.origin import Origin
-from gpu_constructs.fleet.purchase import Block, Distribution, PurchaseOption, Reservation
+from gpu_constructs.fleet.purchase import Bought
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.fleet.warm_pool import WarmPool
 from gpu_constructs.hardware import Architecture, Image, InstanceType, OperatingSystem, Vendor
@@ -108,10 +108,7 @@ class Pool:
         max_instances: Hosts at most.
         kind: What launches its hosts.
         region: Where it launches them; None if that is only known at deploy time.
-        purchase: How its hosts are bought.
-        distribution: What of it is on demand and what is spot, where its group has a mixed instances policy.
-        reservation: The capacity reservations that its hosts run in, where it names any.
-        block: When its hosts can be there, where they run in a Capacity Block.
+        bought: How its hosts are bought.
         warm_pool: The hosts that its group keeps prepared; None without.
         checks_gpus: Whether a host with fewer GPUs than its type should have never takes tasks.
         managed_scaling: Whether ECS moves the number of hosts with the tasks.
@@ -149,10 +146,7 @@ class Pool:
     max_instances: int | Unknown
     kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
     region: str | None = None
-    purchase: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
-    distribution: Distribution | None = None
-    reservation: Reservation | None = None
-    block: Block | None = None
+    bought: Bought = field(default_factory=Bought)
     warm_pool: WarmPool | None = None
     checks_gpus: bool = False
     managed_scaling: bool | Unknown = True

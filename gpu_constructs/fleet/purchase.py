@@ -13,6 +13,7 @@ __all__ = [
     "RESERVATIONS_FIRST",
     "RESERVATIONS_ONLY",
     "Block",
+    "Bought",
     "Distribution",
     "PurchaseOption",
     "Reservation",
@@ -107,3 +108,20 @@ class Block:
 
     starts: str | Unknown | None = None
     ends: str | Unknown | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bought:
+    """How the hosts of a pool are bought.
+
+    Attributes:
+        option: In one word.
+        distribution: What of it is on demand and what is spot, where its group has a mixed instances policy.
+        reservation: The capacity reservations that the hosts run in, where any are named.
+        block: When the hosts can be there, where they run in a Capacity Block.
+    """
+
+    option: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
+    distribution: Distribution | None = None
+    reservation: Reservation | None = None
+    block: Block | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind
+from gpu_constructs.fleet import UNKNOWN, Bought, Pool, PoolKind
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.providers import require_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
@@ -80,8 +80,7 @@ def plan_managed(
             max_instances=UNKNOWN,
             kind=PoolKind.MANAGED_INSTANCES,
             region=region,
-            purchase=bought.option,
-            reservation=bought.reservation,
+            bought=Bought(option=bought.option, reservation=bought.reservation),
             zones=1 if subnets.in_one_zone else None,
             requirements=choice.requirements,
             provider=UNKNOWN if is_token(capacity_provider_name) else capacity_provider_name,

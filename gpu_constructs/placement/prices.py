@@ -58,5 +58,5 @@ def cost_of(pool: Pool, hosts: int) -> Cost | None:
         hosts=hosts,
         price=min(known, key=lambda each: each.usd_per_hour),
         is_least=len(known) > 1,
-        is_list_price_only=pool.purchase is not PurchaseOption.ON_DEMAND,
+        is_list_price_only=pool.bought.option is not PurchaseOption.ON_DEMAND,
     )

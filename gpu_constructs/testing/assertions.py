@@ -130,8 +130,8 @@ class GpuAssertions:
             reasons = misses[pool.name] = []
             if allowed is not None and not _launches_only(pool, allowed):
                 reasons.append(f"launches {types_of(pool)}")
-            if bought is not None and pool.purchase is not bought:
-                reasons.append(f"is bought {pool.purchase}")
+            if bought is not None and pool.bought.option is not bought:
+                reasons.append(f"is bought {pool.bought.option}")
             if min_instances not in {None, pool.min_instances} or max_instances not in {None, pool.max_instances}:
                 reasons.append(f"has {hosts_of(pool)} hosts")
         if all(misses.values()):

@@ -79,7 +79,7 @@ def pool_table(fleet: Fleet) -> str:
         fleet: Everything there is.
     """
     rows = [
-        (pool.name, types_of(pool), hosts_of(pool), image_of(pool.image), str(pool.purchase))
+        (pool.name, types_of(pool), hosts_of(pool), image_of(pool.image), str(pool.bought.option))
         for pool in gpu_pools(fleet)
     ]
     return _table("pools with accelerators", ("name", "instance types", "hosts", "image", "bought"), rows)

@@ -52,7 +52,7 @@ def strategy(site: Site) -> list[tuple[int | None, int]]:
 def test_each_choice_is_a_capacity_of_its_own_under_its_own_id(site: Site) -> None:
     made = order(site)
     assert [each.pool.name for each in made] == ["L4-Reserved", "L4-OnDemand", "L4-Spot", "L4-Other"]
-    assert [each.pool.purchase for each in made] == [
+    assert [each.pool.bought.option for each in made] == [
         PurchaseOption.RESERVED,
         PurchaseOption.ON_DEMAND,
         PurchaseOption.SPOT,

@@ -82,8 +82,8 @@ def test_a_base_of_the_deploy_reaches_the_template_and_is_known_to_be_unknown(si
     capacity = site.capacity("g6.xlarge", purchase=purchase)
     distribution = site.only("AWS::AutoScaling::AutoScalingGroup")["MixedInstancesPolicy"]["InstancesDistribution"]
     assert distribution["OnDemandBaseCapacity"] == {"Ref": "Base"}
-    assert capacity.pool.purchase is UNKNOWN
-    assert capacity.pool.distribution == Distribution(
+    assert capacity.pool.bought.option is UNKNOWN
+    assert capacity.pool.bought.distribution == Distribution(
         on_demand_base=UNKNOWN, on_demand_percentage=0, spot_allocation="price-capacity-optimized"
     )
 
@@ -103,8 +103,8 @@ def test_a_percentage_leaves_something_to_spot(wrong: Any) -> None:
 
 
 def test_several_types_on_demand_have_a_policy_that_the_fleet_knows(site: Site) -> None:
-    assert site.capacity("g6.xlarge", "g6.2xlarge").pool.distribution == Distribution()
-    assert site.capacity("g6.xlarge", name="One").pool.distribution is None
+    assert site.capacity("g6.xlarge", "g6.2xlarge").pool.bought.distribution == Distribution()
+    assert site.capacity("g6.xlarge", name="One").pool.bought.distribution is None
 
 
 # Reservations
@@ -151,8 +151,8 @@ def test_reservations_of_the_deploy_pass(site: Site) -> None:
     group = cdk.Stack.of(site.stack).format_arn(service="resource-groups", resource="group", resource_name="reserved")
     capacity = site.capacity("p5.48xlarge", purchase=Purchase.reservations(reservation_id=parameter))
     other = site.capacity("p5.48xlarge", name="Group", purchase=Purchase.reservations(resource_group_arn=group))
-    assert capacity.pool.reservation == Reservation(preference="capacity-reservations-first", id=UNKNOWN)
-    assert other.pool.reservation == Reservation(preference="capacity-reservations-first", group=UNKNOWN)
+    assert capacity.pool.bought.reservation == Reservation(preference="capacity-reservations-first", id=UNKNOWN)
+    assert other.pool.bought.reservation == Reservation(preference="capacity-reservations-first", group=UNKNOWN)
     one, _ = site.properties("AWS::AutoScaling::AutoScalingGroup")
     target = one["CapacityReservationSpecification"]["CapacityReservationTarget"]
     assert target == {"CapacityReservationIds": [{"Ref": "Reservation"}]}
@@ -234,7 +234,7 @@ def test_other_types_run_on_demand_or_in_other_reservations_of_a_group(site: Sit
         (Purchase.reservations(reservation_id=ID), Purchase.reservations(resource_group_arn=GROUP, only=True))
     ):
         capacity = site.capacity("g6.xlarge", "g6.2xlarge", name=f"C{number}", purchase=purchase)
-        assert capacity.pool.distribution == Distribution()
+        assert capacity.pool.bought.distribution == Distribution()
 
 
 def test_one_reservation_is_not_for_several_shapes(site: Site) -> None:
@@ -263,7 +263,7 @@ def test_hosts_come_when_the_block_starts_and_leave_before_it_ends(site: Site) -
     assert drain.pop("AutoScalingGroupName") == name
     assert start == {"StartTime": "2026-12-01T11:30:00Z", "MinSize": 2, "MaxSize": 2}
     assert drain == {"StartTime": "2026-12-03T10:45:00Z", "MinSize": 0, "MaxSize": 0}
-    assert capacity.pool.block == Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
+    assert capacity.pool.bought.block == Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
     (group,) = [
         each for each in site.template()["Resources"].items() if each[1]["Type"] == "AWS::AutoScaling::AutoScalingGroup"
     ]
@@ -378,7 +378,7 @@ def test_a_refused_purchase_leaves_nothing_behind(site: Site) -> None:
 @pytest.mark.parametrize("wrong", [None, "spot", PurchaseOption.SPOT, True])
 def test_a_purchase_is_made_by_the_class(site: Site, wrong: Any) -> None:
     if wrong is None:
-        assert site.capacity("g6.xlarge", purchase=wrong).pool.purchase is PurchaseOption.ON_DEMAND
+        assert site.capacity("g6.xlarge", purchase=wrong).pool.bought.option is PurchaseOption.ON_DEMAND
         return
     with pytest.raises(InvalidValueError, match="purchase: expects a Purchase"):
         site.capacity("g6.xlarge", purchase=wrong)

@@ -163,7 +163,7 @@ def test_a_group_of_the_deploy(site: Site) -> None:
     arn = cdk.CfnParameter(site.stack, "Group").value_as_string
     capacity = managed(site, purchase=ManagedPurchase.reservations(resource_group_arn=arn, only=True))
     assert launch(site)["CapacityReservations"]["ReservationGroupArn"] == {"Ref": "Group"}
-    assert capacity.pool.reservation == Reservation(preference="RESERVATIONS_ONLY", group=UNKNOWN)
+    assert capacity.pool.bought.reservation == Reservation(preference="RESERVATIONS_ONLY", group=UNKNOWN)
 
 
 def roles(site: Site) -> dict[str, Properties]:
@@ -245,8 +245,8 @@ def test_the_pool_says_what_comes(site: Site) -> None:
     assert pool.kind is PoolKind.MANAGED_INSTANCES
     assert [each.name for each in pool.instance_types] == ["g6.xlarge"]
     assert (pool.min_instances, pool.max_instances, pool.image) == (0, UNKNOWN, UNKNOWN)
-    assert pool.purchase is PurchaseOption.RESERVED
-    assert pool.reservation == Reservation(preference="RESERVATIONS_ONLY", group=GROUP)
+    assert pool.bought.option is PurchaseOption.RESERVED
+    assert pool.bought.reservation == Reservation(preference="RESERVATIONS_ONLY", group=GROUP)
     assert pool.requirements is not None
     assert pool.requirements.allowed_instance_types == ("g6.xlarge",)
 

@@ -8,6 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import (
     UNKNOWN,
+    Bought,
     Container,
     Fleet,
     PlacementConstraint,
@@ -255,7 +256,7 @@ def test_hosts_have_a_price_with_its_date_and_region() -> None:
 
 
 def test_a_price_says_what_it_is_not() -> None:
-    spot = replace(pool("g6.2xlarge", "g6.xlarge"), purchase=PurchaseOption.SPOT)
+    spot = replace(pool("g6.2xlarge", "g6.xlarge"), bought=Bought(option=PurchaseOption.SPOT))
     text = str(cost_of(spot, 1))
     assert text.startswith("from $0.80 an hour (1 g6.xlarge, on-demand price, which these hosts are not bought at")
     assert cost_of(pool("p5e.48xlarge"), 1) is None

@@ -254,8 +254,8 @@ def test_how_hosts_are_bought_is_read_back(bought: list[tuple[list[str], Purchas
     # Zones are asked for only where they matter.
     held = [replace(_pool(each.pool, "Gpu"), zones=None) for each in made]
     assert [replace(each, zones=None) for each in found.pools] == held
-    assert [each.zones for each in found.pools if each.block is not None] == [
-        each.pool.zones for each in made if each.pool.block is not None
+    assert [each.zones for each in found.pools if each.bought.block is not None] == [
+        each.pool.zones for each in made if each.pool.bought.block is not None
     ]
     (workload,) = found.workloads
     assert [(each.weight, each.base) for each in workload.strategy] == [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 from gpu_constructs.fleet import (
+    Bought,
     Container,
     Fleet,
     HostImage,
@@ -13,6 +15,7 @@ from gpu_constructs.fleet import (
     PlacementConstraint,
     Pool,
     PoolKind,
+    PurchaseOption,
     ResourceRequirement,
     StrategyItem,
     Task,
@@ -91,7 +94,9 @@ def of_image(name: str = "al2023-gpu", *, release: str | None = _RELEASE) -> Hos
 
 
 def a_pool(*types: str, **changes: Any) -> Pool:
-    """A pool of these types that is good in every other respect."""
+    """A pool of these types that is good in every other respect; how it is bought may be said field by field."""
+    bought = {"option": changes.pop("purchase", PurchaseOption.ON_DEMAND)}
+    bought |= {each.name: changes.pop(each.name) for each in fields(Bought) if each.name in changes}
     return Pool(
         **{
             "name": "Hosts",
@@ -99,6 +104,7 @@ def a_pool(*types: str, **changes: Any) -> Pool:
             "image": of_image(),
             "min_instances": 0,
             "max_instances": 4,
+            "bought": Bought(**bought),
             **changes,
         }
     )

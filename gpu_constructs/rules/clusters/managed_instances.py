@@ -56,10 +56,10 @@ def launched(context: Context) -> Iterator[Problem]:
 )
 def names_reservations(context: Context) -> Iterator[Problem]:
     for pool in _managed(context):
-        reservation = pool.reservation
+        reservation = pool.bought.reservation
         if reservation is not None and reservation.group is not None:
             continue
-        if pool.purchase is PurchaseOption.RESERVED:
+        if pool.bought.option is PurchaseOption.RESERVED:
             yield Problem(
                 about=pool,
                 message="CapacityOptionType is RESERVED, and no CapacityReservations name a resource group",
@@ -78,13 +78,13 @@ def names_reservations(context: Context) -> Iterator[Problem]:
 )
 def uses_reservations(context: Context) -> Iterator[Problem]:
     for pool in _managed(context):
-        reservation = pool.reservation
-        if reservation is None or isinstance(pool.purchase, Unknown):
+        reservation = pool.bought.reservation
+        if reservation is None or isinstance(pool.bought.option, Unknown):
             continue
-        if pool.purchase is not PurchaseOption.RESERVED:
+        if pool.bought.option is not PurchaseOption.RESERVED:
             yield Problem(
                 about=pool,
-                message=f"CapacityReservations are named, and the hosts are bought {pool.purchase}",
+                message=f"CapacityReservations are named, and the hosts are bought {pool.bought.option}",
                 fix="CapacityOptionType RESERVED",
             )
         elif reservation.preference == _EXCLUDED:

@@ -164,7 +164,8 @@ def together(pool: Pool) -> Iterator[Problem]:
 
 
 def _is_reserved(pool: Pool) -> bool:
-    return pool.purchase in BOUGHT_IN_ADVANCE or (pool.reservation is not None and pool.reservation.comes_first)
+    reservation = pool.bought.reservation
+    return pool.bought.option in BOUGHT_IN_ADVANCE or (reservation is not None and reservation.comes_first)
 
 
 def _efa(pool: Pool) -> list[NetworkInterface]:

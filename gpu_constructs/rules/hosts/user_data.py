@@ -96,14 +96,14 @@ def joins(pool: Pool) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-spot.html",
 )
 def drains(pool: Pool) -> Iterator[Problem]:
-    if pool.purchase not in PARTLY_SPOT:
+    if pool.bought.option not in PARTLY_SPOT:
         return
     variable = "ECS_ENABLE_SPOT_INSTANCE_DRAINING"
     off = is_off(pool.user_data.get(variable))
     if off or _says_nothing_about(pool, variable):
         yield Problem(
             about=pool,
-            message=f"its hosts are {pool.purchase}, and {variable} is {'off' if off else 'not set'}: tasks die "
+            message=f"its hosts are {pool.bought.option}, and {variable} is {'off' if off else 'not set'}: tasks die "
             "with a host that is reclaimed",
             fix=f"{variable}=true in /etc/ecs/ecs.config",
         )

@@ -24,7 +24,7 @@ _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template
     source=_CLASSES,
 )
 def sold_as_spot(pool: Pool) -> Iterator[Problem]:
-    missing = _not_sold(pool, PurchaseClass.SPOT) if pool.purchase in PARTLY_SPOT else []
+    missing = _not_sold(pool, PurchaseClass.SPOT) if pool.bought.option in PARTLY_SPOT else []
     if missing:
         yield Problem(
             about=pool,
@@ -43,7 +43,9 @@ def sold_as_spot(pool: Pool) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html",
 )
 def sold_as_block(pool: Pool) -> Iterator[Problem]:
-    missing = _not_sold(pool, PurchaseClass.CAPACITY_BLOCK) if pool.purchase is PurchaseOption.CAPACITY_BLOCK else []
+    missing = (
+        _not_sold(pool, PurchaseClass.CAPACITY_BLOCK) if pool.bought.option is PurchaseOption.CAPACITY_BLOCK else []
+    )
     if missing:
         yield Problem(
             about=pool,
@@ -63,7 +65,7 @@ def sold_as_block(pool: Pool) -> Iterator[Problem]:
     unless=("GPU161",),
 )
 def one_block(pool: Pool) -> Iterator[Problem]:
-    if pool.purchase is not PurchaseOption.CAPACITY_BLOCK:
+    if pool.bought.option is not PurchaseOption.CAPACITY_BLOCK:
         return
     if len(pool.instance_types) > 1:
         yield Problem(
@@ -72,7 +74,7 @@ def one_block(pool: Pool) -> Iterator[Problem]:
             f"{or_list(pool.instance_types)}",
             fix="a capacity provider for each block",
         )
-    has_group = pool.reservation is not None and pool.reservation.group is not None
+    has_group = pool.bought.reservation is not None and pool.bought.reservation.group is not None
     if pool.zones is not None and pool.zones > 1 and not has_group:
         yield Problem(
             about=pool,

@@ -75,13 +75,13 @@ def _hosts(pool: Pool, hosts: int) -> tuple[int, int]:
     Capacity Blocks are paid in advance, and a reservation counted when it was made, so that hosts in it ask for nothing
     (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservation-overview.html).
     """
-    if pool.purchase is PurchaseOption.ON_DEMAND:
+    if pool.bought.option is PurchaseOption.ON_DEMAND:
         return hosts, 0
-    if pool.purchase is PurchaseOption.SPOT:
+    if pool.bought.option is PurchaseOption.SPOT:
         return 0, hosts
-    if pool.purchase is not PurchaseOption.MIXED:
+    if pool.bought.option is not PurchaseOption.MIXED:
         return 0, 0
-    policy = pool.distribution
+    policy = pool.bought.distribution
     if policy is None or isinstance(policy.on_demand_base, Unknown) or isinstance(policy.on_demand_percentage, Unknown):
         return hosts, hosts
     base = min(hosts, policy.on_demand_base)

@@ -30,7 +30,7 @@ _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/start-instance-refresh.html",
 )
 def spot_in_one_place(pool: Pool) -> Iterator[Problem]:
-    if pool.distribution is not None and pool.distribution.template_option is PurchaseOption.SPOT:
+    if pool.bought.distribution is not None and pool.bought.distribution.template_option is PurchaseOption.SPOT:
         yield Problem(
             about=pool,
             message="the launch template asks for spot with InstanceMarketOptions, and the group has a mixed "
@@ -69,7 +69,7 @@ def block_in_segments(pool: Pool) -> Iterator[Problem]:
     source=_GROUPS,
 )
 def block_without_group(pool: Pool) -> Iterator[Problem]:
-    if pool.purchase is PurchaseOption.CAPACITY_BLOCK and pool.placement_group is True:
+    if pool.bought.option is PurchaseOption.CAPACITY_BLOCK and pool.placement_group is True:
         yield Problem(
             about=pool,
             message="its hosts are in a capacity block and in a cluster placement group, which was not made around "
@@ -88,15 +88,15 @@ def block_without_group(pool: Pool) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-launch.html",
 )
 def block_is_named(pool: Pool) -> Iterator[Problem]:
-    if pool.kind not in _WITH_TEMPLATE or (pool.reservation is not None and pool.reservation.is_targeted):
+    if pool.kind not in _WITH_TEMPLATE or (pool.bought.reservation is not None and pool.bought.reservation.is_targeted):
         return
-    if pool.distribution is not None and "capacity-block" in pool.distribution.segments:
+    if pool.bought.distribution is not None and "capacity-block" in pool.bought.distribution.segments:
         yield Problem(
             about=pool,
             message="a distribution segment is for a capacity-block, and no CapacityReservationTarget says which",
             fix="a resource group with the block in CapacityReservationTarget.CapacityReservationResourceGroupArns",
         )
-    elif pool.purchase is PurchaseOption.CAPACITY_BLOCK:
+    elif pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
         yield Problem(
             about=pool,
             message="MarketType is capacity-block, and no CapacityReservationTarget says which",
@@ -113,9 +113,9 @@ def block_is_named(pool: Pool) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
 )
 def enough_reserved(pool: Pool) -> Iterator[Problem]:
-    reserved = None if pool.reservation is None else pool.reservation.instances
+    reserved = None if pool.bought.reservation is None else pool.bought.reservation.instances
     most = pool.max_instances
-    if pool.purchase not in BOUGHT_IN_ADVANCE or reserved is None or isinstance(reserved, Unknown):
+    if pool.bought.option not in BOUGHT_IN_ADVANCE or reserved is None or isinstance(reserved, Unknown):
         return
     if not isinstance(most, Unknown) and most > reserved:
         yield Problem(
@@ -134,7 +134,7 @@ def enough_reserved(pool: Pool) -> Iterator[Problem]:
     source=_BLOCKS,
 )
 def block_is_drained(pool: Pool) -> Iterator[Problem]:
-    if pool.block is not None and pool.block.ends is None:
+    if pool.bought.block is not None and pool.bought.block.ends is None:
         yield Problem(
             about=pool,
             message="no scheduled action takes its hosts away before the capacity block ends, and EC2 terminates "
@@ -154,9 +154,9 @@ def block_is_drained(pool: Pool) -> Iterator[Problem]:
     unless=("GPU161", "GPU187"),
 )
 def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
-    if pool.purchase is not PurchaseOption.SPOT or pool.reservation is None:
+    if pool.bought.option is not PurchaseOption.SPOT or pool.bought.reservation is None:
         return
-    if pool.reservation.is_targeted or pool.reservation.preference == RESERVATIONS_ONLY:
+    if pool.bought.reservation.is_targeted or pool.bought.reservation.preference == RESERVATIONS_ONLY:
         yield Problem(
             about=pool,
             message="its hosts are spot, and spot hosts do not run in the capacity reservation that is named",
@@ -174,7 +174,7 @@ def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html",
 )
 def block_can_drain(pool: Pool) -> Iterator[Problem]:
-    is_scheduled = pool.block is not None and pool.block.ends is not None
+    is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
     if is_scheduled and pool.managed_termination_protection is True:
         yield Problem(
             about=pool,
@@ -193,12 +193,12 @@ def block_can_drain(pool: Pool) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservationSpecification.html",
 )
 def target_is_used(pool: Pool) -> Iterator[Problem]:
-    if pool.reservation is None or pool.reservation.preference not in {"open", "none"}:
+    if pool.bought.reservation is None or pool.bought.reservation.preference not in {"open", "none"}:
         return
-    if isinstance(pool.reservation.id, str) or isinstance(pool.reservation.group, str):
+    if isinstance(pool.bought.reservation.id, str) or isinstance(pool.bought.reservation.group, str):
         yield Problem(
             about=pool,
-            message=f"CapacityReservationPreference is {pool.reservation.preference}, and a "
+            message=f"CapacityReservationPreference is {pool.bought.reservation.preference}, and a "
             "CapacityReservationTarget is named as well",
             fix="capacity-reservations-only, or no target",
         )
@@ -222,11 +222,11 @@ def zone_is_known(pool: Pool) -> Iterator[Problem]:
 
 
 def _has_policy_over_block(pool: Pool) -> bool:
-    policy = pool.distribution
+    policy = pool.bought.distribution
     is_over_block = policy is not None and policy.template_option is PurchaseOption.CAPACITY_BLOCK
     return policy is not None and is_over_block and not policy.segments
 
 
 def _is_in_one_block(pool: Pool) -> bool:
-    is_block = pool.purchase is PurchaseOption.CAPACITY_BLOCK and pool.kind is PoolKind.AUTO_SCALING_GROUP
-    return is_block and (pool.reservation is None or pool.reservation.group is None)
+    is_block = pool.bought.option is PurchaseOption.CAPACITY_BLOCK and pool.kind is PoolKind.AUTO_SCALING_GROUP
+    return is_block and (pool.bought.reservation is None or pool.bought.reservation.group is None)

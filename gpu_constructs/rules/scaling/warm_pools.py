@@ -32,12 +32,13 @@ _STATES = frozenset({"Stopped", "Running", "Hibernated"})
 def no_spot(context: Context) -> Iterator[Problem]:
     for pool, _ in _warm(context):
         # Where the policy has no spot of its own, GPU160 speaks of what the launch template asks for.
-        policy = pool.distribution
+        policy = pool.bought.distribution
         of_template = policy is not None and policy.on_demand_percentage == MAX_PERCENT
-        if pool.purchase in PARTLY_SPOT and not of_template:
+        option = pool.bought.option
+        if option in PARTLY_SPOT and not of_template:
             yield Problem(
                 about=pool,
-                message=f"its hosts are {pool.purchase}, and a group that requests Spot Instances gets no warm pool",
+                message=f"its hosts are {option}, and a group that requests Spot Instances gets no warm pool",
                 fix="no warm pool, or a group on demand of its own for it",
             )
 
@@ -169,7 +170,7 @@ def known_state(context: Context) -> Iterator[Problem]:
 )
 def no_block(context: Context) -> Iterator[Problem]:
     for pool, _ in _warm(context):
-        if pool.purchase is PurchaseOption.CAPACITY_BLOCK:
+        if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
             yield Problem(
                 about=pool,
                 message="its hosts run in a capacity block, and a warm pool starts hosts outside the schedule of the "

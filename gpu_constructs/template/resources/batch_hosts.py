@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, HostImage, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Bought, HostImage, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.template.model import Resource
@@ -71,7 +71,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
         else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
         max_instances=_hosts(section.integer("MaxvCpus"), choice, at_most=True),
         kind=PoolKind.BATCH,
-        purchase=managed_purchase(managed) if is_managed else _purchase(section, launch),
+        bought=Bought(option=managed_purchase(managed) if is_managed else _purchase(section, launch)),
         managed_scaling=True,
         has_unknown_types=choice.has_unknown,
         unknown_type_names=choice.unknown_names,
@@ -149,4 +149,4 @@ def _hosts(vcpus: int | Unknown | None, choice: TypeChoice, *, at_most: bool) ->
 def _purchase(section: Section, launch: Launch | None) -> PurchaseOption | Unknown:
     kind = section.text("Type")
     bought = UNKNOWN if kind is None or isinstance(kind, Unknown) else _BOUGHT.get(kind, UNKNOWN)
-    return launch.purchase if launch is not None and bought is PurchaseOption.ON_DEMAND else bought
+    return launch.bought.option if launch is not None and bought is PurchaseOption.ON_DEMAND else bought

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeGuard
 
-from gpu_constructs.fleet import UNKNOWN, Block, Distribution, PurchaseOption, Reservation, Unknown, WarmPool
+from gpu_constructs.fleet import UNKNOWN, PurchaseOption, Unknown, WarmPool
 from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.boot_check import checks_gpus
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import TypeChoice, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
-from gpu_constructs.template.resources.purchases import bought_as, distribution_of, option_of, reservation_of
+from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy
 from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.warm_pools import warm_pools
@@ -30,16 +30,13 @@ class Group:
     """What an Auto Scaling group launches.
 
     Attributes:
-        launch: What a host is made from, with every type of the group.
+        launch: What a host is made from, with every type of the group, and how the group buys it.
         min_instances: Hosts at least.
         max_instances: Hosts at most.
         zones: Availability Zones; None where they are not known.
         name: What `Pool.group` calls it; None if the files that were read do not define it.
         desired_instances: Hosts that it is set to; None if nothing was written.
         scale_in_protection: Whether it protects new hosts from scale-in.
-        distribution: What of it is on demand and what is spot; None without a mixed instances policy.
-        reservation: The capacity reservations that its hosts run in; None where nobody names any.
-        block: When its hosts are there; None if it is not in a Capacity Block.
         checks_gpus: Whether its hosts count their GPUs before they take tasks.
         warm_pool: The hosts that it keeps prepared; None without.
     """
@@ -51,9 +48,6 @@ class Group:
     name: str | None = None
     desired_instances: int | Unknown | None = None
     scale_in_protection: bool | Unknown = UNKNOWN
-    distribution: Distribution | None = None
-    reservation: Reservation | None = None
-    block: Block | None = None
     checks_gpus: bool = False
     warm_pool: WarmPool | None = None
 
@@ -87,15 +81,17 @@ class Groups:
         if resource is None:
             return _UNKNOWN_GROUP
         properties = Section.of(resource, self._notes)
-        launch, distribution = self._launch(properties)
+        launch = self._launch(properties)
         if properties.get("PlacementGroup") is not None:
             placed = self._launches.is_cluster_group(properties.get("PlacementGroup"))
             launch = replace(launch, placement_group=placed)
         protected = properties.flag("NewInstancesProtectedFromScaleIn")
         low, high = properties.integer("MinSize"), properties.integer("MaxSize")
-        option = bought_as(properties, launch.purchase)
+        bought = bought_by_group(resource, properties, launch.bought)
+        if bought.option is PurchaseOption.CAPACITY_BLOCK:
+            bought = replace(bought, block=self._schedules.block(resource))
         return Group(
-            launch=replace(launch, purchase=option),
+            launch=replace(launch, bought=bought),
             min_instances=UNKNOWN if low is None else low,
             max_instances=UNKNOWN if high is None else high,
             zones=zones_of(properties.get("VPCZoneIdentifier"), properties.get("AvailabilityZones"), self._index),
@@ -104,54 +100,41 @@ class Groups:
             else f"{resource.stack}/{resource.logical_id}",
             desired_instances=properties.integer("DesiredCapacity"),
             scale_in_protection=False if protected is None else protected,
-            distribution=distribution,
-            reservation=reservation_of(resource, properties, launch.reservation),
-            block=self._schedules.block(resource) if option is PurchaseOption.CAPACITY_BLOCK else None,
             checks_gpus=checks_gpus(resource),
             warm_pool=self._warm_pools.get((resource.stack, resource.logical_id)),
         )
 
-    def _launch(self, properties: Section) -> tuple[Launch, Distribution | None]:
+    def _launch(self, properties: Section) -> Launch:
         if properties.get("MixedInstancesPolicy") is not None:
             return self._mixed(properties.section("MixedInstancesPolicy"))
         if properties.get("LaunchTemplate") is not None:
-            return self._launches.specified(properties.section("LaunchTemplate")), None
+            return self._launches.specified(properties.section("LaunchTemplate"))
         if properties.get("LaunchConfigurationName") is not None:
-            return self._launches.configured(properties), None
+            return self._launches.configured(properties)
         if properties.get("InstanceId") is None:
             properties.note("expects LaunchTemplate or MixedInstancesPolicy", None)
-        return UNKNOWN_LAUNCH, None
+        return UNKNOWN_LAUNCH
 
-    def _mixed(self, policy: Section) -> tuple[Launch, Distribution]:
+    def _mixed(self, policy: Section) -> Launch:
         template = policy.section("LaunchTemplate")
         first = self._launches.specified(template.section("LaunchTemplateSpecification"))
         choices: list[TypeChoice] = []
-        images, purchases = {first.image}, {first.purchase}
+        images, purchases = {first.image}, {first.bought.option}
         for override in template.sections("Overrides"):
             own = override.section("LaunchTemplateSpecification")
             launch = self._launches.specified(own) if own.keys else first
             choices.append(types_asked_for(override, launch.architecture) or launch.types)
             images |= {launch.image} if own.keys else set()
-            purchases |= {launch.purchase} if own.keys else set()
+            purchases |= {launch.bought.option} if own.keys else set()
         if len(images) > 1:
             template.note("overrides with images of their own are not read", len(images), "Overrides")
-        # Auto Scaling refuses the policy for one launch template that asks for spot.
-        of_template = (
-            PurchaseOption.SPOT
-            if PurchaseOption.SPOT in purchases
-            else first.purchase
-            if len(purchases) == 1
-            else UNKNOWN
-        )
-        distribution = distribution_of(policy, of_template)
-        launch = replace(
+        return replace(
             first,
             types=reduce(TypeChoice.and_also, choices) if choices else first.types,
             image=first.image if len(images) == 1 else UNKNOWN,
             image_written=first.image_written if len(images) == 1 else None,
-            purchase=option_of(distribution),
+            bought=bought_by_policy(policy, first.bought, purchases),
         )
-        return launch, distribution
 
 
 def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:

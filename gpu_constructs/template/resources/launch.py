@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from gpu_constructs.fleet import UNKNOWN, HostImage, NetworkInterface, PurchaseOption, Reservation, Unknown
+from gpu_constructs.fleet import UNKNOWN, Bought, HostImage, NetworkInterface, Unknown
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.images import host_image, image_written
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import TypeChoice, types_asked_for
-from gpu_constructs.template.resources.purchases import bought_by_template, reserved_by_template
+from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.user_data import (
     NOT_KNOWN,
@@ -38,8 +38,7 @@ class Launch:
         image: Its machine image.
         agent: What it sets for its agent at boot.
         interfaces: Its network interfaces, where they are listed.
-        purchase: How it is bought.
-        reservation: The capacity reservations that it names; None if it says nothing about any.
+        bought: How it is bought.
         placement_group: Whether it is in a cluster placement group.
         is_configuration: Whether this is a launch configuration.
         image_written: Its machine image as written, where nothing else is known about it.
@@ -49,8 +48,7 @@ class Launch:
     image: HostImage | Unknown
     agent: AgentSettings
     interfaces: tuple[NetworkInterface, ...] = ()
-    purchase: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
-    reservation: Reservation | None = None
+    bought: Bought = field(default_factory=Bought)
     placement_group: bool | Unknown = False
     is_configuration: bool = False
     image_written: str | None = None
@@ -65,7 +63,7 @@ UNKNOWN_LAUNCH = Launch(
     types=TypeChoice(has_unknown=True),
     image=UNKNOWN,
     agent=NOT_KNOWN,
-    purchase=UNKNOWN,
+    bought=Bought(option=UNKNOWN),
     placement_group=UNKNOWN,
 )
 """What is known of a launch template that the files that were read do not define."""
@@ -143,8 +141,7 @@ class Launches:
             image_written=image_written(data.get("ImageId")),
             agent=self._agent_settings(data),
             interfaces=tuple(_interface(each) for each in data.sections("NetworkInterfaces")),
-            purchase=bought_by_template(data),
-            reservation=reserved_by_template(data),
+            bought=bought_by_template(data),
             placement_group=UNKNOWN if placement.is_unknown else self.is_cluster_group(group),
         )
 
@@ -175,13 +172,12 @@ class Launches:
         return found
 
     def _configuration(self, properties: Section) -> Launch:
-        spot = properties.text("SpotPrice")
         return Launch(
             types=types_asked_for(properties, None) or TypeChoice(),
             image=host_image(properties.get("ImageId")),
             image_written=image_written(properties.get("ImageId")),
             agent=self._agent_settings(properties),
-            purchase=PurchaseOption.ON_DEMAND if spot is None else PurchaseOption.SPOT,
+            bought=bought_by_configuration(properties),
             is_configuration=True,
         )
 

@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-ca
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption, Reservation, Unknown
+from gpu_constructs.fleet import UNKNOWN, Bought, Pool, PoolKind, PurchaseOption, Reservation, Unknown
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.groups import zones_of
@@ -14,7 +14,7 @@ from gpu_constructs.template.resources.instance_types import TypeChoice, instanc
 from gpu_constructs.template.resources.managed_roles import passes_host_role
 from gpu_constructs.template.resources.section import Section
 
-__all__ = ["managed_pool", "managed_purchase", "managed_reservation", "managed_types"]
+__all__ = ["managed_pool", "managed_purchase", "managed_types"]
 
 _PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDED")
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
@@ -42,8 +42,7 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, in
         min_instances=0,
         max_instances=UNKNOWN,
         kind=PoolKind.MANAGED_INSTANCES,
-        purchase=managed_purchase(launch),
-        reservation=managed_reservation(launch),
+        bought=Bought(option=managed_purchase(launch), reservation=_reservation(launch)),
         managed_scaling=True,
         has_unknown_types=choice.has_unknown,
         zones=zones_of(launch.section("NetworkConfiguration").get("Subnets"), None, index),
@@ -81,7 +80,7 @@ def managed_purchase(launch: Section) -> PurchaseOption | Unknown:
     return _OPTIONS.get(option, UNKNOWN)
 
 
-def managed_reservation(launch: Section) -> Reservation | None:
+def _reservation(launch: Section) -> Reservation | None:
     """The capacity reservations that Managed Instances run in; None where none are named.
 
     Args:

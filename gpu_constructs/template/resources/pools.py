@@ -110,7 +110,7 @@ def _single_instance(resource: Resource, launches: Launches) -> Pool | None:
     launch = launches.instance(resource)
     if launch.agent.data.get(CLUSTER) is None:
         return None
-    group = Group(launch=launch, min_instances=1, max_instances=1, zones=1, reservation=launch.reservation)
+    group = Group(launch=launch, min_instances=1, max_instances=1, zones=1)
     return replace(_pool(resource, group), kind=PoolKind.INSTANCE, cluster=_cluster_of(launch))
 
 
@@ -123,10 +123,7 @@ def _pool(resource: Resource, group: Group) -> Pool:
         image_written=launch.image_written,
         min_instances=group.min_instances,
         max_instances=group.max_instances,
-        purchase=launch.purchase,
-        distribution=group.distribution,
-        reservation=group.reservation,
-        block=group.block,
+        bought=launch.bought,
         managed_scaling=False,
         has_unknown_types=launch.types.has_unknown,
         unknown_type_names=launch.types.unknown_names,

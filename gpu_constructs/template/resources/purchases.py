@@ -13,6 +13,7 @@ from gpu_constructs.fleet import (
     RESERVATIONS_ONLY,
     RESERVED_INSTANCES,
     UNKNOWN,
+    Bought,
     Distribution,
     PurchaseOption,
     Reservation,
@@ -24,12 +25,10 @@ from gpu_constructs.template.resources.own_metadata import own_metadata
 from gpu_constructs.template.resources.section import Section
 
 __all__ = [
-    "bought_as",
+    "bought_by_configuration",
+    "bought_by_group",
+    "bought_by_policy",
     "bought_by_template",
-    "distribution_of",
-    "option_of",
-    "reservation_of",
-    "reserved_by_template",
 ]
 
 _SPECIFICATION = "CapacityReservationSpecification"
@@ -55,16 +54,65 @@ _SEGMENTS = {
 }
 
 
-def bought_by_template(data: Section) -> PurchaseOption | Unknown:
+def bought_by_template(data: Section) -> Bought:
     """How a launch template buys.
+
+    Args:
+        data: Its ``LaunchTemplateData``, or the properties of an instance.
+    """
+    return Bought(
+        option=_option_of_template(data),
+        reservation=_reservation(data, id_key="CapacityReservationId", group_key="CapacityReservationResourceGroupArn"),
+    )
+
+
+def bought_by_configuration(properties: Section) -> Bought:
+    """How a launch configuration buys.
+
+    Args:
+        properties: Its own.
+    """
+    spot = properties.text("SpotPrice")
+    return Bought(option=PurchaseOption.ON_DEMAND if spot is None else PurchaseOption.SPOT)
+
+
+def bought_by_policy(policy: Section, of_template: Bought, options: Collection[PurchaseOption | Unknown]) -> Bought:
+    """How a mixed instances policy buys.
+
+    Args:
+        policy: The ``MixedInstancesPolicy`` of a group.
+        of_template: How its launch template would buy.
+        options: How the launch templates of its overrides would buy as well, in one word each.
+    """
+    # Auto Scaling refuses the policy for one launch template that asks for spot.
+    is_spot, is_one = PurchaseOption.SPOT in options, len(options) == 1
+    option = PurchaseOption.SPOT if is_spot else of_template.option if is_one else UNKNOWN
+    distribution = _distribution(policy, option)
+    return replace(of_template, option=_option_of(distribution), distribution=distribution)
+
+
+def bought_by_group(group: Resource, properties: Section, of_launch: Bought) -> Bought:
+    """How a group buys, after what it says about capacity reservations itself.
+
+    Args:
+        group: The group.
+        properties: Its own.
+        of_launch: How its launch template or its policy would buy.
+    """
+    return replace(
+        of_launch,
+        option=_with_preference(properties, of_launch.option),
+        reservation=_reservation_of_group(group, properties, of_launch.reservation),
+    )
+
+
+def _option_of_template(data: Section) -> PurchaseOption | Unknown:
+    """How a launch template buys, in one word.
 
     A capacity reservation that is named is used alone: there is no host where it has no room left
     (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html). Of a resource group of them
     hosts start on demand above what it has, unless the preference forbids it
     (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html).
-
-    Args:
-        data: Its ``LaunchTemplateData``, or the properties of an instance.
     """
     market = data.section("InstanceMarketOptions").text("MarketType")
     if market is not None:
@@ -79,22 +127,7 @@ def bought_by_template(data: Section) -> PurchaseOption | Unknown:
     return UNKNOWN if isinstance(preference, Unknown) or target.is_unknown else PurchaseOption.ON_DEMAND
 
 
-def reserved_by_template(data: Section) -> Reservation | None:
-    """The capacity reservations that a launch template names; None if it says nothing about any.
-
-    Args:
-        data: Its ``LaunchTemplateData``, or the properties of an instance.
-    """
-    return _reservation(data, id_key="CapacityReservationId", group_key="CapacityReservationResourceGroupArn")
-
-
-def distribution_of(policy: Section, template_option: PurchaseOption | Unknown) -> Distribution:
-    """What of a group with a mixed instances policy is on demand and what is spot.
-
-    Args:
-        policy: Its ``MixedInstancesPolicy``.
-        template_option: How its launch template would buy.
-    """
+def _distribution(policy: Section, template_option: PurchaseOption | Unknown) -> Distribution:
     written = policy.section("InstancesDistribution")
     if policy.is_unknown or written.is_unknown:
         return Distribution(
@@ -122,13 +155,10 @@ def distribution_of(policy: Section, template_option: PurchaseOption | Unknown) 
     )
 
 
-def option_of(distribution: Distribution) -> PurchaseOption | Unknown:
+def _option_of(distribution: Distribution) -> PurchaseOption | Unknown:
     """How a mixed instances policy buys; without a word about it, as its launch template says.
 
     https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
-
-    Args:
-        distribution: What it says.
     """
     if distribution.segments:
         return _SEGMENTS.get(frozenset(each for each in distribution.segments if isinstance(each, str)), UNKNOWN)
@@ -140,13 +170,8 @@ def option_of(distribution: Distribution) -> PurchaseOption | Unknown:
     return PurchaseOption.SPOT if percentage == 0 and not base else PurchaseOption.MIXED
 
 
-def bought_as(properties: Section, option: PurchaseOption | Unknown) -> PurchaseOption | Unknown:
-    """How a group buys what its launch template or policy would buy on demand.
-
-    Args:
-        properties: Those of the group.
-        option: How it would buy without a word about reservations.
-    """
+def _with_preference(properties: Section, option: PurchaseOption | Unknown) -> PurchaseOption | Unknown:
+    """How a group buys what its launch template or policy would buy on demand."""
     if option is not PurchaseOption.ON_DEMAND:
         return option
     specification = properties.section(_SPECIFICATION)
@@ -157,15 +182,10 @@ def bought_as(properties: Section, option: PurchaseOption | Unknown) -> Purchase
     return PurchaseOption.RESERVED if preference == RESERVATIONS_ONLY else option
 
 
-def reservation_of(group: Resource, properties: Section, of_template: Reservation | None) -> Reservation | None:
+def _reservation_of_group(group: Resource, properties: Section, of_template: Reservation | None) -> Reservation | None:
     """The capacity reservations that the hosts of a group run in; None where nobody names any.
 
     What the group says goes before what its launch template says, unless it says ``default``.
-
-    Args:
-        group: The group.
-        properties: Its own.
-        of_template: What its launch template says.
     """
     own = _reservation(properties, id_key="CapacityReservationIds", group_key="CapacityReservationResourceGroupArns")
     found = own

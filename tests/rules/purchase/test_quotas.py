@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Distribution, Fleet, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, Fleet, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Severity, check, rules_of
 from gpu_constructs.rules.purchase import quotas
@@ -26,9 +26,8 @@ def pool(
         image=UNKNOWN,
         min_instances=0,
         max_instances=most,
-        purchase=purchase,
         kind=kind,
-        distribution=distribution,
+        bought=Bought(option=purchase, distribution=distribution),
     )
 
 

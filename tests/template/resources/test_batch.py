@@ -42,7 +42,7 @@ def test_a_compute_environment_is_a_pool_that_no_strategy_can_name() -> None:
     found = pool(InstanceTypes=["p4d.24xlarge"], MinvCpus=0, MaxvCpus="192")
     assert (found.kind, found.has_provider, found.runs_launch_type_ec2) == (PoolKind.BATCH, False, False)
     assert [each.name for each in found.instance_types] == ["p4d.24xlarge"]
-    assert (found.min_instances, found.max_instances, found.purchase) == (0, 2, PurchaseOption.ON_DEMAND)
+    assert (found.min_instances, found.max_instances, found.bought.option) == (0, 2, PurchaseOption.ON_DEMAND)
 
 
 def test_a_family_stands_for_its_types_without_bare_metal() -> None:
@@ -114,7 +114,7 @@ def test_an_image_of_the_launch_template_goes_before_that_of_batch() -> None:
 
 
 def test_spot_is_bought_as_spot_and_a_launch_template_may_say_more() -> None:
-    assert pool(Type="SPOT", InstanceTypes=["g6"]).purchase is PurchaseOption.SPOT
+    assert pool(Type="SPOT", InstanceTypes=["g6"]).bought.option is PurchaseOption.SPOT
     block = {"InstanceMarketOptions": {"MarketType": "capacity-block"}}
     found = only_pool(
         {
@@ -122,7 +122,7 @@ def test_spot_is_bought_as_spot_and_a_launch_template_may_say_more() -> None:
             "Ce": environment(InstanceTypes=["p5"], LaunchTemplate={"LaunchTemplateId": {"Ref": "T"}}),
         }
     )
-    assert found.purchase is PurchaseOption.CAPACITY_BLOCK
+    assert found.bought.option is PurchaseOption.CAPACITY_BLOCK
 
 
 @pytest.mark.parametrize(
@@ -219,4 +219,4 @@ def test_managed_instances_without_requirements_are_of_types_that_nobody_knows()
     ],
 )
 def test_managed_instances_are_bought_as_their_option_says(option: str | None, bought: Any) -> None:
-    assert managed(CapacityOptionType=option).purchase is bought
+    assert managed(CapacityOptionType=option).bought.option is bought

@@ -52,7 +52,7 @@ def test_a_provider_of_managed_instances_launches_what_satisfies_its_requirement
     ],
 )
 def test_its_hosts_are_bought_as_it_says(option: Any, purchase: Any) -> None:
-    assert managed({"CapacityOptionType": option}).purchase is purchase
+    assert managed({"CapacityOptionType": option}).bought.option is purchase
 
 
 def test_without_requirements_nobody_knows_what_ecs_chooses() -> None:
@@ -124,7 +124,7 @@ RESERVATIONS = {"ReservationGroupArn": "arn:group", "ReservationPreference": "RE
     ],
 )
 def test_its_reservations_are_those_that_it_names(launch: dict[str, Any], reservation: Reservation | None) -> None:
-    assert managed(launch).reservation == reservation
+    assert managed(launch).bought.reservation == reservation
 
 
 def test_a_preference_that_the_api_does_not_have_is_told() -> None:

@@ -148,7 +148,7 @@ def test_a_provider_over_a_group_of_another_file_is_a_pool_of_which_little_is_kn
     arn = "arn:aws:autoscaling:us-east-1:1:autoScalingGroup:x:autoScalingGroupName/gpu"
     pool = only_pool({"Provider": provider(Name="gpu", AutoScalingGroupProvider={"AutoScalingGroupArn": arn})})
     assert (pool.provider, pool.has_unknown_types, pool.max_instances, pool.image) == ("gpu", True, UNKNOWN, UNKNOWN)
-    assert pool.purchase is UNKNOWN
+    assert pool.bought.option is UNKNOWN
     assert pool.cluster is UNKNOWN
 
 
@@ -163,7 +163,7 @@ def test_a_launch_configuration_is_read_and_said_to_be_one() -> None:
             "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Fn::GetAtt": ["Group", "Arn"]}}),
         }
     )
-    assert (pool.launch_configuration, pool.purchase, names(pool)) == (True, PurchaseOption.SPOT, ["p3.2xlarge"])
+    assert (pool.launch_configuration, pool.bought.option, names(pool)) == (True, PurchaseOption.SPOT, ["p3.2xlarge"])
 
 
 def test_a_group_that_only_its_user_data_ties_to_a_cluster_is_a_pool_without_a_provider() -> None:

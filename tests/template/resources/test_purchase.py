@@ -71,7 +71,7 @@ GROUP = "CapacityReservationResourceGroupArn"
     ],
 )
 def test_how_hosts_are_bought_is_read_wherever_it_is_written(data: Any, properties: Any, purchase: Any) -> None:
-    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).purchase is purchase
+    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).bought.option is purchase
 
 
 def targeted(preference: Any = None, **target: Any) -> dict[str, Any]:
@@ -106,7 +106,7 @@ BLOCK = {
 def test_reservations_of_the_group_say_how_on_demand_is_bought_and_nothing_else(
     data: Any, properties: Any, purchase: Any
 ) -> None:
-    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).purchase is purchase
+    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).bought.option is purchase
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_reservations_of_the_group_say_how_on_demand_is_bought_and_nothing_else(
 def test_reservations_of_the_group_go_before_those_of_its_template(
     data: Any, properties: Any, reservation: Any
 ) -> None:
-    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).reservation == reservation
+    assert pool_of_data({"InstanceType": "g6.xlarge", **data}, properties).bought.reservation == reservation
 
 
 @pytest.mark.parametrize(
@@ -191,12 +191,12 @@ def test_reservations_of_the_group_go_before_those_of_its_template(
     ],
 )
 def test_what_of_a_group_is_spot_is_read(properties: Any, distribution: Any) -> None:
-    assert pool_of_data({"InstanceType": "g6.xlarge"}, properties).distribution == distribution
+    assert pool_of_data({"InstanceType": "g6.xlarge"}, properties).bought.distribution == distribution
 
 
 def test_a_policy_remembers_what_its_launch_template_asks_for() -> None:
     spot = pool_of_data({"InstanceMarketOptions": {"MarketType": "spot"}}, mixed({"InstanceType": "g6.xlarge"}))
-    assert spot.distribution == Distribution(template_option=PurchaseOption.SPOT)
+    assert spot.bought.distribution == Distribution(template_option=PurchaseOption.SPOT)
 
 
 def action(**properties: Any) -> dict[str, Any]:
@@ -263,7 +263,7 @@ AT = Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
     ],
 )
 def test_when_the_hosts_of_a_block_are_there_is_read_from_its_schedule(actions: Any, block: Block) -> None:
-    assert group_in_block(*actions).block == block
+    assert group_in_block(*actions).bought.block == block
 
 
 CALL = '{"AutoScalingGroupName": "blocks", "MinSize": 0, "MaxSize": 0}'
@@ -296,7 +296,7 @@ def by_event_bridge(**target: Any) -> dict[str, Any]:
     ],
 )
 def test_a_schedule_of_event_bridge_may_empty_the_group(others: Any, ends: Any) -> None:
-    assert group_in_block(*others).block == Block(ends=ends)
+    assert group_in_block(*others).bought.block == Block(ends=ends)
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_a_value_that_there_is_not_is_noted(data: Any, properties: Any, words: s
 
 
 def test_a_schedule_of_other_hosts_is_no_block() -> None:
-    assert group_in_block(GROWS, DRAINS, data={}).block is None
+    assert group_in_block(GROWS, DRAINS, data={}).bought.block is None
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_a_schedule_of_other_hosts_is_no_block() -> None:
     ],
 )
 def test_how_many_are_reserved_is_read_from_the_metadata(written: Any, instances: Any) -> None:
-    assert group_in_block(metadata=written).reservation == Reservation(id="cr-1", instances=instances)
+    assert group_in_block(metadata=written).bought.reservation == Reservation(id="cr-1", instances=instances)
 
 
 JOINS = "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"
@@ -346,4 +346,4 @@ def test_a_single_instance_may_be_in_a_reservation() -> None:
             "Instance": {"Type": "AWS::EC2::Instance", "Properties": {"LaunchTemplate": of("Host"), "UserData": JOINS}},
         }
     )
-    assert pool.reservation == Reservation(id="cr-1")
+    assert pool.bought.reservation == Reservation(id="cr-1")
