@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from decimal import Decimal
 
+import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct
 
 from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES, BlockSchedule
 from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
-from gpu_constructs.cdk.tokens import known_text
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     RESERVATIONS_FIRST,
@@ -35,6 +37,10 @@ __all__ = ["Purchase"]
 _ARGUMENT = "purchase"
 _PRICE_CAPACITY = "price-capacity-optimized"
 
+# https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
+_LOWEST_PRICE = 0.001
+_LONGEST_PRICE = 255  # characters
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purchase(HostPart):
@@ -47,6 +53,7 @@ class Purchase(HostPart):
         schedule: When the hosts of a Capacity Block come and go; None for any other purchase.
         instances: Hosts that were bought in advance, as given; None where nobody said how many.
         split: Base and percentage on demand, as given; None where nothing is spot.
+        max_price: The maximum price of a spot host in US dollars an hour, as the template says it; None without one.
         target: The reservation or the resource group of reservations, as given; None for any that is open.
     """
 
@@ -56,6 +63,7 @@ class Purchase(HostPart):
     schedule: BlockSchedule | None = field(default=None, init=False)
     instances: int | None = field(default=None, init=False)
     split: tuple[int, int] | None = field(default=None, init=False)
+    max_price: str | None = field(default=None, init=False)
     target: str | None = field(default=None, init=False)
 
     @classmethod
@@ -64,7 +72,13 @@ class Purchase(HostPart):
         return cls()
 
     @classmethod
-    def spot(cls, *, on_demand_base: int = 0, on_demand_percentage: int = 0) -> Purchase:
+    def spot(
+        cls,
+        *,
+        on_demand_base: int = 0,
+        on_demand_percentage: int = 0,
+        max_price_usd_per_hour: float | str | None = None,
+    ) -> Purchase:
         """Spot, allocated by price and capacity, above a base on demand.
 
         Hosts are told to drain when EC2 wants them back, two minutes before it takes them. Capacity Rebalancing, which
@@ -75,6 +89,9 @@ class Purchase(HostPart):
         Args:
             on_demand_base: Hosts on demand before any spot host starts. By default none.
             on_demand_percentage: Percent of the hosts above the base that are on demand, 0 to 99. By default none.
+            max_price_usd_per_hour: The most that one spot host may cost an hour, 0.001 or more. While the spot price is
+                higher, no spot host starts and running ones are taken back. By default none, as AWS recommends: a host
+                costs the current spot price, whatever the maximum is.
 
         Raises:
             InvalidValueError: A number is not within these limits.
@@ -98,6 +115,7 @@ class Purchase(HostPart):
                 on_demand_base=base, on_demand_percentage=percentage, spot_allocation=_PRICE_CAPACITY
             ),
             split=(known_or(on_demand_base, base), known_or(on_demand_percentage, percentage)),
+            max_price=None if max_price_usd_per_hour is None else _price(max_price_usd_per_hour),
         )
 
     @classmethod
@@ -225,6 +243,7 @@ class Purchase(HostPart):
             distribution=self.distribution or pool.bought.distribution,
             reservation=self.reservation,
             block=self.block,
+            max_price_usd_per_hour=None if self.max_price is None else known_text(self.max_price),
         )
         return replace(pool, bought=bought)
 
@@ -305,6 +324,7 @@ class Purchase(HostPart):
             on_demand_percentage_above_base_capacity=percentage,
             on_demand_allocation_strategy=autoscaling.OnDemandAllocationStrategy.PRIORITIZED,
             spot_allocation_strategy=autoscaling.SpotAllocationStrategy.PRICE_CAPACITY_OPTIMIZED,
+            spot_max_price=self.max_price,
         )
 
     def _require_enough(self, pool: Pool) -> None:
@@ -324,6 +344,28 @@ class Purchase(HostPart):
 
 def _instances(value: int) -> int | Unknown:
     return whole_number("instances", value, smallest=1, unit="hosts", fix="the InstanceCount of the reservation")
+
+
+def _price(value: float | str) -> str:
+    """A price as the template says it: text, of a token as well."""
+    if isinstance(value, str) and is_text_token(value):
+        return value
+    if not isinstance(value, str) and is_token(value):
+        return cdk.Tokenization.stringify_number(value)
+    # A number below 10 to the power of so many has no more digits.
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not _LOWEST_PRICE <= value < 10**_LONGEST_PRICE
+    ):
+        raise InvalidValueError(
+            f"expects US dollars an hour, got {shown(value)}",
+            argument="max_price_usd_per_hour",
+            value=value,
+            allowed=f"a number, {_LOWEST_PRICE} or more, of {_LONGEST_PRICE} characters at most",
+            fix="leave it out, and a host costs the current spot price",
+        )
+    return f"{Decimal(str(value)):f}"
 
 
 def _require_sold_in_blocks(pool: Pool) -> None:

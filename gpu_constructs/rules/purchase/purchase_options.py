@@ -1,11 +1,11 @@
-"""How hosts are bought: whether their types are sold that way."""
+"""How hosts are bought: whether their types are sold that way, and at which price."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
-from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass
+from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_demand_price
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -80,6 +80,32 @@ def one_block(pool: Pool) -> Iterator[Problem]:
             about=pool,
             message=f"a capacity block is in one Availability Zone, and the subnets are in {pool.zones}",
             fix="the subnet of its zone only",
+        )
+
+
+@rule(
+    "GPU202",
+    Severity.WARNING,
+    about=Pool,
+    question="is the maximum price of spot hosts at least the price on demand?",
+    because="while the spot price is above the maximum price, no spot host starts and EC2 takes running ones back; "
+    "AWS recommends no maximum price, since a host costs the current spot price in any case; the list of prices is one "
+    "record",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-interruptions.html",
+)
+def maximum_price_on_demand(pool: Pool) -> Iterator[Problem]:
+    most = pool.bought.max_price_usd_per_hour
+    if pool.bought.option not in PARTLY_SPOT or not isinstance(most, str):
+        return
+    prices = [on_demand_price(each.name, pool.region) for each in pool.instance_types]
+    above = [each for each in prices if each is not None and float(most) < each.usd_per_hour]
+    if above:
+        dearest = max(above, key=lambda each: each.usd_per_hour)
+        yield Problem(
+            about=pool,
+            message=f"the maximum price of its spot hosts is ${most} an hour, and {dearest.instance_type} costs "
+            f"{dearest}: above the maximum no host starts, and running ones are taken back",
+            fix="no maximum price: a spot host costs the current spot price in any case",
         )
 
 
