@@ -38,7 +38,6 @@ _CHECK_ONE_GPU = boot_commands(
         image=UNKNOWN,
         min_instances=0,
         max_instances=1,
-        checks_gpus=True,
     )
 )
 _USE_LOCAL_DISKS = prepare_local_disks(OperatingSystem.AMAZON_LINUX_2023, scratch=True, images=True)

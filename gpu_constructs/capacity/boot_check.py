@@ -138,7 +138,7 @@ class GpuCount(HostPart):
         Args:
             pool: What the capacity can launch.
         """
-        return replace(pool, checks_gpus=self.is_asked)
+        return replace(pool, group=replace(pool.group, checks_gpus=self.is_asked))
 
     def require_possible(self, pool: Pool) -> None:
         """Refuses to count GPUs that cannot be counted.

@@ -84,7 +84,7 @@ class GpuCapacity(Construct):
                 self, group, plan.pool, name=name or hosts.provider_name(self)
             )
             self.boot_check: BootCheck | None = (
-                BootCheck(self, "BootCheck", role=hosts.role, group=group) if plan.pool.checks_gpus else None
+                BootCheck(self, "BootCheck", role=hosts.role, group=group) if plan.pool.group.checks_gpus else None
             )
             # Last, since a name in the list of the cluster cannot be taken back if something is refused after it.
             then = partial(user_data.add_commands, *after_join) if after_join else lambda: None

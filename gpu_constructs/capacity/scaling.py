@@ -97,7 +97,7 @@ class HostScaling(HostPart):
         return replace(
             pool,
             managed_termination_protection=self.managed_termination_protection,
-            warm_pool=None if self.warm_hosts is None else self.warm_hosts.as_warm_pool,
+            group=replace(pool.group, warm_pool=None if self.warm_hosts is None else self.warm_hosts.as_warm_pool),
         )
 
     def require_possible(self, pool: Pool) -> None:

@@ -8,6 +8,7 @@ Where things are: `pool` and `host` say what can be launched, `task` and `requir
 many of it and where, `origin` where each was written, `unknown` what nobody can know before the deploy.
 """
 
+from gpu_constructs.fleet.group import GroupSettings
 from gpu_constructs.fleet.host import NO_USER_DATA, LocalDiskUse, NetworkInterface, UserData, UserDataFormat
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.metadata import CHECKS_GPUS, METADATA_KEY, RESERVED_INSTANCES
@@ -49,6 +50,7 @@ __all__ = [
     "Distribution",
     "Fleet",
     "GpuNeeds",
+    "GroupSettings",
     "HostImage",
     "InstanceRequirements",
     "LocalDiskUse",

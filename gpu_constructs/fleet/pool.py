@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.fleet.group import GroupSettings
 from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.purchase import Bought
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
-from gpu_constructs.fleet.warm_pool import WarmPool
 from gpu_constructs.hardware import Architecture, Image, InstanceType, OperatingSystem, Vendor
 
 __all__ = ["HostImage", "Pool", "PoolKind", "Shape", "require_one_shape"]
@@ -109,8 +109,7 @@ class Pool:
         kind: What launches its hosts.
         region: Where it launches them; None if that is only known at deploy time.
         bought: How its hosts are bought.
-        warm_pool: The hosts that its group keeps prepared; None without.
-        checks_gpus: Whether a host with fewer GPUs than its type should have never takes tasks.
+        group: What only its Auto Scaling group says.
         managed_scaling: Whether ECS moves the number of hosts with the tasks.
         managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
         has_unknown_types: Whether a type is a token, so that nothing can be said about the smallest host.
@@ -126,11 +125,6 @@ class Pool:
         public_subnets: Whether its hosts are without a public address in a public subnet; only the constructs know.
         requirements: Instance requirements as written, where its types were derived from them.
         image_written: The image as written, where `image` is unknown and a text was written.
-        scale_in_protection: Whether its group protects new hosts from scale-in, which managed termination protection
-            needs; only templates say so.
-        desired_instances: Hosts that its group is set to; None if nothing was written, or it has no group.
-        group: Its Auto Scaling group, so that two providers of one group are seen: the logical id, after the name of
-            the stack where two stacks have the same one. None where the files that were read do not define a group.
         associated: Whether a cluster's list of capacity providers names its provider; unknown where the files have no
             list of its cluster, or not all of it.
         passes_host_role: Whether ECS may start Managed Instances with their role, as far as the files say.
@@ -147,8 +141,7 @@ class Pool:
     kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
     region: str | None = None
     bought: Bought = field(default_factory=Bought)
-    warm_pool: WarmPool | None = None
-    checks_gpus: bool = False
+    group: GroupSettings = field(default_factory=GroupSettings)
     managed_scaling: bool | Unknown = True
     managed_termination_protection: bool | Unknown = False
     has_unknown_types: bool = False
@@ -164,9 +157,6 @@ class Pool:
     public_subnets: bool | Unknown = field(default=UNKNOWN, compare=False)
     requirements: InstanceRequirements | None = None
     image_written: str | None = field(default=None, compare=False)
-    scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
-    desired_instances: int | Unknown | None = field(default=None, compare=False)
-    group: str | None = field(default=None, compare=False)
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
     passes_host_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)

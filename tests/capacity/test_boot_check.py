@@ -310,7 +310,7 @@ def test_a_refused_capacity_leaves_nothing(site: Site) -> None:
 def test_a_reader_of_the_template_sees_it(site: Site, *, checks: bool) -> None:
     held = site.capacity("g6.xlarge", check_gpus_at_boot=checks).pool
     (found,) = fleet_of(read_stacks([site.app.synth().directory]).stacks).pools
-    assert held.checks_gpus is found.checks_gpus is checks
+    assert held.group.checks_gpus is found.group.checks_gpus is checks
     assert found.user_data.complete
 
 

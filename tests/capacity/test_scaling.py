@@ -77,7 +77,7 @@ def test_warm_hosts_are_a_warm_pool_of_exactly_their_number(site: Site) -> None:
     pool = site.only(_WARM_POOL)
     assert pool.pop("AutoScalingGroupName") == {"Ref": "ClusterCapacityGroupASG4C96E0D9"}
     assert pool == {"MinSize": 2, "MaxGroupPreparedCapacity": 2, "PoolState": "Stopped"}
-    assert made.pool.warm_pool == WarmPool(state="Stopped", min_size=2, max_prepared=2)
+    assert made.pool.group.warm_pool == WarmPool(state="Stopped", min_size=2, max_prepared=2)
     assert "\nECS_WARM_POOLS_CHECK=true\n" in user_data(site.launch_template())
     assert site.warnings() == []
 
@@ -133,7 +133,7 @@ def test_numbers_that_are_only_known_at_deploy_time_are_passed_on(site: Site) ->
     warm = WarmHosts(hosts=site.number("Hosts"))
     made = site.capacity("g6.xlarge", scaling=HostScaling(warm_hosts=warm))
     assert site.only(_WARM_POOL)["MinSize"] == {"Ref": "Hosts"}
-    assert made.pool.warm_pool == WarmPool(min_size=UNKNOWN, max_prepared=UNKNOWN)
+    assert made.pool.group.warm_pool == WarmPool(min_size=UNKNOWN, max_prepared=UNKNOWN)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from gpu_constructs.fleet import (
     Bought,
     Container,
     Fleet,
+    GroupSettings,
     HostImage,
     NvidiaMps,
     PlacementConstraint,
@@ -94,9 +95,11 @@ def of_image(name: str = "al2023-gpu", *, release: str | None = _RELEASE) -> Hos
 
 
 def a_pool(*types: str, **changes: Any) -> Pool:
-    """A pool of these types that is good in every other respect; how it is bought may be said field by field."""
+    """A pool of these types, good in every other respect; how it is bought and its group may be said field by field."""
     bought = {"option": changes.pop("purchase", PurchaseOption.ON_DEMAND)}
     bought |= {each.name: changes.pop(each.name) for each in fields(Bought) if each.name in changes}
+    of_group = {each.name for each in fields(GroupSettings)} - {"name"}
+    group = {key: changes.pop(key) for key in of_group & changes.keys()}
     return Pool(
         **{
             "name": "Hosts",
@@ -106,6 +109,7 @@ def a_pool(*types: str, **changes: Any) -> Pool:
             "max_instances": 4,
             "bought": Bought(**bought),
             **changes,
+            "group": GroupSettings(name=changes.get("group"), **group),
         }
     )
 

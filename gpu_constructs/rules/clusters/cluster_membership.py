@@ -87,13 +87,14 @@ def one_provider(context: Context) -> Iterator[Problem]:
     first: dict[str, Pool] = {}
     for pool in context.fleet.pools:
         # Of two that no cluster lists, a condition may make one or the other.
-        if pool.group is None or pool.associated is not True:
+        group = pool.group.name
+        if group is None or pool.associated is not True:
             continue
-        other = first.setdefault(pool.group, pool)
+        other = first.setdefault(group, pool)
         if other is not pool:
             yield Problem(
                 about=pool,
-                message=f"{pool.name} and {other.name} are capacity providers of one Auto Scaling group, {pool.group}, "
+                message=f"{pool.name} and {other.name} are capacity providers of one Auto Scaling group, {group}, "
                 "which can have one",
                 fix="a group for each, or one capacity provider that both strategies name",
             )

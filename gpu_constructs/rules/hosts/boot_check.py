@@ -27,7 +27,7 @@ _NO_SCRIPT = {
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html",
 )
 def can_count(pool: Pool) -> Iterator[Problem]:
-    if not pool.checks_gpus:
+    if not pool.group.checks_gpus:
         return
     vendor = pool.shape.vendor if pool.shape is not None else None
     if pool.shape is not None and vendor is not Vendor.NVIDIA:
@@ -51,12 +51,12 @@ def can_count(pool: Pool) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/warm-pool-instance-lifecycle.html",
 )
 def boots_again(pool: Pool) -> Iterator[Problem]:
-    if not pool.checks_gpus or pool.warm_pool is None or pool.warm_pool.state == "Stopped":
+    if not pool.group.checks_gpus or pool.group.warm_pool is None or pool.group.warm_pool.state == "Stopped":
         return
-    if not isinstance(pool.warm_pool.state, Unknown):
+    if not isinstance(pool.group.warm_pool.state, Unknown):
         yield Problem(
             about=pool,
             message=f"its hosts count their GPUs when they boot, and they leave a warm pool of state "
-            f"{pool.warm_pool.state} without a boot",
+            f"{pool.group.warm_pool.state} without a boot",
             fix="a warm pool of state Stopped, or leave the check of GPUs at boot out",
         )

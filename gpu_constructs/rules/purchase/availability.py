@@ -101,7 +101,7 @@ def _unknown(pool: Pool, arguments: list[str]) -> tuple[str, str]:
         unread = isinstance(pool.image, Unknown) and pool.image_written is None
         if unread and isinstance(pool.user_data.format, Unknown):
             return f"the launch template of {pool.name} is not in the files that were read", _GIVE
-    everything = len(arguments) == 3 and pool.group is None  # noqa: PLR2004 - types, least and most
+    everything = len(arguments) == 3 and pool.group.name is None  # noqa: PLR2004 - types, least and most
     if everything and pool.has_provider and pool.kind is PoolKind.AUTO_SCALING_GROUP:
         return f"the Auto Scaling group of {pool.name} is not in the files that were read", _GIVE
     verb = "is" if len(arguments) == 1 and arguments[0] != "instance_types" else "are"

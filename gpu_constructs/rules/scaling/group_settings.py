@@ -29,7 +29,7 @@ def protection_works(pool: Pool) -> Iterator[Problem]:
             message="managed termination protection is on and managed scaling is off: it does not work without",
             fix="ManagedScaling with Status ENABLED, or no managed termination protection",
         )
-    elif pool.scale_in_protection is False:
+    elif pool.group.scale_in_protection is False:
         yield Problem(
             about=pool,
             message="managed termination protection is on, and the Auto Scaling group does not protect new hosts "
@@ -48,7 +48,7 @@ def protection_works(pool: Pool) -> Iterator[Problem]:
     unless=("GPU111",),
 )
 def desired_within_sizes(pool: Pool) -> Iterator[Problem]:
-    desired = pool.desired_instances
+    desired = pool.group.desired_instances
     if desired is None or isinstance(desired, Unknown):
         return
     low, high = pool.min_instances, pool.max_instances

@@ -180,7 +180,7 @@ def no_block(context: Context) -> Iterator[Problem]:
 
 
 def _warm(context: Context) -> Iterator[tuple[Pool, WarmPool]]:
-    return ((pool, pool.warm_pool) for pool in context.fleet.pools if pool.warm_pool is not None)
+    return ((pool, pool.group.warm_pool) for pool in context.fleet.pools if pool.group.warm_pool is not None)
 
 
 def _does_not_wait(pool: Pool) -> bool:

@@ -21,8 +21,8 @@ from gpu_constructs.rules.rule import Problem, rule
 def counts(context: Context) -> Iterator[Problem]:
     for pool in context.fleet.pools:
         yield from _negative(pool, pool.name, MinSize=pool.min_instances, MaxSize=pool.max_instances)
-        if pool.warm_pool is not None:
-            warm = pool.warm_pool
+        if pool.group.warm_pool is not None:
+            warm = pool.group.warm_pool
             yield from _negative(
                 pool,
                 f"the warm pool of {pool.name}",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TypeGuard
 
-from gpu_constructs.fleet import UNKNOWN, PurchaseOption, Unknown, WarmPool
+from gpu_constructs.fleet import UNKNOWN, GroupSettings, PurchaseOption, Unknown
 from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.boot_check import checks_gpus
 from gpu_constructs.template.resources.index import Index
@@ -34,22 +34,14 @@ class Group:
         min_instances: Hosts at least.
         max_instances: Hosts at most.
         zones: Availability Zones; None where they are not known.
-        name: What `Pool.group` calls it; None if the files that were read do not define it.
-        desired_instances: Hosts that it is set to; None if nothing was written.
-        scale_in_protection: Whether it protects new hosts from scale-in.
-        checks_gpus: Whether its hosts count their GPUs before they take tasks.
-        warm_pool: The hosts that it keeps prepared; None without.
+        settings: What else it says.
     """
 
     launch: Launch
     min_instances: int | Unknown
     max_instances: int | Unknown
     zones: int | None
-    name: str | None = None
-    desired_instances: int | Unknown | None = None
-    scale_in_protection: bool | Unknown = UNKNOWN
-    checks_gpus: bool = False
-    warm_pool: WarmPool | None = None
+    settings: GroupSettings = field(default_factory=GroupSettings)
 
 
 _UNKNOWN_GROUP = Group(launch=UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instances=UNKNOWN, zones=None)
@@ -85,7 +77,6 @@ class Groups:
         if properties.get("PlacementGroup") is not None:
             placed = self._launches.is_cluster_group(properties.get("PlacementGroup"))
             launch = replace(launch, placement_group=placed)
-        protected = properties.flag("NewInstancesProtectedFromScaleIn")
         low, high = properties.integer("MinSize"), properties.integer("MaxSize")
         bought = bought_by_group(resource, properties, launch.bought)
         if bought.option is PurchaseOption.CAPACITY_BLOCK:
@@ -95,9 +86,14 @@ class Groups:
             min_instances=UNKNOWN if low is None else low,
             max_instances=UNKNOWN if high is None else high,
             zones=zones_of(properties.get("VPCZoneIdentifier"), properties.get("AvailabilityZones"), self._index),
-            name=resource.logical_id
-            if self._ids[resource.logical_id] == 1
-            else f"{resource.stack}/{resource.logical_id}",
+            settings=self._settings(resource, properties),
+        )
+
+    def _settings(self, resource: Resource, properties: Section) -> GroupSettings:
+        is_only = self._ids[resource.logical_id] == 1
+        protected = properties.flag("NewInstancesProtectedFromScaleIn")
+        return GroupSettings(
+            name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
             desired_instances=properties.integer("DesiredCapacity"),
             scale_in_protection=False if protected is None else protected,
             checks_gpus=checks_gpus(resource),

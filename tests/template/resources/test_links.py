@@ -97,22 +97,22 @@ def test_the_cluster_of_user_data_is_no_other_where_no_list_names_the_provider()
 )
 def test_protection_from_scale_in_is_that_of_the_group(written: Any, protected: object) -> None:
     group = {"NewInstancesProtectedFromScaleIn": written} if written != {} else {}
-    assert pool(**group).scale_in_protection is protected
+    assert pool(**group).group.scale_in_protection is protected
 
 
 def test_a_group_of_another_file_has_nothing_known() -> None:
     found = only_pool({"Provider": provider("Missing")})
-    assert (found.group, found.scale_in_protection, found.desired_instances) == (None, UNKNOWN, None)
+    assert (found.group.name, found.group.scale_in_protection, found.group.desired_instances) == (None, UNKNOWN, None)
 
 
 @pytest.mark.parametrize(("written", "desired"), [("3", 3), (0, 0), ({"Unknown": 0}, UNKNOWN), (None, None)])
 def test_desired_hosts_are_those_of_the_group(written: Any, desired: object) -> None:
-    assert pool(DesiredCapacity=written).desired_instances == desired
+    assert pool(DesiredCapacity=written).group.desired_instances == desired
 
 
 def test_two_providers_of_one_group_have_the_same_group() -> None:
     found = fleet({**hosts(), "One": provider(), "Two": provider()}).pools
-    assert [each.group for each in found] == ["Group", "Group"]
+    assert [each.group.name for each in found] == ["Group", "Group"]
 
 
 @pytest.mark.parametrize(

@@ -52,22 +52,22 @@ def _resources(**properties: Any) -> dict[str, Any]:
     ],
 )
 def test_a_warm_pool_is_read(properties: dict[str, Any], expected: WarmPool) -> None:
-    assert only_pool(_resources(**properties)).warm_pool == expected
+    assert only_pool(_resources(**properties)).group.warm_pool == expected
 
 
 def test_it_belongs_to_the_group_that_it_names() -> None:
     resources = _resources(MinSize=1) | {"Other": _group(AutoScalingGroupName="by-name")}
-    assert [each.warm_pool is not None for each in fleet(resources).pools] == [True, False]
+    assert [each.group.warm_pool is not None for each in fleet(resources).pools] == [True, False]
     resources["Warm"]["Properties"]["AutoScalingGroupName"] = "by-name"
-    assert [each.warm_pool is not None for each in fleet(resources).pools] == [False, True]
+    assert [each.group.warm_pool is not None for each in fleet(resources).pools] == [False, True]
 
 
 def test_one_of_a_group_elsewhere_is_left_alone() -> None:
     (pool,) = fleet(_resources(AutoScalingGroupName="elsewhere")).pools
-    assert (pool.kind, pool.warm_pool) == (PoolKind.AUTO_SCALING_GROUP, None)
+    assert (pool.kind, pool.group.warm_pool) == (PoolKind.AUTO_SCALING_GROUP, None)
 
 
 def test_what_is_no_number_is_noted() -> None:
     found = fleet(_resources(MinSize="many"))
-    assert found.pools[0].warm_pool == WarmPool(min_size=UNKNOWN)
+    assert found.pools[0].group.warm_pool == WarmPool(min_size=UNKNOWN)
     assert any("Properties.MinSize: expects a whole number, got 'many'" in each.text for each in found.remarks)
