@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from types import MappingProxyType
 
 from bench.workloads import Hosts, Reference, Share, Workload
 from gpu_constructs.fleet import HostImage
 from gpu_constructs.hardware import InstanceType, default_image, instance_type
-from gpu_constructs.placement import fair_share
+from gpu_constructs.placement import share_of
 
 __all__ = ["WORKLOADS", "hosts_of", "reference"]
 
@@ -36,7 +37,7 @@ def hosts_of(*names: str, shares: tuple[Share, ...] | None = None) -> Hosts:
 
 
 def _share(types: list[InstanceType], gpus: int) -> Share:
-    share = fair_share(types, gpus=gpus)
+    share = share_of({each: Fraction(gpus, each.gpus) for each in types})
     return Share(cpu=share.cpu, memory_mib=share.memory_mib, shared_memory_mib=min(share.memory_mib // 2, 65536))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import accelerated, instance_type
-from gpu_constructs.placement import fair_share
+from gpu_constructs.placement import share_of
 from gpu_constructs.rules import RULES, Severity
 from tests.synthesis import ROOT
 
@@ -57,7 +58,7 @@ def test_the_first_example_takes_about_ten_lines() -> None:
 
 
 def test_the_numbers_are_true() -> None:
-    share = fair_share([instance_type("g6.xlarge"), instance_type("g6.2xlarge")], gpus=1)
+    share = share_of({instance_type(each): Fraction(1) for each in ("g6.xlarge", "g6.2xlarge")})
     assert f"({share.cpu // 1024} vCPUs and {share.memory_mib:,} MiB on g6.xlarge)" in README
     assert f"{len(accelerated())} accelerated instance types" in README
     memory = instance_type("g6.xlarge").gpu_memory_mib

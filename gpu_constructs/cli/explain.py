@@ -120,11 +120,11 @@ def _lines(
         yield []
         yield from _of_pool(told, width)
     for each in elsewhere:
-        where = (
-            f"{brief(each.text, LABEL)}{', which is not in these files' if isinstance(each.answer, Unknown) else ''}"
-        )
+        aside = ", which is not in these files: " if isinstance(each.answer, Unknown) else ": "
         yield []
-        yield [(where, "title"), (": ", "aside"), (_word(each.answer), _STYLES[_word(each.answer)])]
+        yield [(brief(each.text, LABEL), "title"), (aside, "aside"), (_word(each.answer), _STYLES[_word(each.answer)])]
+        if each.why:
+            yield [(f"  {each.why}", "")]
     yield []
     if pools or elsewhere:
         yield [(_summary(answer, pools), _STYLES[_word(answer)])]

@@ -21,7 +21,6 @@ from gpu_constructs.placement.host import (
     FairShare,
     cpu_units,
     expected_memory_mib,
-    fair_share,
     most_memory_mib,
     share_of,
 )
@@ -64,7 +63,6 @@ __all__ = [
     "cpu_units",
     "demand_of",
     "expected_memory_mib",
-    "fair_share",
     "fit",
     "fit_demand",
     "fit_on",

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpu_constructs.fleet import (
+    UNKNOWN,
     Fleet,
     PlacementConstraint,
     Pool,
@@ -56,6 +57,8 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-capacity-pro
 
 EC2_LAUNCH_TYPES = frozenset({None, "EC2"})
 """Launch types, as written, with which a task goes to hosts of its cluster; EC2 is what stands for none."""
+
+_EXTERNAL = "EXTERNAL"
 
 
 @by_identity(maxsize=4)
@@ -260,17 +263,18 @@ def _elsewhere(fleet: Fleet, workload: Workload, task: Task) -> Iterator[Elsewhe
     if workload.launch_type == "FARGATE" or (demand_of(task).wants_accelerator and "FARGATE" in task.compatibilities):
         yield _fargate("Fargate", task)
     elif not workload.strategy and workload.launch_type not in EC2_LAUNCH_TYPES:
-        known_type = isinstance(workload.launch_type, str)
-        yield Elsewhere(
-            text=f"a host of launch type {workload.launch_type}" if known_type else "a host of a launch type"
-        )
+        name = workload.launch_type if isinstance(workload.launch_type, str) else "of the deploy"
+        shares = task.shares_gpu and name == _EXTERNAL
+        why = f"hosts of launch type {_EXTERNAL} cannot share GPUs" if shares else ""
+        yield Elsewhere(text=f"a host of launch type {name}", answer=False if shares else UNKNOWN, why=why)
     elif not workload.strategy and not pools_of(fleet, workload):
         yield Elsewhere(text="a host of its cluster")
 
 
 def _fargate(text: str, task: Task) -> Elsewhere:
     # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-tasks-services.html
-    return Elsewhere(text=text, answer=not demand_of(task).wants_accelerator)
+    runs = not demand_of(task).wants_accelerator
+    return Elsewhere(text=text, answer=runs, why="" if runs else "Fargate has no GPUs")
 
 
 def _pools(fleet: Fleet, workload: Workload) -> tuple[tuple[Pool, bool], ...]:

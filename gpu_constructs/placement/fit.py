@@ -113,7 +113,7 @@ def _looked_at(demand: Demand, offer: PoolProfile) -> Fit:
             "only known at deploy time",
         )
         decided = Fit(doubts=(unsure, *smallest.doubts), hosts=any_type.hosts)
-    if offer.unknown_types and (decided.answer is not True or offer.smallest_decides is not False):
+    if offer.unknown_types and (decided.answer is not True or not decided.hosts or offer.smallest_decides is not False):
         hosts = Doubt(kind=DoubtKind.HOSTS, text=offer.unknown_types)
         return Fit(doubts=(hosts, *decided.doubts), hosts=decided.hosts)
     return decided

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +15,6 @@ __all__ = [
     "cpu_units",
     "expected_memory_mib",
     "expected_shareable_mib",
-    "fair_share",
     "most_memory_mib",
     "share_of",
 ]
@@ -108,13 +107,3 @@ def share_of(parts: Mapping[InstanceType, Fraction]) -> FairShare:
         cpu=min(int(cpu_units(each) * part) for each, part in parts.items()),
         memory_mib=min(int(expected_memory_mib(each) * part) for each, part in parts.items()),
     )
-
-
-def fair_share(instance_types: Sequence[InstanceType], *, gpus: int) -> FairShare:
-    """The CPU and memory that go with some GPUs, so that a host of N GPUs takes N one-GPU tasks.
-
-    Args:
-        instance_types: What the host may be; all of them have GPUs. The smallest share of any of them is taken.
-        gpus: GPUs of the task.
-    """
-    return share_of({each: Fraction(gpus, each.gpus) for each in instance_types})

@@ -19,6 +19,7 @@ __all__ = [
     "is_declared",
     "is_off",
     "is_refused_for_certain",
+    "of_every_host",
     "of_machine",
     "registers_no_gpu",
     "why_too_old",
@@ -50,10 +51,24 @@ def of_machine(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         return  # ECS chooses the image for the type
     yield from _of_image(task, instance_type, pool)
-    if task.wants_gpu and gpu_support_is_off(pool):
-        yield _obstacle(instance_type, f"registers no GPU: {_GPU_SUPPORT} is off")
+    yield from (_obstacle(instance_type, each) for each in of_every_host(task, pool))
     if task.shares_gpu:
         yield from _of_sharing(instance_type, pool)
+
+
+def of_every_host(task: Task, pool: Pool) -> tuple[str, ...]:
+    """What keeps every host of a pool from running a task, whatever its type is.
+
+    Args:
+        task: What is to run.
+        pool: What launches the hosts.
+    """
+    off = task.wants_gpu and gpu_support_is_off(pool)
+    too_old = why_too_old(pool) if task.shares_gpu else None
+    return (
+        *([f"registers no GPU: {_GPU_SUPPORT} is off"] if off else []),
+        *([f"cannot share GPUs: {too_old}"] if too_old is not None else []),
+    )
 
 
 def is_refused_for_certain(image: Image, instance_type: InstanceType) -> bool:
@@ -191,9 +206,7 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
 
 
 def _of_sharing(instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
-    too_old, doubt = why_too_old(pool), doubt_of_sharing(pool)
-    if too_old is not None:
-        yield _obstacle(instance_type, f"cannot share GPUs: {too_old}")
+    doubt = doubt_of_sharing(pool)
     if is_before_volta(instance_type):
         yield _obstacle(instance_type, "has GPUs older than Volta, of which MPS cannot limit a client")
     if doubt is not None:

@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement.alternatives import runs_somewhere
 from gpu_constructs.placement.fit import fit_on
-from gpu_constructs.placement.machine import of_machine
+from gpu_constructs.placement.machine import of_every_host, of_machine
 from gpu_constructs.placement.needs import unmet_needs
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind
 
@@ -78,7 +79,7 @@ class Destination:
 
         ECS does not see all that a task needs. What some of the types do not serve may land on those.
         """
-        if self.fit.answer is False:
+        if self.fit.answer is False or of_every_host(self.task, self.pool):
             return False
         landing = {each.name for each in self.types}
         runs = [each.answer for each in self.by_type if each.instance_type.name in landing]
@@ -91,7 +92,8 @@ class Destination:
         """Everything that keeps it from a clear yes, in words."""
         landing = {each.name for each in self.types}
         of_types = (each.reasons for each in self.by_type if each.instance_type.name in landing)
-        return tuple(dict.fromkeys((*self.fit.reasons, *chain.from_iterable(of_types))))
+        of_all = () if self.types else of_every_host(self.task, self.pool)
+        return tuple(dict.fromkeys((*self.fit.reasons, *of_all, *chain.from_iterable(of_types))))
 
     @property
     def is_served(self) -> bool:
@@ -125,10 +127,12 @@ class Elsewhere:
     Attributes:
         text: What it is, in words.
         answer: Whether they run there.
+        why: Why they do not, in words; empty where nobody can say.
     """
 
     text: str
     answer: Answer = UNKNOWN
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -154,6 +158,11 @@ class Route:
     elsewhere: tuple[Elsewhere, ...] = ()
 
     @property
+    def in_doubt(self) -> tuple[Destination, ...]:
+        """Those of them on which copies may wait: where one pool is enough, none while another certainly has room."""
+        return self.in_question if self.every or len(self.in_question) == len(self.destinations) else ()
+
+    @property
     def never(self) -> tuple[Destination, ...]:
         """Pools that never run what they are to run: each of them where it gets tasks of its own, else all or none."""
         never = tuple(each for each in self.in_question if each.fit.answer is False)
@@ -167,6 +176,8 @@ class Route:
     @property
     def answer(self) -> Answer:
         """Whether the copies run wherever they are sent."""
+        if self.task.wants_gpu and not any(each.types for each in self.destinations) and not runs_somewhere(self.task):
+            return False
         answers = [*(each.answer for each in self.destinations), *(each.answer for each in self.elsewhere)]
         if not answers:
             return False if self.is_closed and self.task.wants_gpu else UNKNOWN

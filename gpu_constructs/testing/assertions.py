@@ -311,8 +311,7 @@ def _launches_only(pool: Pool, allowed: frozenset[str]) -> bool:
 
 
 def _sent_to(elsewhere: Elsewhere) -> str:
-    why = ", which has no GPUs" if elsewhere.answer is False else " that is not here"
-    return f"is sent to {elsewhere.text}{why}"
+    return f"is sent to {elsewhere.text}{f': {elsewhere.why}' if elsewhere.why else ' that is not here'}"
 
 
 def _otherwise(nearest: Sequence[str]) -> str:

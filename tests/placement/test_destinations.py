@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, StrategyItem, Task
-from gpu_constructs.placement.destinations import gpu_workloads
+from gpu_constructs.placement.destinations import gpu_workloads, routes_of
 from tests.rules.given import a_pool, running_on
 
 FIRST = a_pool(name="First", cluster="gpu")
@@ -65,3 +65,9 @@ def test_by_launch_type_only_the_one_pool_of_a_whole_fleet_is_certain() -> None:
     assert gpu_workloads(running_on(FIRST, **by_type)) == {}
     assert list(gpu_workloads(replace(running_on(FIRST, **by_type), is_whole=True))) == ["First"]
     assert gpu_workloads(replace(running_on(FIRST, SECOND, **by_type), is_whole=True)) == {}
+
+
+def test_on_a_pool_of_which_no_type_is_known_nothing_fits_for_certain() -> None:
+    unknown = replace(FIRST, instance_types=(), has_unknown_types=True, has_provider=False)
+    (route,) = routes_of(running_on(unknown), running_on(unknown).tasks[0])
+    assert [each.answer for each in route.destinations] == [route.answer] == [UNKNOWN]

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.fleet import Container, Fleet, NvidiaMps, ResourceRequirement, Task
 from gpu_constructs.hardware import instance_type
-from gpu_constructs.placement import fair_share, task_slots
+from gpu_constructs.placement import share_of, task_slots
 from gpu_constructs.rules import check
 from gpu_constructs.rules.tasks.requests import one_option
 from tests.synthesis import ROOT, Site
@@ -224,7 +225,7 @@ def test_all_is_written_and_gets_the_whole_host(site: Site) -> None:
     task.add_gpu_container("train", image=site.image, gpus="ALL")
     container = site.container()
     assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "ALL"}]
-    host = fair_share([instance_type("g6.12xlarge")], gpus=4)
+    host = share_of({instance_type("g6.12xlarge"): Fraction(1)})
     assert (container["Cpu"], container["Memory"]) == (host.cpu, host.memory_mib)
     assert task_slots(task.task, task.capacity[0].pool) == 4
     assert site.warnings() == []
@@ -234,7 +235,7 @@ def test_a_sidecar_is_taken_off_the_whole_host(site: Site) -> None:
     task = site.task(site.capacity("g6.12xlarge"))
     task.add_container("logs", image=site.image, cpu=100, memory_limit_mib=200)
     task.add_gpu_container("train", image=site.image, gpus="ALL")
-    host = fair_share([instance_type("g6.12xlarge")], gpus=4)
+    host = share_of({instance_type("g6.12xlarge"): Fraction(1)})
     assert (task.task.cpu, task.task.memory_mib) == (host.cpu, host.memory_mib)
 
 
@@ -269,7 +270,7 @@ def test_managed_instances_launch_a_host_that_is_large_enough(site: Site) -> Non
     managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge", "g6.12xlarge", "g6.48xlarge"])
     task = GpuTaskDefinition(site.stack, "Task", capacity=[managed])
     task.add_gpu_container("train", image=site.image, gpus=4)
-    host = fair_share([instance_type("g6.12xlarge")], gpus=4)
+    host = share_of({instance_type("g6.12xlarge"): Fraction(1)})
     # The larger host gives four of its eight GPUs.
     assert (task.task.cpu, task.task.memory_mib) == (host.cpu, host.memory_mib)
     with pytest.raises(DoesNotFitError, match="the largest host of Managed is too small .*16 asked, g6.48xlarge has 8"):

@@ -243,7 +243,7 @@ def test_with_a_launch_type_one_pool_of_the_cluster_is_enough() -> None:
 
 def test_fargate_is_no_pool() -> None:
     found = two_pools(**strategy(L4=1, FARGATE=1))
-    words = "is sent to capacity provider FARGATE, which has no GPUs"
+    words = "is sent to capacity provider FARGATE: Fargate has no GPUs"
     assert f"task 'Train' {words}" in failure(found.every_gpu_task_is_placeable)
     assert f"nearest: 'Train' {words}" in failure(lambda: found.has_gpu_task("Train", on="g6.12xlarge"))
 

@@ -126,7 +126,7 @@ def fits_the_smallest(context: Context) -> Iterator[Problem]:
 
 
 def _in_question(context: Context) -> Iterator[tuple[Assignment, Destination]]:
-    return ((assignment, each) for assignment in context.assignments for each in assignment.in_question)
+    return ((assignment, each) for assignment in context.assignments for each in assignment.in_doubt)
 
 
 def _told(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, ...]:

@@ -1,0 +1,177 @@
+"""Five doors, one answer: check, the check at synth, explain, cfn-lint and the pytest kit on the same generated files.
+
+What agreement means is said here, in what each door shows, and not in the words of the code behind them. A task fits,
+cannot fit, or nobody can say.
+
+- explain says which in ``fits``: true, false, null.
+- The pytest kit passes where all GPU tasks fit, and else names the others.
+- check shows an error or a warning of `CANNOT` where the task cannot fit, and of `DOUBTS` only where it does not
+  certainly fit. Where it shows none, the task fits, or nobody can say because a part is missing, or nothing in the
+  files says who runs it.
+- cfn-lint shows what check shows, at its own ids; the check at synth what check shows of the same assembly.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import redirect_stdout
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cfnlint.api import ManualArgs, lint
+from cfnlint.rules import Rules
+from cfnlint.template import Template
+
+from gpu_constructs.checking.report import check_files, findings_in
+from gpu_constructs.cli import explain
+from gpu_constructs.lint import lint_id
+from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.testing import gpus
+from tests.properties.small_templates import Written, small_template
+
+FILES = 2_000
+CHUNKS = 8
+PACK = "gpu_constructs.lint"
+
+CANNOT = frozenset(
+    {
+        *("GPU027", "GPU028", "GPU029", "GPU032", "GPU033", "GPU060", "GPU061", "GPU062", "GPU063", "GPU067", "GPU068"),
+        *("GPU070", "GPU073", "GPU075", "GPU180"),
+    }
+)
+"""Rules about a task or its service that say that it runs nowhere, or not where it is sent."""
+
+CANNOT_ON_POOL = frozenset({"GPU052", "GPU054", "GPU058"})
+"""Rules about a pool that say that no GPU task runs there, or none at all."""
+
+DOUBTS = frozenset({"GPU006", "GPU014", "GPU030", "GPU064", "GPU065", "GPU066", "GPU069", "GPU071"})
+"""Rules about a task or its service that say that it may not run, or not on every host that it may get."""
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_all_doors_give_the_same_answer(chunk: int, tmp_path: Path) -> None:
+    file, assembly = tmp_path / "t.json", tmp_path / "cdk.out"
+    answers: Counter[bool | None] = Counter()
+    for number in range(chunk, FILES, CHUNKS):
+        written = small_template(number)
+        text = json.dumps(written.template)
+        file.write_text(text, encoding="utf-8")
+        write_assembly(assembly, text)
+        # An app is whole, and a template may have hosts elsewhere: half of the files are read as each.
+        source = assembly if number // CHUNKS % 2 else file
+        found = check_files([source]).findings
+        at_synth, by_lint = findings_in([assembly]), shown_by_lint(written.template)
+        assert shown(found) == (shown(at_synth) if source is assembly else by_lint), number
+        unplaceable = named_by_the_kit(source)
+        for task, answer in explained(written, source).items():
+            disagreement = against_check(written, task, answer, found)
+            assert not disagreement, f"{number} {task}: explain says {answer}, {disagreement}"
+            if wants_gpu(written, task):
+                assert (answer is not True) is (task in unplaceable), f"{number} {task}: {answer}, {unplaceable}"
+            answers[answer] += 1
+    assert min(answers[each] for each in (True, False, None)) > FILES // CHUNKS // 10, answers
+
+
+def test_2000_files_are_tried() -> None:
+    tried = {number for chunk in range(CHUNKS) for number in range(chunk, FILES, CHUNKS)}
+    assert len(tried) == FILES == 2_000
+
+
+@pytest.mark.parametrize("number", range(0, FILES, FILES // 4))
+def test_cfn_lint_itself_shows_what_its_rules_show(number: int) -> None:
+    template = small_template(number).template
+    matches = lint(json.dumps(template), config=ManualArgs(append_rules=[PACK], include_checks=["I"]))
+    ours = Counter(each.rule.id for each in matches if each.rule.id[1:] >= "9500")
+    assert ours == Counter(identity for identity, _ in shown_by_lint(template).elements())
+
+
+def against_check(written: Written, task: str, answer: bool | None, findings: Iterable[Finding]) -> str:
+    """What check shows that does not go with an answer of explain; empty if all does."""
+    cannot = {each.rule for each in findings if each.rule in CANNOT and concerns(written, task, each)}
+    cannot |= {each.rule for each in findings if each.rule in CANNOT_ON_POOL and condemns(written, task, each)}
+    doubts = {each.rule for each in findings if each.rule in DOUBTS and concerns(written, task, each)}
+    if cannot and answer is not False:
+        return f"and check says that it cannot: {cannot}"
+    if doubts and answer is True:
+        return f"and check has doubts: {doubts}"
+    if answer is False and not cannot and not doubts and is_sent(written, task):
+        return f"and check says nothing: {sorted({each.rule for each in findings})}"
+    return ""
+
+
+def concerns(written: Written, task: str, finding: Finding) -> bool:
+    """Whether a finding is about a task or a service of it."""
+    return finding.origin is not None and finding.origin.resource in {task, *written.services[task]}
+
+
+def condemns(written: Written, task: str, finding: Finding) -> bool:
+    """Whether a finding about a pool is about one to which the task is certainly sent, and keeps it from running."""
+    pools = {pool for service in written.services[task] for pool in written.sent[service]}
+    resource = "" if finding.origin is None else finding.origin.resource.removesuffix("Launch").removesuffix("Group")
+    # A host with the image of another architecture does not boot.
+    is_for_it = wants_gpu(written, task) or "is built for" in finding.message
+    return finding.severity is Severity.ERROR and is_for_it and resource in pools
+
+
+def is_sent(written: Written, task: str) -> bool:
+    """Whether a strategy says to which pools its copies go."""
+    return any(written.sent[service] for service in written.services[task])
+
+
+def wants_gpu(written: Written, task: str) -> bool:
+    return '"GPU"' in json.dumps(written.resources[task])
+
+
+def explained(written: Written, source: Path) -> dict[str, bool | None]:
+    """What explain says of each task."""
+    told: dict[str, bool | None] = {}
+    for task in written.tasks:
+        out = io.StringIO()
+        with redirect_stdout(out):
+            asked = Namespace(task=task, paths=[str(source)], parameter=[], region=None, format="json")
+            code = explain.run(asked)
+        told[task] = json.loads(out.getvalue())["fits"]
+        assert code == (0 if told[task] is True else 1)
+    return told
+
+
+def named_by_the_kit(source: Path) -> frozenset[str]:
+    """Tasks that the kit does not call placeable."""
+    try:
+        gpus(source).every_gpu_task_is_placeable()
+    except AssertionError as error:
+        lines = str(error).splitlines()
+        return frozenset(each.split("'")[1].rsplit("/", 1)[-1] for each in lines if each.startswith("task '"))
+    return frozenset()
+
+
+def shown(findings: Iterable[Finding]) -> Counter[tuple[str, str]]:
+    return Counter((lint_id(each.rule, each.severity), each.message) for each in findings)
+
+
+def shown_by_lint(template: dict[str, Any]) -> Counter[tuple[str, str]]:
+    """What the rule classes show of a template, without the fix that each text ends with."""
+    read = Template("t.json", template)
+    return Counter((rule.id, message_of(each.message)) for rule in lint_rules() for each in rule.match(read))
+
+
+def message_of(text: str) -> str:
+    return text.partition(": ")[2].partition("; fix: ")[0]
+
+
+@lru_cache(maxsize=1)
+def lint_rules() -> tuple[Any, ...]:
+    return tuple(Rules.create_from_module(PACK).data.values())
+
+
+def write_assembly(folder: Path, template: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "Stack.template.json").write_text(template, encoding="utf-8")
+    stack = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "Stack.template.json"}}
+    (folder / "manifest.json").write_text(json.dumps({"version": "48.0.0", "artifacts": {"Stack": stack}}))
