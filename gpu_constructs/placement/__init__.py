@@ -5,7 +5,7 @@ never calls it a fit. Where things are:
 
 - What meets what: `demand` (what one copy of a task asks), `offer` (what a pool offers), `host` (what a host brings),
   `destinations` and `strategy` (where copies go), `query` (the cluster query language of placement constraints).
-- One copy: `host_fit` on a host, `gpu` its accelerators, `fit` on a pool, `smallest` for constructors; `reasons` are
+- One copy: `host_fit` on a host, `gpu` its accelerators, `fit` on a pool; `reasons` are
   what they answer with, `alternatives` where it would fit, `needs` what ECS has no word for.
 - Everything at once: `prover` proves a fleet, `proof` is what comes out. `tenants` share a pool, `readings` say what is
   certain and what is possible, `packing` and `bounds` count hosts, `stranding` and `prices` what is wasted.
@@ -31,7 +31,6 @@ from gpu_constructs.placement.proof import Counts, Idle, Place, PoolProof, Proof
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind, Resource, Shortfall
 from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, rollout_percentages, task_slots
-from gpu_constructs.placement.smallest import shortfalls
 
 __all__ = [
     "ASSUMED_RESERVE_MIB",
@@ -73,7 +72,6 @@ __all__ = [
     "rollout_percentages",
     "runs_somewhere",
     "share_of",
-    "shortfalls",
     "task_slots",
     "unmet_needs",
 ]

@@ -26,7 +26,7 @@ from gpu_constructs.placement.reasons import (
     listed,
 )
 
-__all__ = ["fit", "fit_demand", "fit_on"]
+__all__ = ["fit", "fit_demand", "fit_on", "refusals", "smallest"]
 
 _SCALED_BY = frozenset({Resource.GPU, Resource.CPU, Resource.MEMORY, Resource.INTERFACES})
 """What managed scaling sorts instance types by: vCPU, memory, ENIs, ports, and GPUs.
@@ -47,6 +47,35 @@ def fit_on(
         constraints: Placement constraints besides the task's own, such as those of its service.
     """
     return on_host(demand_of(task, constraints), instance_type, profile_of(pool))
+
+
+def refusals(task: Task, instance_type: InstanceType, pool: Pool) -> tuple[Shortfall | Obstacle, ...]:
+    """What certainly keeps one copy of a task from one empty host of a pool, the memory of its GPUs included.
+
+    Args:
+        task: What is to run.
+        instance_type: What the host is.
+        pool: What launches it.
+    """
+    placed = fit_on(task, instance_type, pool)
+    asked, has = task.gpu_memory_mib, instance_type.gpu_memory_mib
+    short = asked is not None and asked > (has or 0)
+    memory = Shortfall(resource=Resource.GPU_MEMORY, asked=asked or 0, available=has, instance_type=instance_type)
+    return (*placed.shortfalls, *([memory] if short else []), *placed.obstacles)
+
+
+def smallest(shortfalls: Iterable[Shortfall]) -> tuple[Shortfall, ...]:
+    """Of each resource the worst shortfall, in the order of the resources.
+
+    Args:
+        shortfalls: Of several hosts.
+    """
+    worst: dict[Resource, Shortfall] = {}
+    for short in shortfalls:
+        before = worst.get(short.resource)
+        if before is None or (short.available or 0) < (before.available or 0):
+            worst[short.resource] = short
+    return tuple(sorted(worst.values(), key=lambda short: _ORDER[short.resource]))
 
 
 def fit(task: Task, pool: Pool, *, constraints: Sequence[PlacementConstraint] = ()) -> Fit:
@@ -134,7 +163,7 @@ def _smallest_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
     hosts = _hosts(each_type)
     if not hosts:
         return _excluded(each_type)
-    short = _smallest(short for each in each_type for short in each.shortfalls if short.resource in _SCALED_BY)
+    short = smallest(short for each in each_type for short in each.shortfalls if short.resource in _SCALED_BY)
     if short and not offer.may_have_hosts:
         return Fit(shortfalls=short, hosts=hosts)
     doubts = list(_merged_doubts(each_type))
@@ -159,18 +188,8 @@ def _hosts(each_type: Iterable[Fit]) -> tuple[InstanceType, ...]:
 
 def _excluded(each_type: Iterable[Fit]) -> Fit:
     each_type = tuple(each_type)
-    shortfalls = _smallest(short for each in each_type for short in each.shortfalls)
+    shortfalls = smallest(short for each in each_type for short in each.shortfalls)
     return Fit(shortfalls=shortfalls, obstacles=_merged_obstacles(each_type))
-
-
-def _smallest(shortfalls: Iterable[Shortfall]) -> tuple[Shortfall, ...]:
-    """Of each resource the worst shortfall."""
-    worst: dict[Resource, Shortfall] = {}
-    for short in shortfalls:
-        before = worst.get(short.resource)
-        if before is None or (short.available or 0) < (before.available or 0):
-            worst[short.resource] = short
-    return tuple(sorted(worst.values(), key=lambda short: _ORDER[short.resource]))
 
 
 _ORDER = {resource: place for place, resource in enumerate(Resource)}

@@ -11,11 +11,9 @@ from gpu_constructs.placement import (
     Resource,
     Shortfall,
     alternatives,
-    demand_of,
     expected_memory_mib,
-    shortfalls,
 )
-from gpu_constructs.placement.gpu import of_accelerators
+from gpu_constructs.placement.fit import refusals, smallest
 from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.reasons import Obstacle
 from gpu_constructs.tasks.host_share import types_for
@@ -29,8 +27,10 @@ _ARGUMENT = {
     Resource.NEURON_DEVICES: "devices",
     Resource.CPU: "cpu",
     Resource.MEMORY: "memory_mib",
+    Resource.INTERFACES: "network_mode",
 }
 
+_ACCELERATORS = frozenset({Resource.GPU, Resource.SHARED_GPU_MEMORY, Resource.NEURON_DEVICES})
 _OF_NEURON = {ObstacleKind.NEURON, ObstacleKind.LAUNCHER}
 
 
@@ -45,18 +45,9 @@ def require_fit(task: Task, pools: Sequence[Pool]) -> None:
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
         IncompatibleError: Its accelerators are of another kind.
     """
-    demand = demand_of(task)
     for pool in pools:
-        types = types_for(task, pool)
-        found = [
-            reason
-            for each in types
-            for reason in of_accelerators(demand, each, pool.kind)
-            if isinstance(reason, (Obstacle, Shortfall))
-        ]
-        least = sorted((each for each in found if isinstance(each, Shortfall)), key=lambda each: each.available or 0)
-        beside = (each for each in shortfalls(task, types) if each.resource is not Resource.GPU)
-        short = [*least[:1], *beside]
+        found = [each for host in types_for(task, pool) for each in refusals(task, host, pool)]
+        short = sorted(smallest(each for each in found if isinstance(each, Shortfall)), key=_accelerators_first)
         if short:
             which = "largest" if pool.kind is PoolKind.MANAGED_INSTANCES else "smallest"
             raise DoesNotFitError(
@@ -99,3 +90,7 @@ def _fix(task: Task, short: Shortfall, pool: Pool) -> str:
         case _:
             pass
     return f"{larger}, or {_ARGUMENT[short.resource]} no higher than {available}"
+
+
+def _accelerators_first(short: Shortfall) -> bool:
+    return short.resource not in _ACCELERATORS

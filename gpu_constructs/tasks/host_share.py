@@ -10,13 +10,11 @@ from gpu_constructs.fleet import Pool, PoolKind, Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import (
     Demand,
-    Doubt,
     FairShare,
     demand_of,
     share_of,
-    shortfalls,
 )
-from gpu_constructs.placement.gpu import of_accelerators
+from gpu_constructs.placement.fit import refusals
 
 __all__ = ["share_of_host", "types_for"]
 
@@ -35,13 +33,7 @@ def types_for(task: Task, pool: Pool) -> tuple[InstanceType, ...]:
     types = pool.instance_types
     if pool.kind is not PoolKind.MANAGED_INSTANCES or not types:
         return types
-    demand = demand_of(task)
-    fitting = tuple(
-        each
-        for each in types
-        if not shortfalls(task, (each,))
-        and all(isinstance(reason, Doubt) for reason in of_accelerators(demand, each, pool.kind))
-    )
+    fitting = tuple(each for each in types if not refusals(task, each, pool))
     return fitting or (max(types, key=lambda each: (each.gpus, each.memory_mib)),)
 
 

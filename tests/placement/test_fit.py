@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.fleet import UNKNOWN, Container, NetworkInterface, Pool, PoolKind, Task, UserData
+from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, instance_type
-from gpu_constructs.placement import DoubtKind, ObstacleKind, Resource, fit, fit_on, shortfalls
+from gpu_constructs.placement import DoubtKind, ObstacleKind, Resource, Shortfall, fit, fit_on
+from gpu_constructs.placement.fit import refusals
 from tests.placement.given import a_pool, a_task, member_of, told
 
 NVIDIA = [each for each in accelerated() if each.gpus]
@@ -279,7 +281,7 @@ def test_numbers_alone_agree_with_the_smallest_type_by_resource(
     pool = a_pool(*(each.name for each in types), user_data=told(ECS_RESERVED_MEMORY="256"))
     task = a_task(*([str(gpus)] if gpus else []), cpu=cpu, memory_mib=memory_mib)
     found = fit(task, pool)
-    assert (found.answer is False) is bool(shortfalls(task, pool.instance_types))
+    assert (found.answer is False) is any(refusals(task, each, pool) for each in pool.instance_types)
     if found.answer is True:
         assert all(fit_on(task, each, pool).answer is True for each in types)
 
@@ -297,3 +299,12 @@ def test_memory_that_the_agent_keeps_is_named_where_the_host_had_enough(asked: i
     pool = a_pool("g5.xlarge", user_data=told(ECS_RESERVED_MEMORY="4096"))
     (short,) = fit(a_task("1", memory_limit_mib=asked), pool).shortfalls
     assert str(short) == f"memory: {asked} MiB asked, g5.xlarge has 12288 MiB{note}"
+
+
+def test_gpu_memory_that_nobody_tells_never_satisfies_a_need() -> None:
+    (host,) = [each for each in accelerated() if each.gpus and each.gpu_memory_mib is None]
+    needy = replace(a_task("1").containers[0], needs=GpuNeeds(memory_mib=1))
+    (short,) = refusals(replace(a_task("1"), containers=(needy,)), host, a_pool(host.name))
+    assert isinstance(short, Shortfall)
+    assert (short.resource, short.available) == (Resource.GPU_MEMORY, None)
+    assert "an unknown amount" in str(short)
