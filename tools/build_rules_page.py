@@ -64,7 +64,7 @@ def _section(rule: Rule) -> Iterator[str]:
     yield f"\n### {rule.id}\n\n**{rule.severity}**: {rule.question}\n"
     yield f"Otherwise: {rule.because}.\n"
     if rule.unless:
-        yield f"Silent where the cause is told by {', '.join(map(_link, rule.unless))}.\n"
+        yield f"Not reported where {' or '.join(map(_link, rule.unless))} reports the same cause.\n"
     yield f"Source: {source}"
     language = "python" if example.python else "yaml"
     for title, part in ((f"Wrong{_within(example)}", example.wrong), ("Right", example.right)):

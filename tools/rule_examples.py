@@ -41,7 +41,7 @@ Template = dict[str, Node]
 
 _FUNCTION = re.compile(r"Ref|Condition|Fn::\w+")
 _RESOURCE = re.compile(r"  (\w+):(?!:)")
-_REMOVED = re.compile(r"\n +\w+: null(?=\n)")
+_REMOVED = re.compile(r"^( +)(\w+): null$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +71,14 @@ class Example:
         return json.dumps(self._template(part)) if self.base else part
 
     def shown(self, part: str) -> str:
-        """A part as a reader sees it: with the types of its resources, and without what it removes.
+        """A part as a reader sees it: with the types of its resources, and a comment for what it removes.
 
         Args:
             part: `wrong` or `right`.
         """
         if not self.base:
             return part
-        return _REMOVED.sub("", "".join(_typed(part, self._template(part))))
+        return _REMOVED.sub(r"\1# no \2", "".join(_typed(part, self._template(part))))
 
     def _template(self, part: str) -> Template:
         return reduce(_merged, (*map(_shared, self.base), _parsed(part)))
