@@ -11,7 +11,7 @@ import re
 
 import aws_cdk as cdk
 
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import UNKNOWN, Unknown, is_resolved_later
 
 __all__ = ["is_list_token", "is_text_token", "is_token", "known_text"]
 
@@ -24,13 +24,13 @@ _LARGEST_NUMBER_TOKEN = -1e288
 
 
 def is_token(value: object) -> bool:
-    """Whether CDK only resolves this value at deploy time.
+    """Whether this value is only known at deploy time, be it a token or a dynamic reference that is written out.
 
     Args:
         value: Any argument a user gave.
     """
     if isinstance(value, str):
-        return "{Token[" in value and _TOKEN.search(value) is not None
+        return ("{Token[" in value and _TOKEN.search(value) is not None) or is_resolved_later(value)
     # Infinity would break the connection to Node: JSON has no word for it.
     if not isinstance(value, float) or not math.isfinite(value):
         return False

@@ -28,7 +28,7 @@ from gpu_constructs.fleet.purchase import (
 )
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.task import Container, PlacementConstraint, Scheduler, Task
-from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
+from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
 from gpu_constructs.fleet.warm_pool import WarmPool
 from gpu_constructs.fleet.workload import Fleet, Remark, RemarkKind, StrategyItem, Workload
 
@@ -43,6 +43,7 @@ __all__ = [
     "RESERVATIONS_FIRST",
     "RESERVATIONS_ONLY",
     "RESERVED_INSTANCES",
+    "RESOLVED_LATER",
     "UNKNOWN",
     "Block",
     "Bought",
@@ -75,6 +76,7 @@ __all__ = [
     "UserDataFormat",
     "WarmPool",
     "Workload",
+    "is_resolved_later",
     "known",
     "require_one_shape",
     "satisfies",

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import Enum
+from typing import Final
 
-__all__ = ["UNKNOWN", "Unknown", "known", "total"]
+__all__ = ["RESOLVED_LATER", "UNKNOWN", "Unknown", "is_resolved_later", "known", "total"]
+
+RESOLVED_LATER: Final = re.compile(r"\{\{resolve:[^{}]*\}\}|dummy-value-for-\S*")
+"""The parts of a text that stand for another text.
+
+CloudFormation replaces a dynamic reference
+(https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html) at every deploy. CDK writes the
+other one until its command line has looked a parameter up (``valueFromLookup`` in aws-ssm/lib/parameter.ts).
+"""
+
+_STARTS = ("{{resolve:", "dummy-value-for-")
 
 
 class Unknown(Enum):
@@ -18,6 +30,15 @@ class Unknown(Enum):
 
 
 UNKNOWN = Unknown.UNKNOWN
+
+
+def is_resolved_later(text: str) -> bool:
+    """Whether a text, or a part of it, stands for another text that is only known at deploy time.
+
+    Args:
+        text: Any text of a user or a template.
+    """
+    return _STARTS[0] in text or _STARTS[1] in text
 
 
 def total(values: Iterable[int | Unknown]) -> int | Unknown:

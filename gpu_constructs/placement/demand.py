@@ -27,6 +27,7 @@ class Demand:
         summed_gpus: Whole GPUs on top of those, if ECS adds up several entries of one container, which no page says.
         part: The part of a GPU that its containers ask for; 0 if none, and for AWS Batch, which knows whole GPUs only.
         all_gpus: Whether a container takes every GPU of the host.
+        may_be_part: Whether no number of GPUs is known, so that each may be a part of one.
         shared_memory_mib: Memory of one GPU that its containers share through MPS; None if none does.
         neuron: Whether it asks for Neuron devices as a resource.
         neuron_devices: Neuron devices that it is given by path, up to the highest.
@@ -47,6 +48,7 @@ class Demand:
     summed_gpus: int = 0
     part: float = 0
     all_gpus: bool = False
+    may_be_part: bool = False
     shared_memory_mib: int | None = None
     neuron: bool = False
     neuron_devices: int = 0
@@ -113,6 +115,7 @@ def _of_task(task: Task) -> Demand:
         summed_gpus=sum(map(sum, counts)) - sum(certain),
         part=0 if task.scheduler is Scheduler.BATCH else sum(each.part or 0 for each in gpus),
         all_gpus=any(each.is_all for each in gpus),
+        may_be_part=task.scheduler is not Scheduler.BATCH and all(isinstance(each.value, Unknown) for each in gpus),
         shared_memory_mib=shared.certain if shares else None,
         neuron=any(each.type == NEURON_DEVICE for each in entries),
         neuron_devices=max(_neuron_indexes(task), default=-1) + 1,

@@ -64,7 +64,7 @@ def _whole_on_part(demand: Demand, instance_type: InstanceType, part: float) -> 
     elif demand.shared_memory_mib is not None:
         text = f"has {part:g} of a GPU, and only whole GPUs are shared through MPS"
         yield _obstacle(ObstacleKind.SHARING, instance_type, text)
-    else:
+    elif not demand.may_be_part:
         yield _gpu_part(instance_type, f"has {part:g} of a GPU, and whole GPUs are asked")
 
 

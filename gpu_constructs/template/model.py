@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from gpu_constructs.fleet import Origin, Unknown
 
-__all__ = ["Reference", "Resource", "Stack", "Text", "Value", "is_open"]
+__all__ = ["DynamicReference", "Reference", "Resource", "Stack", "Text", "Value", "is_open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,19 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class DynamicReference:
+    """A value of Parameter Store or Secrets Manager: unknown, but where it is kept is known.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html
+
+    Attributes:
+        text: The whole reference, such as ``{{resolve:ssm:/my/parameter}}``.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A text of which some pieces are references or unknown, as ``Fn::Sub`` and ``Fn::Join`` make it.
 
@@ -42,14 +55,15 @@ class Text:
 
 
 Value: TypeAlias = (
-    "bool | int | float | str | Unknown | Reference | Text | Sequence[Value] | Mapping[str, Value] | None"
+    "bool | int | float | str | Unknown | Reference | DynamicReference | Text "
+    "| Sequence[Value] | Mapping[str, Value] | None"
 )
 """What a property can be. A list or an object may hold unknowns; ``AWS::NoValue`` is left out of both."""
 
 
 def is_open(value: Value) -> bool:
     """Whether a value, or a piece of it, is only known at deploy time."""
-    return isinstance(value, (Unknown, Reference, Text))
+    return isinstance(value, (Unknown, Reference, DynamicReference, Text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,10 +18,17 @@ def test_what_cdk_resolves_later_is_a_token(site: Site) -> None:
     assert is_token(cdk.CfnParameter(site.stack, "L", type="CommaDelimitedList").value_as_list[0])
 
 
+def test_a_dynamic_reference_that_is_written_out_is_one() -> None:
+    assert is_token("{{resolve:ssm:/my/type}}")
+    assert is_token("g6.{{resolve:secretsmanager:mine:SecretString:size}}")
+    assert is_token("dummy-value-for-/my/type")
+
+
 @pytest.mark.parametrize(
     "value",
     [
         "g6.xlarge",
+        "{{ jinja }}",
         "${Token",
         "${Token[",
         0,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template import Stacks, UnreadableError, read_stacks
 from gpu_constructs.template.evaluation.functions import FUNCTIONS
-from gpu_constructs.template.model import Reference, Text
+from gpu_constructs.template.model import DynamicReference, Reference, Text
 from tests.template.large import large_template
 from tests.template.written import read_text
 
@@ -75,7 +75,7 @@ def is_value(value: Any) -> bool:
     if isinstance(value, Text):
         texts = [isinstance(piece, str) for piece in value.pieces]
         return len(texts) > 1 and not any(one and other for one, other in pairwise(texts))
-    return value is None or isinstance(value, (bool, int, float, str, Unknown, Reference))
+    return value is None or isinstance(value, (bool, int, float, str, Unknown, Reference, DynamicReference))
 
 
 def look_at_everything(stacks: Stacks) -> None:

@@ -76,11 +76,11 @@ def _of_dependencies(task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _has_open_name(task: Task) -> bool:
-    """Whether a name may be the one that is missing: a name of the deploy stands here as a word with a space or alone.
+    """Whether a name may be the one that is missing: a name of the deploy has another one here.
 
-    Those are "unknown" and "unknown (2)".
+    Those are "unknown" and "unknown-2".
     """
-    return any(each.name == "unknown" or each.name.startswith("unknown (") for each in task.containers)
+    return any(each.name == "unknown" or each.name.startswith("unknown-") for each in task.containers)
 
 
 def _circle(waits: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

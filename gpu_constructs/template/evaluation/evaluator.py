@@ -14,6 +14,7 @@ from gpu_constructs.template.evaluation.functions import FUNCTIONS
 from gpu_constructs.template.evaluation.loops import FOR_EACH, LoopedTooMuchError, unrolled
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
+from gpu_constructs.template.evaluation.texts import resolvable
 from gpu_constructs.template.model import Reference, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
@@ -96,7 +97,7 @@ class Evaluator:
         """What a node stands for as a part of a list or an object."""
         kind = type(node)
         if kind is not dict and kind is not list:
-            return node
+            return resolvable(node) if isinstance(node, str) else node
         shared = self.shared
         shared.nodes -= 1 + len(node)  # type: ignore[arg-type]
         if shared.nodes < 0 or shared.depth >= EVALUATION_DEPTH:
@@ -234,7 +235,7 @@ class Evaluator:
             if key[:4] == "Fn::" or key == "Ref":
                 return self._with_function(node, key)
             if type(child) is str:
-                result[key] = child
+                result[key] = resolvable(child)
                 continue
             value = self.part(child)
             if value is not NO_VALUE:
@@ -258,7 +259,7 @@ class Evaluator:
     def _list(self, node: list[Node]) -> Value:
         result: list[Value] = []
         for child in node:
-            value = child if type(child) is str else self.part(child)
+            value = resolvable(child) if type(child) is str else self.part(child)
             if value is not NO_VALUE:
                 result.append(value)
         return result

@@ -49,7 +49,7 @@ def _sub(argument: Node, call: Node, at: Context) -> Value:
     if not isinstance(text, str):
         return _misused("Fn::Sub", "a text, or a text and an object of its variables", call, at)
     if "${" not in text:
-        return text
+        return at.value(text)
     result = joined(_substituted(text, variables, call, at))
     return result if at.spend(text=_length(result)) else UNKNOWN
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template.documents.node import Node, decimal, integer
-from gpu_constructs.template.evaluation.texts import separated, written
-from gpu_constructs.template.model import Reference, Text, Value
+from gpu_constructs.template.evaluation.texts import resolvable, separated, written
+from gpu_constructs.template.model import DynamicReference, Reference, Text, Value
 
 __all__ = ["Parameter", "parameter"]
 
@@ -41,8 +41,8 @@ class Parameter:
     def value(self, given: Value) -> Value:
         """What a reference to it is.
 
-        The value of an SSM parameter's type is the parameter's name, which is resolved at every deploy. It is written
-        like the dynamic reference that does the same: ``{{resolve:ssm:name}}``.
+        A parameter of an SSM type is given a name of Parameter Store, which is resolved at every deploy, as the dynamic
+        reference ``{{resolve:ssm:name}}`` is.
 
         Args:
             given: A default, a value from the command line, or what the stack around it passes on.
@@ -50,7 +50,7 @@ class Parameter:
         if self.type.startswith("AWS::SSM::Parameter::Value<"):
             name = written(given)
             is_list = "<List<" in self.type or "CommaDelimitedList" in self.type
-            return UNKNOWN if name is None or is_list else f"{{{{resolve:ssm:{name}}}}}"
+            return UNKNOWN if name is None or is_list else DynamicReference(f"{{{{resolve:ssm:{name}}}}}")
         if self.is_list:
             items = given if isinstance(given, list) else _items(given)
             return [self._item(item) for item in items] if isinstance(items, list) else UNKNOWN
@@ -70,8 +70,8 @@ def _items(given: Value) -> Value:
 def _text(given: Value) -> Value:
     text = written(given)
     if text is not None:
-        return text
-    return given if isinstance(given, (Reference, Text)) else UNKNOWN
+        return resolvable(text)
+    return given if isinstance(given, (Reference, DynamicReference, Text)) else UNKNOWN
 
 
 def _number(given: Value) -> Value:

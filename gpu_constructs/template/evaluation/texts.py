@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from gpu_constructs.budget import TEXT
-from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template.model import Reference, Text, Value
+from gpu_constructs.fleet import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later
+from gpu_constructs.template.model import DynamicReference, Reference, Text, Value
 
-__all__ = ["joined", "same", "separated", "written"]
+__all__ = ["joined", "resolvable", "same", "separated", "written"]
 
-_Piece = str | Reference | Unknown
+_Piece = str | Reference | DynamicReference | Unknown
+
+# Stands for a piece that is no text while dynamic references are looked for; no text of a template needs it.
+_HOLE = "\0"
+_HOLE_OR_LATER = re.compile(f"{_HOLE}|{RESOLVED_LATER.pattern}")
 
 
 def written(value: Value) -> str | None:
@@ -22,7 +27,40 @@ def written(value: Value) -> str | None:
     return str(value) if isinstance(value, (int, float)) else None
 
 
-def joined(values: Iterable[Value]) -> str | Reference | Text | Unknown:
+def resolvable(text: str) -> str | Reference | DynamicReference | Text | Unknown:
+    """A text as the deploy will see it: what it resolves is unknown.
+
+    Args:
+        text: As a template has it.
+    """
+    return _one(_without_later([text])) if is_resolved_later(text) else text
+
+
+def _without_later(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """The same with unknowns in place of dynamic references, of which each may span several pieces."""
+    holes = iter([each for each in pieces if not isinstance(each, str)])
+    text = "".join(each.replace(_HOLE, "") if isinstance(each, str) else _HOLE for each in pieces)
+    found: list[_Piece] = []
+    position = 0
+    for match in _HOLE_OR_LATER.finditer(text):
+        if match.start() > position:
+            found.append(text[position : match.start()])
+        position = match.end()
+        inside = [next(holes) for _ in range(match[0].count(_HOLE))]
+        is_whole = match[0] == text and text[0] == "{" and not inside
+        piece = inside[0] if match[0] == _HOLE else DynamicReference(text) if is_whole else UNKNOWN
+        if piece is not UNKNOWN or found[-1:] != [UNKNOWN]:
+            found.append(piece)
+    return [*found, text[position:]] if position < len(text) else found
+
+
+def _one(pieces: Sequence[_Piece]) -> str | Reference | DynamicReference | Text | Unknown:
+    if len(pieces) > 1:
+        return Text(tuple(UNKNOWN if isinstance(each, DynamicReference) else each for each in pieces))
+    return pieces[0] if pieces else ""
+
+
+def joined(values: Iterable[Value]) -> str | Reference | DynamicReference | Text | Unknown:
     """One text of many values; unknown if it would be too long to mean anything.
 
     Args:
@@ -43,16 +81,16 @@ def joined(values: Iterable[Value]) -> str | Reference | Text | Unknown:
         if length > TEXT:
             return UNKNOWN
     _flush(run, pieces)
-    if len(pieces) > 1:
-        return Text(tuple(pieces))
-    return pieces[0] if pieces else ""
+    if any(isinstance(each, str) and is_resolved_later(each) for each in pieces):
+        pieces = _without_later(pieces)
+    return _one(pieces)
 
 
 def _pieces(values: Iterable[Value]) -> Iterable[_Piece]:
     for value in values:
         if isinstance(value, Text):
             yield from value.pieces
-        elif isinstance(value, Reference):
+        elif isinstance(value, (Reference, DynamicReference)):
             yield value
         else:
             text = written(value)

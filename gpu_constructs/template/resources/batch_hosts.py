@@ -12,6 +12,7 @@ from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.groups import zones_of
+from gpu_constructs.template.resources.images import host_image
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import TypeChoice, type_named
 from gpu_constructs.template.resources.launch import Launch, Launches
@@ -116,8 +117,10 @@ def _family(name: str) -> tuple[InstanceType, ...]:
 
 def _image(section: Section, types: tuple[InstanceType, ...], launch: Launch | None) -> HostImage | Unknown:
     configured = section.sections("Ec2Configuration")
-    if section.has("ImageId") or any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
-        return UNKNOWN
+    if any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
+        return host_image(configured[0].get("ImageIdOverride")) if len(configured) == 1 else UNKNOWN
+    if section.has("ImageId"):
+        return host_image(section.get("ImageId"))
     if launch is not None and (launch.image_written or not isinstance(launch.image, Unknown)):
         return launch.image
     architectures = {each.architecture for each in types}

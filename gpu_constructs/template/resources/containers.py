@@ -76,7 +76,7 @@ def container_name(section: Section) -> str:
     if not isinstance(name, Unknown):
         return name or ""
     number = section.path[-1] if section.path else 0
-    return f"{_NO_NAME} ({number + 1})" if isinstance(number, int) and number else _NO_NAME
+    return f"{_NO_NAME}-{number + 1}" if isinstance(number, int) and number else _NO_NAME
 
 
 def requirements_of(section: Section) -> tuple[ResourceRequirement, ...]:

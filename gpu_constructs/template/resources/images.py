@@ -11,7 +11,7 @@ from functools import cache
 
 from gpu_constructs.fleet import UNKNOWN, HostImage, Unknown
 from gpu_constructs.hardware import IMAGES, Image
-from gpu_constructs.template.model import Value
+from gpu_constructs.template.model import DynamicReference, Value
 
 __all__ = ["host_image", "image_written"]
 
@@ -28,9 +28,8 @@ def host_image(image_id: Value) -> HostImage | Unknown:
     Args:
         image_id: An ``ImageId`` as written.
     """
-    if not isinstance(image_id, str):
-        return UNKNOWN
-    found = _RESOLVE.fullmatch(image_id.strip()) if len(image_id) < 1200 else None  # noqa: PLR2004 - see the pattern
+    text = _text(image_id)
+    found = _RESOLVE.fullmatch(text.strip()) if text is not None and len(text) < 1200 else None  # noqa: PLR2004 - see the pattern
     return _of_parameter(found[1]) if found else UNKNOWN
 
 
@@ -40,7 +39,12 @@ def image_written(image_id: Value) -> str | None:
     Args:
         image_id: An ``ImageId`` as written.
     """
-    return image_id if isinstance(image_id, str) and isinstance(host_image(image_id), Unknown) else None
+    return _text(image_id) if isinstance(host_image(image_id), Unknown) else None
+
+
+def _text(image_id: Value) -> str | None:
+    """The text of an ``ImageId``; a dynamic reference, unknown elsewhere, says here which image it stands for."""
+    return image_id.text if isinstance(image_id, DynamicReference) else image_id if isinstance(image_id, str) else None
 
 
 def _of_parameter(name: str) -> HostImage | Unknown:

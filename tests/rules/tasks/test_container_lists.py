@@ -48,7 +48,7 @@ def test_what_ecs_refuses_is_an_error(containers: list[Container], words: str) -
         [worker("a", "b"), helper("a", "b"), helper("b")],
         [worker(), helper(""), helper("")],
         [worker("logs"), helper("unknown")],
-        [worker("logs"), helper("unknown (2)")],
+        [worker("logs"), helper("unknown-2")],
     ],
 )
 def test_what_ecs_takes_or_may_take_is_silent(containers: list[Container]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.template.model import Reference, Text
+from gpu_constructs.template.model import DynamicReference, Reference, Text
 from tests.template.written import in_service, not_read, read, worked_out
 
 OTHER = Reference("template", "Other")
@@ -177,5 +177,31 @@ def test_a_remark_points_at_the_place_that_is_odd() -> None:
     assert remark.origin.path == ("Resources", "Service", "Properties", "Value", "a", 1, "b")
 
 
-def test_a_dynamic_reference_stays_as_it_is_written() -> None:
-    assert worked_out("{{resolve:ssm:/aws/service/ami}}") == "{{resolve:ssm:/aws/service/ami}}"
+AMI = "{{resolve:ssm:/aws/service/ami}}"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (AMI, DynamicReference(AMI)),
+        ({"Fn::Sub": AMI}, DynamicReference(AMI)),
+        ({"Fn::Sub": ["${It}", {"It": AMI}]}, DynamicReference(AMI)),
+        ({"Fn::Join": ["", ["{{resolve:ssm:", "/aws/service/ami", "}}"]]}, DynamicReference(AMI)),
+        ({"Fn::Join": [":", ["{{resolve", "ssm", "/aws/service/ami}}"]]}, DynamicReference(AMI)),
+        ({"Fn::Sub": "{{resolve:ssm:/${AWS::AccountId}/a}}"}, UNKNOWN),
+        ({"Fn::Sub": "{{resolve:ssm:${Other}}}"}, UNKNOWN),
+        ({"Fn::Sub": ["{{resolve:ssm:/${It}}}", {"It": AMI}]}, UNKNOWN),
+        ({"Fn::Sub": ["a-${It}", {"It": AMI}]}, Text(("a-", UNKNOWN))),
+        (f"a-{AMI}-b", Text(("a-", UNKNOWN, "-b"))),
+        (f"{AMI}{AMI}", UNKNOWN),
+        ({"Fn::Sub": f"{AMI}-${{Other}}"}, Text((UNKNOWN, "-", Reference("stack", "Other")))),
+        ({"Fn::Split": [",", AMI]}, UNKNOWN),
+        ("{{resolve:ssm:/never/closed", "{{resolve:ssm:/never/closed"),
+        ("dummy-value-for-/my/parameter", UNKNOWN),
+        ("g6.dummy-value-for-/size and more", Text(("g6.", UNKNOWN, " and more"))),
+        ("{{ jinja }}", "{{ jinja }}"),
+        ("resolve:ssm:/aws/service/ami", "resolve:ssm:/aws/service/ami"),
+    ],
+)
+def test_what_the_deploy_resolves_is_unknown_but_for_where_it_is_kept(value: Any, expected: Any) -> None:
+    assert worked_out(value) == expected

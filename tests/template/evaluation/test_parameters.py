@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.template.model import DynamicReference
 from tests.template.written import worked_out
 
 
@@ -34,7 +35,7 @@ def parameter(declaration: Any, given: str | None = None) -> Any:
         ("List<Number>", "1,2.5", [1, 2.5]),
         ("List<AWS::EC2::Subnet::Id>", "subnet-1,subnet-2", ["subnet-1", "subnet-2"]),
         ("AWS::EC2::Image::Id", "ami-1", "ami-1"),
-        ("AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>", "/aws/ami", "{{resolve:ssm:/aws/ami}}"),
+        ("AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>", "/aws/ami", DynamicReference("{{resolve:ssm:/aws/ami}}")),
         ("AWS::SSM::Parameter::Value<List<String>>", "/list", UNKNOWN),
         ("AWS::SSM::Parameter::Name", "/name", "/name"),
         ("String", ["a"], UNKNOWN),

@@ -13,7 +13,15 @@ from email import message_from_string
 from email.errors import MessageError
 
 from gpu_constructs.budget import DEPTH, LABEL, USER_DATA
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, LocalDiskUse, Unknown, UserData, UserDataFormat
+from gpu_constructs.fleet import (
+    NO_USER_DATA,
+    UNKNOWN,
+    LocalDiskUse,
+    Unknown,
+    UserData,
+    UserDataFormat,
+    is_resolved_later,
+)
 from gpu_constructs.template.model import Reference, Text, Value
 from gpu_constructs.template.resources.user_data.agent import Settings, put, with_mentioned, without_comments
 from gpu_constructs.template.resources.user_data.bottlerocket import settings_of_toml
@@ -222,7 +230,9 @@ def _parts(text: str) -> list[str] | None:
 
 def _filled(setting: str | Unknown, pieces: tuple[_Piece, ...]) -> str | Reference | Unknown:
     """A setting with its piece in place; unknown where it is more than the piece."""
-    if isinstance(setting, Unknown) or HOLE not in setting:
+    if isinstance(setting, Unknown) or is_resolved_later(setting):
+        return UNKNOWN
+    if HOLE not in setting:
         return setting
     hole = _HOLE.fullmatch(setting)
     return pieces[int(hole[1])] if hole else UNKNOWN
