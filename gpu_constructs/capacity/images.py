@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
 from typing import TypeVar
@@ -28,6 +28,8 @@ from gpu_constructs.hardware import (
     compatibility,
     default_image,
     image,
+    is_published,
+    newest_release,
 )
 
 __all__ = ["GpuMachineImage"]
@@ -49,10 +51,13 @@ class GpuMachineImage:
     Attributes:
         host_image: What the image can do and how its AMI id is found.
         machine_image: The CDK image of a custom AMI; None for an image of the table.
+        takes_newest_known: Whether its release is the newest that this version of the library knows, whichever that is
+            where the hosts run.
     """
 
     host_image: HostImage
     machine_image: ec2.IMachineImage | None = None
+    takes_newest_known: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.host_image, HostImage):
@@ -71,7 +76,7 @@ class GpuMachineImage:
             name: The image, such as ``al2023-gpu``.
             release: Its release: an AMI name on Amazon Linux, such as
                 ``al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs``, a version on Bottlerocket. By default
-                the newest that this version of the library knows.
+                the newest that this version of the library knows where the hosts run.
 
         Raises:
             UnknownNameError: There is no such image.
@@ -87,7 +92,7 @@ class GpuMachineImage:
                 fix="name a release, or take GpuMachineImage.newest",
             )
         _require_release(row, chosen)
-        return cls(HostImage(image=row, release=chosen))
+        return cls(HostImage(image=row, release=chosen), takes_newest_known=release is None)
 
     @classmethod
     def newest(cls, name: str) -> GpuMachineImage:
@@ -181,7 +186,30 @@ class GpuMachineImage:
                 fix="one add_capacity for each image",
             )
         ((row, _),) = rows.values()
-        return cls(HostImage(image=row, release=row.known_release))
+        return cls(HostImage(image=row, release=row.known_release), takes_newest_known=True)
+
+    def in_region(self, region: str | None) -> GpuMachineImage:
+        """The same where hosts run, of which not every region has every release.
+
+        Args:
+            region: Where the hosts run; None if that is only known at deploy time.
+
+        Raises:
+            InvalidValueError: The release that was asked for is not published there.
+        """
+        row, release = self.host_image.image, self.host_image.release
+        there = newest_release(row, region)
+        if self.takes_newest_known:
+            return replace(self, host_image=replace(self.host_image, release=there))
+        if release is not None and is_published(row, release, region) is False:
+            raise InvalidValueError(
+                f"release {release} of {row.name} is not published in {region}",
+                argument="image",
+                value=release,
+                allowed=f"the newest that is recorded there, {there}, or an older one",
+                fix=f"GpuMachineImage.pinned({row.name!r}), which takes that one, or .newest({row.name!r})",
+            )
+        return self
 
     def require_drives(self, instance_types: Sequence[InstanceType]) -> None:
         """Refuses an image that cannot drive one of these types.

@@ -81,6 +81,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             value=image,
             fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
         )
+    image = image.in_region(hosts.region)
     image.require_drives(known)
     parts = choice.parts()
     require_provider_name(choice.capacity_provider_name)

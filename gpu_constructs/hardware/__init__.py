@@ -48,6 +48,8 @@ from gpu_constructs.hardware.images import (
     compatibility,
     default_image,
     image,
+    is_published,
+    newest_release,
 )
 from gpu_constructs.hardware.model import (
     Accelerators,
@@ -97,9 +99,11 @@ __all__ = [
     "general",
     "image",
     "instance_type",
+    "is_published",
     "may_be_accelerated",
     "models",
     "newest_branch_for",
+    "newest_release",
     "on_demand_price",
     "regions",
 ]

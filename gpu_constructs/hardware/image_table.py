@@ -5,13 +5,14 @@ Facts as of 2026-11-21; the functions over them are in `images`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 
 from gpu_constructs.hardware.model import Architecture, Vendor
 
-__all__ = ["EXCEPTIONS", "IMAGES", "Image", "ImageException", "OperatingSystem", "Verdict"]
+__all__ = ["EXCEPTIONS", "IMAGES", "RELEASE_DAY", "Image", "ImageException", "OperatingSystem", "Verdict"]
 
 
 class OperatingSystem(str, Enum):
@@ -45,6 +46,8 @@ class Image:
         ssm_parameter: Public SSM parameter of the newest AMI id; what it resolves to changes with each release.
         pinned_ssm_parameter: The same for one release, which stands for ``{release}`` in it.
         known_release: Newest release that is widely published when recorded; None if none is known.
+        stopped_in: Regions that had stopped before `known_release` when recorded, each with the newest release there;
+            None if no region's releases are recorded.
         driver_branch: Branch of its NVIDIA driver; None without one.
         driver_version: Version of that driver in `known_release`.
         agent_version: Version of the ECS agent in `known_release`; None if unknown.
@@ -68,6 +71,7 @@ class Image:
     root_device: str
     image_device: str
     source: str
+    stopped_in: tuple[tuple[str, str], ...] | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -100,10 +104,15 @@ _BOTTLEROCKET = OperatingSystem.BOTTLEROCKET
 _X86 = Architecture.X86_64
 _ARM = Architecture.ARM64
 
-# Of the 30 regions whose public SSM parameters moto 5.2.5 records, 28 publish each of these releases; the two others,
-# me-central-1 and me-south-1, stopped at 20260226. The release notes of aws/amazon-ecs-ami go on to 20261113.
+# Of the 30 regions whose public SSM parameters moto 5.2.5 records, 28 publish each of these releases. The release notes
+# of aws/amazon-ecs-ami go on to 20261113.
 _AL2023_RELEASE = "2023.0.20260922"
 _AL2_RELEASE = "2.0.20260924"
+# The two other regions, with the day of their newest release; it is the same for every image of Amazon Linux.
+_STOPPED = {"me-central-1": "20260226", "me-south-1": "20260226"}
+
+RELEASE_DAY = re.compile(r"20\d{6}")
+"""The day in the name of an Amazon Linux AMI."""
 _AGENT = "1.107.0"
 # The release notes of 20260918 and 20260929 both give it, so 20260922 between them has it too.
 _AL2023_DRIVER = "580.178.04"
@@ -144,6 +153,7 @@ def _amazon_linux(
         root_device="/dev/xvda",
         image_device="/dev/xvda",
         source=_ECS_AMI,
+        stopped_in=tuple((region, RELEASE_DAY.sub(day, ami)) for region, day in _STOPPED.items()),
     )
 
 

@@ -11,7 +11,15 @@ from difflib import get_close_matches
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.drivers import driver_support, drives
-from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
+from gpu_constructs.hardware.image_table import (
+    EXCEPTIONS,
+    IMAGES,
+    RELEASE_DAY,
+    Image,
+    ImageException,
+    OperatingSystem,
+    Verdict,
+)
 from gpu_constructs.hardware.model import Architecture, InstanceType, Vendor
 
 from . import catalogue
@@ -27,6 +35,8 @@ __all__ = [
     "compatibility",
     "default_image",
     "image",
+    "is_published",
+    "newest_release",
 ]
 
 
@@ -80,6 +90,39 @@ def image(name: str) -> Image:
         nearest = tuple(get_close_matches(name.strip().lower()[:NAME], _BY_NAME, n=3, cutoff=0.5))
         raise UnknownNameError(f"no image {shown(name)}", value=name, nearest=nearest)
     return _BY_NAME[name]
+
+
+def newest_release(image: Image, region: str | None) -> str | None:
+    """The newest release that is known to be in a region: `Image.known_release` wherever nothing else is recorded.
+
+    Args:
+        image: The image.
+        region: Where it is to run; None if that is only known at deploy time.
+    """
+    return dict(image.stopped_in or ()).get(region or "", image.known_release)
+
+
+def is_published(image: Image, release: str, region: str | None) -> bool | None:
+    """Whether a region has a release; None where the records do not say.
+
+    No region gets an older release later than a newer one, so one that had stopped has none of those that came after,
+    as far as the records go. What is newer than all records is taken for published where the region kept up.
+
+    Args:
+        image: The image.
+        release: The release.
+        region: Where it is to run; None if that is only known at deploy time.
+    """
+    if image.stopped_in is None or image.known_release is None or region not in catalogue.regions():
+        return None
+    newest_there = dict(image.stopped_in).get(region, "")
+    if not newest_there:
+        return True
+    days = [RELEASE_DAY.search(each) for each in (release, newest_there, image.known_release)]
+    asked, last_there, last_recorded = (each[0] if each else "" for each in days)
+    if not asked or asked > last_recorded:
+        return None
+    return asked <= last_there
 
 
 def compatibility(image: Image, instance_type: InstanceType) -> Compatibility:

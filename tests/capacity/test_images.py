@@ -257,3 +257,35 @@ def test_a_deep_learning_ami_has_its_own_root_device_and_a_script(site: Site) ->
     data = site.launch_template()
     assert [each["DeviceName"] for each in data["BlockDeviceMappings"]] == ["/dev/sda1"]
     assert user_data(data).startswith("#!/bin/bash\n")
+
+
+def in_region(site: Site, region: str) -> Site:
+    site.stack = cdk.Stack(site.app, "There", env=cdk.Environment(region=region))
+    return site
+
+
+STOPPED = "al2023-ami-ecs-gpu-hvm-2023.0.20260226-kernel-6.1-x86_64-ebs"
+NEWER = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
+
+
+@pytest.mark.parametrize("image", [None, GpuMachineImage.pinned("al2023-gpu")])
+def test_where_the_newest_known_release_is_not_published_the_newest_one_there_is_taken(
+    site: Site, image: GpuMachineImage | None
+) -> None:
+    in_region(site, "me-central-1").capacity("g6.xlarge", image=image)
+    (parameter,) = (each for each in site.template()["Parameters"].values() if "optimized-ami" in each["Default"])
+    assert parameter["Default"].endswith(f"/gpu/{STOPPED}/image_id")
+    assert site.warnings() == []
+
+
+def test_a_release_that_is_not_published_in_the_region_is_refused(site: Site) -> None:
+    image = GpuMachineImage.pinned("al2023-gpu", release=NEWER)
+    with pytest.raises(InvalidValueError, match=f"{NEWER} of al2023-gpu is not published in me-central-1") as raised:
+        in_region(site, "me-central-1").capacity("g6.xlarge", image=image)
+    assert STOPPED in str(raised.value)
+
+
+@pytest.mark.parametrize("release", [STOPPED, NEWER, None])
+def test_a_stack_without_a_region_takes_every_release(site: Site, release: str | None) -> None:
+    pool = site.capacity("g6.xlarge", image=GpuMachineImage.pinned("al2023-gpu", release=release)).pool
+    assert pool.image.release == (release or NEWER)  # type: ignore[union-attr] # it was just given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from datetime import date
 
 import pytest
@@ -28,6 +29,9 @@ from gpu_constructs.hardware import (
     general,
     image,
     instance_type,
+    is_published,
+    newest_release,
+    regions,
 )
 
 from .dumps import Json, published_images
@@ -91,15 +95,41 @@ def test_every_recorded_region_publishes_the_floating_parameter(each: Image) -> 
 
 
 @pytest.mark.parametrize("each", AMAZON_LINUX, ids=str)
-def test_the_known_release_is_published_in_28_of_30_regions(each: Image) -> None:
-    assert each.known_release is not None
-    found = published(each.pinned_ssm_parameter.format(release=each.known_release))
-    assert len(published_images()) == 30
-    assert published_images().keys() - found.keys() == {"me-central-1", "me-south-1"}
-    for value in found.values():
+def test_the_newest_release_of_a_region_is_published_there(each: Image) -> None:
+    assert each.stopped_in is not None
+    assert published_images().keys() == set(regions())
+    for region in regions():
+        release = newest_release(each, region)
+        assert release is not None
+        value = published(each.pinned_ssm_parameter.format(release=release)).get(region)
         assert isinstance(value, dict)
-        assert value["image_name"] == each.known_release
-        assert value["ecs_agent_version"] == each.agent_version
+        assert value["image_name"] == release
+        if release == each.known_release:
+            assert value["ecs_agent_version"] == each.agent_version
+        else:
+            assert is_published(each, release, region)
+            assert not is_published(each, str(each.known_release), region)
+
+
+@pytest.mark.parametrize("each", AMAZON_LINUX, ids=str)
+def test_a_region_that_had_stopped_publishes_nothing_newer(each: Image) -> None:
+    for region, release in each.stopped_in or ():
+        assert max(names(each, published_images()[region]), key=day_of) == release
+
+
+def names(each: Image, tree: Mapping[str, Json]) -> list[str]:
+    """What one region publishes of an image, among it its releases by name."""
+    node: Json = dict(tree)
+    for part in each.ssm_parameter.removeprefix(ECS).split("/")[:-2]:
+        node = node.get(part) if isinstance(node, dict) else None
+    assert isinstance(node, dict)
+    return list(node)
+
+
+def test_the_releases_of_bottlerocket_are_recorded_nowhere() -> None:
+    bottlerocket = image("bottlerocket-ecs-2-nvidia-arm64")
+    assert newest_release(bottlerocket, "me-central-1") == bottlerocket.known_release
+    assert is_published(bottlerocket, "1.66.0", "us-east-1") is None
 
 
 def day_of(release: str) -> str:
@@ -113,11 +143,7 @@ def test_no_newer_release_is_published_as_widely(each: Image) -> None:
     assert each.known_release is not None
     spread: Counter[str] = Counter()
     for tree in published_images().values():
-        node: Json = dict(tree)
-        for part in each.ssm_parameter.removeprefix(ECS).split("/")[:-2]:
-            node = node.get(part) if isinstance(node, dict) else None
-        assert isinstance(node, dict)
-        spread.update(name for name in node if day_of(name) > day_of(each.known_release))
+        spread.update(name for name in names(each, tree) if day_of(name) > day_of(each.known_release))
     assert all(regions < 28 for regions in spread.values()), spread
 
 

@@ -17,6 +17,7 @@ from gpu_constructs.hardware import (
     Verdict,
     compatibility,
     default_image,
+    newest_release,
 )
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
@@ -37,7 +38,7 @@ from gpu_constructs.rules.rule import Problem, rule
 )
 def pinned(pool: Pool) -> Iterator[Problem]:
     if not isinstance(pool.image, Unknown) and pool.image.is_floating:
-        known = pool.image.image.known_release
+        known = newest_release(pool.image.image, pool.region)
         yield Problem(
             about=pool,
             message=f"image {pool.image.image.name} follows the newest release, so any deploy may change the AMI "

@@ -194,7 +194,7 @@ AMI = "{{resolve:ssm:/aws/service/ami}}"
         ({"Fn::Sub": ["a-${It}", {"It": AMI}]}, Text(("a-", UNKNOWN))),
         (f"a-{AMI}-b", Text(("a-", UNKNOWN, "-b"))),
         (f"{AMI}{AMI}", UNKNOWN),
-        ({"Fn::Sub": f"{AMI}-${{Other}}"}, Text((UNKNOWN, "-", Reference("stack", "Other")))),
+        ({"Fn::Sub": f"{AMI}-${{Other}}"}, Text((UNKNOWN, "-", OTHER))),
         ({"Fn::Split": [",", AMI]}, UNKNOWN),
         ("{{resolve:ssm:/never/closed", "{{resolve:ssm:/never/closed"),
         ("dummy-value-for-/my/parameter", UNKNOWN),

@@ -1,0 +1,58 @@
+"""Releases of machine images: whether the region of the hosts has the one that they are pinned to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import Pool, Unknown
+from gpu_constructs.hardware import Image, is_published
+from gpu_constructs.rules.finding import Severity
+from gpu_constructs.rules.rule import Problem, rule
+
+_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
+
+
+@rule(
+    "GPU200",
+    Severity.ERROR,
+    about=Pool,
+    question="is the release of the machine image published in the region?",
+    because="each region has public parameters of its own, and a parameter that does not exist fails the deploy; the "
+    "recorded parameters of this region stop before the release",
+    source=_PAGE,
+)
+def release_in_region(pool: Pool) -> Iterator[Problem]:
+    if (pinned := _pinned(pool)) and is_published(*pinned, pool.region) is False:
+        image, release = pinned
+        yield _problem(pool, image, f"{pool.region} has no release {brief(release)} of image {image.name}")
+
+
+@rule(
+    "GPU201",
+    Severity.WARNING,
+    about=Pool,
+    question="do the records tell whether the region has the release of the machine image?",
+    because="a parameter that does not exist fails the deploy, and not every region publishes every release",
+    source=_PAGE,
+)
+def release_in_records(pool: Pool) -> Iterator[Problem]:
+    pinned = _pinned(pool)
+    if pinned and pinned[0].stopped_in is not None and pool.region and is_published(*pinned, pool.region) is None:
+        image, release = pinned
+        text = f"whether {pool.region} has release {brief(release)} of image {image.name} is not recorded"
+        yield _problem(pool, image, text)
+
+
+def _pinned(pool: Pool) -> tuple[Image, str] | None:
+    """The image of a pool and the release that it is pinned to."""
+    if isinstance(pool.image, Unknown) or pool.image.release is None:
+        return None
+    return pool.image.image, pool.image.release
+
+
+def _problem(pool: Pool, image: Image, message: str) -> Problem:
+    newest = f"follow the newest with {image.ssm_parameter}"
+    stopped = dict(image.stopped_in or ()).get(pool.region or "")
+    fix = f"pin {stopped}, the newest that is recorded there, or {newest}" if stopped else newest
+    return Problem(about=pool, message=message, fix=fix)
