@@ -1,9 +1,9 @@
 """How much is read, followed and quoted at most, so that no input can stall a reader or fill a report.
 
 Every limit is far above what AWS takes (1 MB a template, 500 resources, 200 parameters:
-https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html) and low enough that 20 MiB of
-any input take less than a minute and 1 GiB. What is beyond a limit is refused, or it is unknown and remarked. Limits of
-AWS itself are facts and stand in ``hardware`` or in a rule.
+https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html) and low enough that reading
+20 MiB of any input takes less than a minute and 1 GiB. What is beyond a limit is refused, or it is unknown and
+remarked. Limits of AWS itself are facts and stand in ``hardware`` or in a rule.
 """
 
 from __future__ import annotations
