@@ -214,7 +214,7 @@ CASES: tuple[tuple[Callable[[Plain], None], Severity, str, str], ...] = (
     (a_terabyte_on_sixteen_gib, Severity.ERROR, "GPU060", "1048576 MiB"),
     (a_type_that_does_not_exist, Severity.ERROR, "GPU050", "g5.gigantic"),
     (neuron_under_an_nvidia_image, Severity.ERROR, "GPU052", "inf2.xlarge"),
-    (a_type_of_2017, Severity.WARNING, "GPU001", "only the account can say"),
+    (a_type_of_2017, Severity.WARNING, "GPU001", "only your account shows"),
     (an_image_past_its_end, Severity.WARNING, "GPU003", "2026-06-30"),
     (an_expression_that_cannot_be_read, Severity.ERROR, "GPU040", "column"),
     (a_constraint_on_another_family, Severity.ERROR, "GPU070", "p4d.24xlarge"),

@@ -1,4 +1,4 @@
-"""Whether what was asked for can be had: in a region, in an account, from the values that exist at synth."""
+"""Availability: do the region and the account have what is asked for, as far as the values are known?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Describ
     Severity.WARNING,
     about=Pool,
     question="does any recorded region offer the instance type?",
-    because="sources disagree on whether an account may still launch an old type; only the account can say",
+    because="sources disagree on whether an account may still launch an old type; only the account shows it",
     source=_OFFERINGS,
 )
 def offered(pool: Pool) -> Iterator[Problem]:
@@ -40,7 +40,7 @@ def offered(pool: Pool) -> Iterator[Problem]:
         )
         yield Problem(
             about=pool,
-            message=f"{told}: whether this account may still launch it, only the account can say",
+            message=f"{told}; only your account shows whether it may still launch it",
             fix=f"modern replacements: {', '.join(modern)}" if modern else "",
         )
 
@@ -49,8 +49,8 @@ def offered(pool: Pool) -> Iterator[Problem]:
     "GPU011",
     Severity.WARNING,
     about=Pool,
-    question="does the stack's region offer the instance type?",
-    because="a region that does not offer a type launches none of it; offerings change, so this is what was recorded",
+    question="does the region of the stack offer the instance type?",
+    because="a region launches only types that it offers; offerings change, and this is what was recorded",
     source=_OFFERINGS,
 )
 def offered_here(pool: Pool) -> Iterator[Problem]:
@@ -70,30 +70,30 @@ def offered_here(pool: Pool) -> Iterator[Problem]:
     Severity.WARNING,
     about=Pool,
     question="are instance types and numbers of hosts known before the deploy?",
-    because="nothing that depends on a value of the deploy can be checked",
+    because="what depends on a value that exists at deploy time only cannot be checked",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
 )
 def known_before_deploy(pool: Pool) -> Iterator[Problem]:
     values = {
-        "instance_types": pool.has_unknown_types,
-        "min_instances": isinstance(pool.min_instances, Unknown),
-        "max_instances": isinstance(pool.max_instances, Unknown) and _is_limited(pool),
+        "InstanceType": pool.has_unknown_types,
+        "MinSize": isinstance(pool.min_instances, Unknown),
+        "MaxSize": isinstance(pool.max_instances, Unknown) and _is_limited(pool),
     }
     unknown = [argument for argument, is_unknown in values.items() if is_unknown]
     if unknown:
         message, fix = _unknown(pool, unknown)
-        yield Problem(about=pool, message=f"{message}, so nothing that depends on that was checked", fix=fix)
+        yield Problem(about=pool, message=f"{message}, so what depends on that was not checked", fix=fix)
 
 
 def _is_limited(pool: Pool) -> bool:
-    """Whether the number of hosts is a value of its own: AWS Batch limits vCPUs, and ECS Managed Instances nothing."""
+    """Whether hosts are counted: AWS Batch limits vCPUs, and ECS Managed Instances have no limit."""
     in_vcpus = pool.kind is PoolKind.BATCH and pool.has_unknown_types
     return pool.kind is not PoolKind.MANAGED_INSTANCES and not in_vcpus
 
 
 def _unknown(pool: Pool, arguments: list[str]) -> tuple[str, str]:
     """What is not known, why it may not be, and what would help."""
-    if arguments == ["instance_types"]:
+    if arguments == ["InstanceType"]:
         if pool.kind is PoolKind.MANAGED_INSTANCES:
             return f"{pool.name} has no instance requirements that are known, and ECS chooses its types", _REQUIRE
         if pool.kind is PoolKind.BATCH:
@@ -104,5 +104,8 @@ def _unknown(pool: Pool, arguments: list[str]) -> tuple[str, str]:
     everything = len(arguments) == 3 and pool.group.name is None  # noqa: PLR2004 - types, least and most
     if everything and pool.has_provider and pool.kind is PoolKind.AUTO_SCALING_GROUP:
         return f"the Auto Scaling group of {pool.name} is not in the files that were read", _GIVE
-    verb = "is" if len(arguments) == 1 and arguments[0] != "instance_types" else "are"
-    return f"{and_list(arguments)} of {pool.name} {verb} only known at deploy time", "take them from context instead"
+    verb = "is" if len(arguments) == 1 else "are"
+    return (
+        f"{and_list(arguments)} of {pool.name} {verb} only known at deploy time",
+        "write the values, or take them from context",
+    )

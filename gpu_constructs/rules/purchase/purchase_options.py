@@ -1,4 +1,4 @@
-"""How hosts are bought: whether their types are sold that way, and at which price."""
+"""Purchase options: are the instance types sold like this, and at which price?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_demand_price
-from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -18,9 +18,9 @@ _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template
     "GPU096",
     Severity.WARNING,
     about=Pool,
-    question="are the instance types sold as spot?",
-    because="DescribeInstanceTypes lists how a type is sold; a request for another way is never fulfilled; the list is "
-    "one record and may differ by region",
+    question="are the instance types sold as Spot?",
+    because="DescribeInstanceTypes lists how a type is sold, and a request for another purchase option is never "
+    "fulfilled; the list is one record and may differ by region",
     source=_CLASSES,
 )
 def sold_as_spot(pool: Pool) -> Iterator[Problem]:
@@ -28,8 +28,8 @@ def sold_as_spot(pool: Pool) -> Iterator[Problem]:
     if missing:
         yield Problem(
             about=pool,
-            message=f"{or_list(missing)} was not sold as spot on {RECORDED}",
-            fix="on-demand, or another type",
+            message=f"on {RECORDED} {with_verb(missing, 'was', 'were')} not sold as Spot",
+            fix="use On-Demand, or another type",
         )
 
 
@@ -37,9 +37,10 @@ def sold_as_spot(pool: Pool) -> Iterator[Problem]:
     "GPU097",
     Severity.WARNING,
     about=Pool,
-    question="are there capacity blocks of the instance types?",
-    because="Capacity Blocks exist for some types; without one of the type there is no reservation to launch into; "
-    "the list is one record, and types are added to it",
+    question="do Capacity Blocks of the instance types exist?",
+    because="Capacity Blocks exist for some types only, and hosts of another type have no block to launch into; the "
+    "list "
+    "is one record, and AWS adds types to it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html",
 )
 def sold_as_block(pool: Pool) -> Iterator[Problem]:
@@ -49,8 +50,8 @@ def sold_as_block(pool: Pool) -> Iterator[Problem]:
     if missing:
         yield Problem(
             about=pool,
-            message=f"there were no capacity blocks of {or_list(missing)} on {RECORDED}",
-            fix="on-demand or spot, or a type with capacity blocks, such as p5.48xlarge",
+            message=f"on {RECORDED} Capacity Blocks of {or_list(missing)} did not exist",
+            fix="use On-Demand or Spot, or a type with Capacity Blocks, such as p5.48xlarge",
         )
 
 
@@ -58,7 +59,7 @@ def sold_as_block(pool: Pool) -> Iterator[Problem]:
     "GPU104",
     Severity.WARNING,
     about=Pool,
-    question="do the hosts of a capacity block have one type and one zone?",
+    question="are the hosts of a Capacity Block of one type and in one zone?",
     because="a Capacity Block is a reservation of one type in one Availability Zone; launches of another type or in "
     "another zone fail, unless a group of reservations stands behind it",
     source=_BLOCKS,
@@ -70,16 +71,22 @@ def one_block(pool: Pool) -> Iterator[Problem]:
     if len(pool.instance_types) > 1:
         yield Problem(
             about=pool,
-            message=f"a capacity block is of one type, and the pool has {len(pool.instance_types)}: "
+            property_name="InstanceType",
+            value=[each.name for each in pool.instance_types],
+            message=f"a Capacity Block is of one type, and the hosts may be of {len(pool.instance_types)}: "
             f"{or_list(pool.instance_types)}",
-            fix="a capacity provider for each block",
+            allowed="the type of the block",
+            fix="give each block its own Auto Scaling group and capacity provider",
         )
     has_group = pool.bought.reservation is not None and pool.bought.reservation.group is not None
     if pool.zones is not None and pool.zones > 1 and not has_group:
         yield Problem(
             about=pool,
-            message=f"a capacity block is in one Availability Zone, and the subnets are in {pool.zones}",
-            fix="the subnet of its zone only",
+            property_name="VPCZoneIdentifier",
+            value=pool.zones,
+            message=f"a Capacity Block is in one Availability Zone, and the subnets are in {pool.zones}",
+            allowed="subnets of one zone",
+            fix="give only the subnet of its zone",
         )
 
 

@@ -19,7 +19,7 @@ _SMALL_VCPUS = 128
     "GPU088",
     Severity.INFO,
     about=Context,
-    question="does the account's quota allow all hosts at max_instances?",
+    question="does the account's quota allow all hosts at MaxSize?",
     because="instances above the vCPU quota of their group are not launched; the quotas of GPU groups are small or 0 "
     "in a new account",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html",
@@ -41,7 +41,7 @@ def quotas(context: Context) -> Iterator[Problem]:
 
 
 def _limit(found: list[tuple[Pool, int]]) -> str:
-    kinds = {"MaxvCpus" if pool.kind is PoolKind.BATCH else "max_instances" for pool, _ in found}
+    kinds = {"MaxvCpus" if pool.kind is PoolKind.BATCH else "MaxSize" for pool, _ in found}
     return " and ".join(sorted(kinds))
 
 

@@ -1,4 +1,4 @@
-"""Hosts bought in advance, reserved or as a Capacity Block: whether they can start there, and leave in time."""
+"""Reservations and Capacity Blocks: can hosts start in them, and leave in time?"""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
     "GPU160",
     Severity.ERROR,
     about=Pool,
-    question="does a mixed instances policy alone say what is spot?",
-    because="Auto Scaling refuses a mixed instances policy over a launch template that asks for spot itself "
+    question="does only the mixed instances policy say what is Spot?",
+    because="Auto Scaling refuses a mixed instances policy over a launch template that requests Spot itself "
     "(Incompatible launch template: github.com/kubernetes/kops/pull/7066)",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/start-instance-refresh.html",
 )
@@ -33,9 +33,11 @@ def spot_in_one_place(pool: Pool) -> Iterator[Problem]:
     if pool.bought.distribution is not None and pool.bought.distribution.template_option is PurchaseOption.SPOT:
         yield Problem(
             about=pool,
-            message="the launch template asks for spot with InstanceMarketOptions, and the group has a mixed "
-            "instances policy, which says what is spot",
-            fix="no InstanceMarketOptions, and OnDemandPercentageAboveBaseCapacity 0 in the InstancesDistribution",
+            property_name="InstanceMarketOptions",
+            message="the launch template requests Spot with InstanceMarketOptions, and the group has a mixed instances "
+            "policy, which says what is Spot",
+            fix="remove InstanceMarketOptions, and set OnDemandPercentageAboveBaseCapacity to 0 in the "
+            "InstancesDistribution",
         )
 
 
@@ -44,17 +46,19 @@ def spot_in_one_place(pool: Pool) -> Iterator[Problem]:
     Severity.WARNING,
     about=Pool,
     question="does a mixed instances policy with a Capacity Block have distribution segments?",
-    because="a group takes a Capacity Block from its launch template alone, or from a resource group of reservations "
-    "with distribution segments; other types of the policy never start in the block",
+    because="a group uses a Capacity Block through its launch template without a policy, or through a resource group "
+    "of "
+    "reservations with distribution segments; other types of the policy never start in the block",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-distribution-segments.html",
 )
 def block_in_segments(pool: Pool) -> Iterator[Problem]:
     if _has_policy_over_block(pool):
         yield Problem(
             about=pool,
-            message="the launch template is for a capacity block, and a mixed instances policy without "
-            "distribution segments stands before it",
-            fix="the launch template without the policy, with the one type of the block",
+            property_name="MixedInstancesPolicy",
+            message="the launch template is for a Capacity Block, and the group has a mixed instances policy without "
+            "distribution segments",
+            fix="remove the policy, and give the launch template the one type of the block",
         )
 
 
@@ -62,9 +66,9 @@ def block_in_segments(pool: Pool) -> Iterator[Problem]:
     "GPU162",
     Severity.WARNING,
     about=Pool,
-    question="do the hosts of a Capacity Block start outside of any placement group?",
+    question="do the hosts of a Capacity Block start without a placement group?",
     because="Capacity Blocks do not support placement groups; EC2 places the hosts of a block near each other itself, "
-    "and a group of one's own can leave no room for them where the block is "
+    "and an additional group can leave no room for them where the block is "
     "(github.com/aws/aws-parallelcluster/pull/6311)",
     source=_GROUPS,
 )
@@ -72,9 +76,10 @@ def block_without_group(pool: Pool) -> Iterator[Problem]:
     if pool.bought.option is PurchaseOption.CAPACITY_BLOCK and pool.placement_group is True:
         yield Problem(
             about=pool,
-            message="its hosts are in a capacity block and in a cluster placement group, which was not made around "
-            "the block",
-            fix="no placement group",
+            property_name="PlacementGroup",
+            message="a Capacity Block places its hosts near each other itself, and they cannot start in another "
+            "placement group",
+            fix="remove the placement group",
         )
 
 
@@ -83,8 +88,7 @@ def block_without_group(pool: Pool) -> Iterator[Problem]:
     Severity.ERROR,
     about=Pool,
     question="does a launch into a Capacity Block name the block?",
-    because="EC2 launches into a Capacity Block by the id of its reservation or by a resource group that it is in, and "
-    "by nothing else",
+    because="EC2 launches into a Capacity Block only by the id of its reservation or by a resource group that holds it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-launch.html",
 )
 def block_is_named(pool: Pool) -> Iterator[Problem]:
@@ -93,14 +97,15 @@ def block_is_named(pool: Pool) -> Iterator[Problem]:
     if pool.bought.distribution is not None and "capacity-block" in pool.bought.distribution.segments:
         yield Problem(
             about=pool,
-            message="a distribution segment is for a capacity-block, and no CapacityReservationTarget says which",
-            fix="a resource group with the block in CapacityReservationTarget.CapacityReservationResourceGroupArns",
+            message="a distribution segment is for a Capacity Block, and no CapacityReservationTarget names the block",
+            fix="put a resource group that holds the block in "
+            "CapacityReservationTarget.CapacityReservationResourceGroupArns",
         )
     elif pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
         yield Problem(
             about=pool,
-            message="MarketType is capacity-block, and no CapacityReservationTarget says which",
-            fix="the id of the block's reservation as CapacityReservationTarget.CapacityReservationId",
+            message="MarketType is capacity-block, and no CapacityReservationTarget names the block",
+            fix="put the id of the block's reservation in CapacityReservationTarget.CapacityReservationId",
         )
 
 
@@ -108,8 +113,8 @@ def block_is_named(pool: Pool) -> Iterator[Problem]:
     "GPU164",
     Severity.WARNING,
     about=Pool,
-    question="are as many hosts reserved as may start?",
-    because="a group that starts hosts in its reservations only starts none above them",
+    question="is there a reservation for every host that may start?",
+    because="a group that uses its reservations only starts no host above them",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
 )
 def enough_reserved(pool: Pool) -> Iterator[Problem]:
@@ -120,8 +125,11 @@ def enough_reserved(pool: Pool) -> Iterator[Problem]:
     if not isinstance(most, Unknown) and most > reserved:
         yield Problem(
             about=pool,
-            message=f"there may be {most} hosts and {reserved} are reserved: hosts above these never start",
-            fix=f"a MaxSize of {reserved}",
+            property_name="MaxSize",
+            value=most,
+            message=f"MaxSize is {most} and {reserved} hosts are reserved: the others never start",
+            allowed=f"1 to {reserved}",
+            fix=f"lower MaxSize to {reserved}",
         )
 
 
@@ -129,17 +137,19 @@ def enough_reserved(pool: Pool) -> Iterator[Problem]:
     "GPU165",
     Severity.WARNING,
     about=Pool,
-    question="do the hosts of a Capacity Block leave before EC2 takes them?",
-    because="EC2 terminates what still runs 30 minutes before the block ends, without draining it",
+    question="do the hosts of a Capacity Block leave before EC2 terminates them?",
+    because="30 minutes before a block ends, EC2 terminates the hosts that still run, without draining them",
     source=_BLOCKS,
 )
 def block_is_drained(pool: Pool) -> Iterator[Problem]:
     if pool.bought.block is not None and pool.bought.block.ends is None:
         yield Problem(
             about=pool,
-            message="no scheduled action takes its hosts away before the capacity block ends, and EC2 terminates "
-            "them with their tasks 30 minutes before",
-            fix="an AWS::AutoScaling::ScheduledAction with MinSize and MaxSize 0, more than 30 minutes before",
+            message="no scheduled action removes the hosts before the Capacity Block ends, and EC2 terminates them "
+            "with "
+            "their tasks 30 minutes before",
+            fix="add an AWS::AutoScaling::ScheduledAction with MinSize and MaxSize 0, more than 30 minutes before the "
+            "end",
         )
 
 
@@ -147,9 +157,10 @@ def block_is_drained(pool: Pool) -> Iterator[Problem]:
     "GPU166",
     Severity.WARNING,
     about=Pool,
-    question="are reservations for hosts on demand?",
-    because="a capacity reservation holds capacity for hosts on demand; a spot host never runs in it, so the "
-    "reservation is paid for and stays empty",
+    question="are reservations used by On-Demand hosts?",
+    because="a Capacity Reservation holds capacity for On-Demand hosts; a Spot host never runs in it, so it is paid "
+    "for "
+    "and stays empty",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
     unless=("GPU161", "GPU187"),
 )
@@ -159,8 +170,8 @@ def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
     if pool.bought.reservation.is_targeted or pool.bought.reservation.preference == RESERVATIONS_ONLY:
         yield Problem(
             about=pool,
-            message="its hosts are spot, and spot hosts do not run in the capacity reservation that is named",
-            fix="on demand for the reservation, and spot in a group of its own",
+            message="the hosts are Spot, and Spot hosts do not run in the Capacity Reservation that is named",
+            fix="use On-Demand for the reservation, and a second group for Spot",
         )
 
 
@@ -168,9 +179,9 @@ def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
     "GPU167",
     Severity.WARNING,
     about=Pool,
-    question="can the schedule of a Capacity Block take hosts with tasks away?",
-    because="managed termination protection keeps hosts with tasks from scale-in, a scheduled one included, until EC2 "
-    "terminates them without draining",
+    question="can the schedule of a Capacity Block remove hosts with tasks?",
+    because="managed termination protection excludes hosts with tasks from scale-in, also from a scheduled one, until "
+    "EC2 terminates them without draining",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html",
 )
 def block_can_drain(pool: Pool) -> Iterator[Problem]:
@@ -178,9 +189,10 @@ def block_can_drain(pool: Pool) -> Iterator[Problem]:
     if is_scheduled and pool.managed_termination_protection is True:
         yield Problem(
             about=pool,
-            message="managed termination protection keeps hosts with tasks when the schedule takes them away "
-            "before the capacity block ends",
-            fix="ManagedTerminationProtection DISABLED; managed draining lets tasks end",
+            property_name="ManagedTerminationProtection",
+            message="managed termination protection keeps hosts with tasks when the schedule empties the group before "
+            "the Capacity Block ends",
+            fix="set ManagedTerminationProtection to DISABLED; managed draining lets tasks end",
         )
 
 
@@ -188,8 +200,8 @@ def block_can_drain(pool: Pool) -> Iterator[Problem]:
     "GPU168",
     Severity.ERROR,
     about=Pool,
-    question="does a target of reservations go with a preference that uses it?",
-    because="a CapacityReservationTarget with the preference open or none is refused",
+    question="does the preference for reservations use the target that is named?",
+    because="EC2 refuses a CapacityReservationTarget together with the preference open or none",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservationSpecification.html",
 )
 def target_is_used(pool: Pool) -> Iterator[Problem]:
@@ -200,7 +212,7 @@ def target_is_used(pool: Pool) -> Iterator[Problem]:
             about=pool,
             message=f"CapacityReservationPreference is {pool.bought.reservation.preference}, and a "
             "CapacityReservationTarget is named as well",
-            fix="capacity-reservations-only, or no target",
+            fix="use the preference capacity-reservations-only, or remove the target",
         )
 
 
@@ -216,8 +228,8 @@ def zone_is_known(pool: Pool) -> Iterator[Problem]:
     if _is_in_one_block(pool) and pool.zones is None:
         yield Problem(
             about=pool,
-            message="it is not known before the deploy whether its subnets are in the one zone of the capacity block",
-            fix="one subnet, of that zone",
+            message="whether the subnets are in the one zone of the Capacity Block is only known at deploy time",
+            fix="give one subnet, in that zone",
         )
 
 

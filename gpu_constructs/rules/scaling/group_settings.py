@@ -1,4 +1,4 @@
-"""Settings of an Auto Scaling group, against each other and against its capacity provider."""
+"""Settings of an Auto Scaling group: do they agree with each other and with its capacity provider?"""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from gpu_constructs.rules.rule import Problem, rule
     "GPU123",
     Severity.WARNING,
     about=Pool,
-    question="is managed termination protection on where it works?",
-    because="it works with managed scaling only, and the Auto Scaling group must protect its hosts from scale-in; "
-    "ECS has refused the capacity provider where it does not",
+    question="can ECS manage termination protection as it is asked to?",
+    because="managed termination protection needs managed scaling and an Auto Scaling group that protects new hosts "
+    "from "
+    "scale-in; ECS has refused capacity providers without them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html",
 )
 def protection_works(pool: Pool) -> Iterator[Problem]:
@@ -26,15 +27,16 @@ def protection_works(pool: Pool) -> Iterator[Problem]:
     if pool.managed_scaling is False:
         yield Problem(
             about=pool,
-            message="managed termination protection is on and managed scaling is off: it does not work without",
-            fix="ManagedScaling with Status ENABLED, or no managed termination protection",
+            property_name="ManagedTerminationProtection",
+            message="managed termination protection is on and managed scaling is off, and the first needs the second",
+            fix="ManagedScaling with Status ENABLED, or turn managed termination protection off",
         )
     elif pool.group.scale_in_protection is False:
         yield Problem(
             about=pool,
             message="managed termination protection is on, and the Auto Scaling group does not protect new hosts "
-            "from scale-in, as ECS asks of it",
-            fix="NewInstancesProtectedFromScaleIn true, or no managed termination protection",
+            "from scale-in, which ECS requires",
+            fix="NewInstancesProtectedFromScaleIn true, or turn managed termination protection off",
         )
 
 
@@ -43,7 +45,7 @@ def protection_works(pool: Pool) -> Iterator[Problem]:
     Severity.ERROR,
     about=Pool,
     question="is DesiredCapacity within MinSize and MaxSize?",
-    because="EC2 Auto Scaling takes a desired capacity from the smallest to the largest size and refuses any other",
+    because="EC2 Auto Scaling refuses a desired capacity outside MinSize and MaxSize",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
     unless=("GPU111",),
 )
@@ -55,12 +57,12 @@ def desired_within_sizes(pool: Pool) -> Iterator[Problem]:
     if not isinstance(high, Unknown) and desired > high:
         yield Problem(
             about=pool,
-            message=f"DesiredCapacity is {desired} and MaxSize is {high}: more are desired than there may be",
-            fix=f"a MaxSize of {desired}, or no DesiredCapacity, which managed scaling sets anyway",
+            message=f"DesiredCapacity is {desired} and MaxSize is {high}",
+            fix=f"raise MaxSize to {desired}, or remove DesiredCapacity, which managed scaling sets anyway",
         )
     elif not isinstance(low, Unknown) and desired < low:
         yield Problem(
             about=pool,
-            message=f"DesiredCapacity is {desired} and MinSize is {low}: fewer are desired than there must be",
-            fix=f"a MinSize of {desired}, or no DesiredCapacity, which managed scaling sets anyway",
+            message=f"DesiredCapacity is {desired} and MinSize is {low}",
+            fix=f"lower MinSize to {desired}, or remove DesiredCapacity, which managed scaling sets anyway",
         )

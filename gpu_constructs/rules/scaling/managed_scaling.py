@@ -1,4 +1,4 @@
-"""How hosts come and go: managed scaling, its protection, and the limits of a cluster."""
+"""Managed scaling: does anything start hosts, and can they leave again?"""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from gpu_constructs.rules.rule import Problem, rule
     Severity.INFO,
     about=Pool,
     question="can the hosts leave when the stack does?",
-    because="managed termination protection outlives its capacity provider, so a stack that is deleted while hosts run "
-    "waits until somebody terminates them",
+    because="managed termination protection outlives its capacity provider, so deleting a stack while hosts run waits "
+    "until somebody terminates them",
     source="https://github.com/aws/containers-roadmap/issues/2862",
 )
 def unprotected(pool: Pool) -> Iterator[Problem]:
     if pool.managed_termination_protection is True:
         yield Problem(
             about=pool,
-            message="managed termination protection stays on the hosts when their capacity provider is gone: a "
-            "stack that is deleted while hosts run waits until somebody terminates them (containers-roadmap issue "
-            "2862)",
-            fix="managed draining lets tasks end without it",
+            property_name="ManagedTerminationProtection",
+            message="managed termination protection stays on the hosts after their capacity provider is deleted: "
+            "deleting the stack while hosts run waits until somebody terminates them (containers-roadmap issue 2862)",
+            fix="turn it off; managed draining lets tasks end without it",
         )
 
 
@@ -38,7 +38,7 @@ def unprotected(pool: Pool) -> Iterator[Problem]:
     "GPU013",
     Severity.WARNING,
     about=Context,
-    question="has the cluster no more capacity providers than the quota allows?",
+    question="is the number of capacity providers of a cluster within the quota?",
     because=f"the service quota is {MAX_CLUSTER_PROVIDERS} capacity providers for a cluster",
     source="https://docs.aws.amazon.com/general/latest/gr/ecs-service.html",
 )
@@ -54,7 +54,7 @@ def few_providers(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=last,
                 message=f"the cluster has {count} capacity providers, and the service quota is {MAX_CLUSTER_PROVIDERS}",
-                fix="give the rest a cluster of their own",
+                fix="move the others to a second cluster",
             )
 
 
@@ -62,8 +62,8 @@ def few_providers(context: Context) -> Iterator[Problem]:
     "GPU110",
     Severity.WARNING,
     about=Context,
-    question="does somebody start hosts for the tasks?",
-    because="without managed scaling a task that finds no room starts no host; it fails at once",
+    question="does something start hosts for the tasks?",
+    because="without managed scaling, a task that finds no room fails at once and starts no host",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
 )
 def started(context: Context) -> Iterator[Problem]:
@@ -81,7 +81,7 @@ def started(context: Context) -> Iterator[Problem]:
                 about=pool,
                 message=f"managed scaling is off and MinSize is 0, so nothing starts hosts for {and_list(waiting)} "
                 "unless you scale the group yourself",
-                fix="managed scaling, or a MinSize above 0",
+                fix="turn managed scaling on, or raise MinSize above 0",
             )
 
 
@@ -89,8 +89,8 @@ def started(context: Context) -> Iterator[Problem]:
     "GPU111",
     Severity.ERROR,
     about=Pool,
-    question="is MinSize no larger than MaxSize, or MinvCpus than MaxvCpus?",
-    because="EC2 Auto Scaling and AWS Batch refuse a smallest size above the largest",
+    question="is MinSize at most MaxSize, and MinvCpus at most MaxvCpus?",
+    because="EC2 Auto Scaling and AWS Batch refuse a minimum above the maximum",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
 )
 def sizes_in_order(pool: Pool) -> Iterator[Problem]:
@@ -98,8 +98,13 @@ def sizes_in_order(pool: Pool) -> Iterator[Problem]:
     if isinstance(low, Unknown) or isinstance(high, Unknown) or low <= high or high < 0:
         return
     if pool.kind is PoolKind.BATCH:  # which says it in vCPUs
-        message, fix = "MinvCpus is larger than MaxvCpus", "a MaxvCpus of no less than MinvCpus"
-    else:
-        message = f"{low} hosts at least and {high} at most contradict each other"
-        fix = f"a MaxSize of {low}, or a smaller MinSize"
-    yield Problem(about=pool, message=message, fix=fix)
+        yield Problem(about=pool, message="MinvCpus is larger than MaxvCpus", fix="raise MaxvCpus, or lower MinvCpus")
+        return
+    yield Problem(
+        about=pool,
+        property_name="MinSize",
+        value=low,
+        message=f"MinSize is {low} and MaxSize is {high}",
+        allowed=f"0 to {high}",
+        fix=f"raise MaxSize to {low}, or lower MinSize",
+    )

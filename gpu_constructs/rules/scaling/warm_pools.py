@@ -1,14 +1,13 @@
-"""Warm pools: hosts that are kept prepared, and what they do not go with."""
+"""Warm pools: can a group keep its hosts prepared, and do they wait until they are needed?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown, WarmPool
+from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -17,181 +16,192 @@ _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-p
 _PUT = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html"
 _CHECK = "ECS_WARM_POOLS_CHECK"
 _ON = frozenset({"true", "1", "t"})
-_STATES = frozenset({"Stopped", "Running", "Hibernated"})
+_STATES = ("Stopped", "Running", "Hibernated")
 
 
 @rule(
     "GPU170",
     Severity.ERROR,
-    about=Context,
-    question="has a group of spot hosts no warm pool?",
-    because="PutWarmPool refuses a group that requests Spot Instances; several types on demand it takes since November "
-    "2025",
+    about=Pool,
+    question="is every warm pool on a group without Spot?",
+    because="PutWarmPool refuses a group that requests Spot Instances; since November 2025 it accepts several "
+    "On-Demand types",
     source="https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/",
 )
-def no_spot(context: Context) -> Iterator[Problem]:
-    for pool, _ in _warm(context):
-        # Where the policy has no spot of its own, GPU160 speaks of what the launch template asks for.
-        policy = pool.bought.distribution
-        of_template = policy is not None and policy.on_demand_percentage == MAX_PERCENT
-        option = pool.bought.option
-        if option in PARTLY_SPOT and not of_template:
-            yield Problem(
-                about=pool,
-                message=f"its hosts are {option}, and a group that requests Spot Instances gets no warm pool",
-                fix="no warm pool, or a group on demand of its own for it",
-            )
+def without_spot(pool: Pool) -> Iterator[Problem]:
+    policy = pool.bought.distribution
+    # A policy that is all On-Demand over a launch template that requests Spot is refused for that alone (GPU160).
+    is_of_template = policy is not None and policy.on_demand_percentage == MAX_PERCENT
+    if pool.group.warm_pool is not None and pool.bought.option in PARTLY_SPOT and not is_of_template:
+        yield Problem(
+            about=pool,
+            property_name="WarmPool",
+            value=pool.bought.option,
+            message="PutWarmPool refuses a group that requests Spot Instances, and these hosts are "
+            f"{pool.bought.option}",
+            allowed="On-Demand hosts, of one type or several",
+            fix="remove the warm pool, or move it to an On-Demand group",
+        )
 
 
 @rule(
     "GPU171",
     Severity.WARNING,
-    about=Context,
-    question="do hosts of a warm pool wait before they join the cluster?",
-    because="an agent without ECS_WARM_POOLS_CHECK registers its host while it is prepared, gets tasks, and is stopped "
-    "with them; Bottlerocket has no such setting (github.com/bottlerocket-os/bottlerocket/issues/4888)",
+    about=Pool,
+    question="do the hosts of a warm pool wait before they join the cluster?",
+    because="without ECS_WARM_POOLS_CHECK the agent registers its host while it is prepared; the host gets tasks and "
+    "is "
+    "stopped with them; Bottlerocket has no such setting (github.com/bottlerocket-os/bottlerocket/issues/4888)",
     source=_ECS,
 )
-def waits(context: Context) -> Iterator[Problem]:
-    for pool, _ in _warm(context):
-        if isinstance(pool.operating_system, Unknown):
-            continue
-        if pool.operating_system is OperatingSystem.BOTTLEROCKET:
-            yield Problem(
-                about=pool,
-                message="its hosts join the cluster while they are prepared: Bottlerocket has no setting that makes "
-                "the agent wait",
-                fix="no warm pool, or an Amazon Linux image",
-            )
-        elif _does_not_wait(pool):
-            written = pool.user_data.get(_CHECK)
-            yield Problem(
-                about=pool,
-                message=f"its hosts join the cluster while they are prepared, for {_CHECK} is "
-                f"{'not set' if written is None else shown(written)}",
-                fix=f"{_CHECK}=true in /etc/ecs/ecs.config",
-            )
+def wait(pool: Pool) -> Iterator[Problem]:
+    if pool.group.warm_pool is None:
+        return
+    if pool.operating_system is OperatingSystem.BOTTLEROCKET:
+        yield Problem(
+            about=pool,
+            property_name="WarmPool",
+            message="the hosts join the cluster while they are prepared, because Bottlerocket has no setting that "
+            "makes "
+            "the agent wait (github.com/bottlerocket-os/bottlerocket/issues/4888)",
+            allowed="Amazon Linux",
+            fix="use an Amazon Linux image, or remove the warm pool",
+        )
+    elif _certainly_joins_early(pool):
+        written = pool.user_data.get(_CHECK)
+        yield Problem(
+            about=pool,
+            property_name=_CHECK,
+            value=written,
+            message=f"the hosts join the cluster while they are prepared, because {_CHECK} is "
+            f"{'not set' if written is None else shown(written)}",
+            fix=f"{_CHECK}=true in /etc/ecs/ecs.config",
+        )
 
 
 @rule(
     "GPU172",
     Severity.WARNING,
-    about=Context,
-    question="do hosts that leave the group not go back to the warm pool?",
-    because="ECS supports no warm pool that takes hosts back on scale-in",
+    about=Pool,
+    question="do hosts that leave the group stay out of the warm pool?",
+    because="ECS does not support a warm pool that takes hosts back on scale-in",
     source=_ECS,
 )
-def no_reuse(context: Context) -> Iterator[Problem]:
-    for pool, warm in _warm(context):
-        if warm.reuse_on_scale_in is True:
-            yield Problem(
-                about=pool,
-                message="hosts go back to the warm pool on scale-in, and ECS does not support that",
-                fix="no ReuseOnScaleIn",
-            )
+def not_reused(pool: Pool) -> Iterator[Problem]:
+    if pool.group.warm_pool is not None and pool.group.warm_pool.reuse_on_scale_in is True:
+        yield Problem(
+            about=pool,
+            property_name="ReuseOnScaleIn",
+            value=True,
+            message="hosts return to the warm pool on scale-in, which ECS does not support",
+            fix="remove ReuseOnScaleIn",
+        )
 
 
 @rule(
     "GPU173",
     Severity.WARNING,
-    about=Context,
-    question="do prepared hosts keep the images that they have pulled?",
-    because="an instance store is empty after a stop, and with it what Docker kept there; user data, which runs at the "
-    "first boot only, does not prepare it again",
+    about=Pool,
+    question="do prepared hosts keep the container images that they have pulled?",
+    because="a stop empties the instance store, and with it what Docker kept there; user data, which runs at the first "
+    "boot only, does not prepare it again",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-lifetime.html",
 )
-def keeps_images(context: Context) -> Iterator[Problem]:
-    for pool, warm in _warm(context):
-        if warm.state == "Stopped" and pool.user_data.local_disks is LocalDiskUse.IMAGES:
-            yield Problem(
-                about=pool,
-                message="its hosts wait stopped and keep container images on local disks, which a stop empties: what "
-                "was pulled while they were prepared is pulled again",
-                fix="images on the root volume, or hosts that wait running",
-            )
+def keep_images(pool: Pool) -> Iterator[Problem]:
+    warm = pool.group.warm_pool
+    if warm is not None and warm.state == "Stopped" and pool.user_data.local_disks is LocalDiskUse.IMAGES:
+        yield Problem(
+            about=pool,
+            property_name="PoolState",
+            value=warm.state,
+            message="the hosts wait stopped and keep container images on local disks, which a stop empties: they pull "
+            "every image again",
+            fix="keep images on the root volume, or let the hosts wait running",
+        )
 
 
 @rule(
     "GPU175",
     Severity.WARNING,
-    about=Context,
+    about=Pool,
     question="are no more hosts prepared than can be in service?",
-    because="a warm pool may be larger than the group, and the hosts above MaxSize are paid for and never used",
+    because="a warm pool may be larger than the group, and hosts above MaxSize are paid for and never used",
     source=_PUT,
 )
-def not_too_many(context: Context) -> Iterator[Problem]:
-    for pool, warm in _warm(context):
-        most = pool.max_instances
-        sizes = {"MinSize": warm.min_size, "MaxGroupPreparedCapacity": warm.max_prepared}
-        over = {name: size for name, size in sizes.items() if _exceeds(size, most)}
-        if over:
+def within_group(pool: Pool) -> Iterator[Problem]:
+    warm, most = pool.group.warm_pool, pool.max_instances
+    if warm is None or not isinstance(most, int):
+        return
+    for name, size in (("MinSize of the warm pool", warm.min_size), ("MaxGroupPreparedCapacity", warm.max_prepared)):
+        if isinstance(size, int) and size > most:
             yield Problem(
                 about=pool,
-                message=f"{and_list(f'{name} of the warm pool is {size}' for name, size in over.items())}, and no more "
-                f"than {most} hosts are ever in service",
-                fix=f"{most} or less, or a larger MaxSize of the group",
+                property_name=name,
+                value=size,
+                message=f"{name} is {size}, and at most {most} hosts are ever in service",
+                allowed=f"1 to {most}",
+                fix=f"{most} or less, or raise MaxSize",
             )
+            return
 
 
 @rule(
     "GPU176",
     Severity.ERROR,
-    about=Context,
-    question="can the hosts wait as the warm pool wants them to?",
-    because="PutWarmPool takes Stopped, Running and Hibernated, and EC2 hibernates no type with accelerators",
+    about=Pool,
+    question="can the hosts wait in the state that the warm pool asks for?",
+    because="PutWarmPool accepts Stopped, Running and Hibernated, and EC2 hibernates no type with accelerators",
     source=_PUT,
 )
-def known_state(context: Context) -> Iterator[Problem]:
-    for pool, warm in _warm(context):
-        if isinstance(warm.state, Unknown):
-            continue
-        if warm.state not in _STATES:
-            yield Problem(
-                about=pool, message=f"a warm pool has no state {warm.state!r:.60}", fix="Stopped, Running or Hibernated"
-            )
-        elif warm.state == "Hibernated":
-            never = [each.name for each in pool.instance_types if each.accelerators is not None]
-            if never:
-                yield Problem(
-                    about=pool,
-                    message=f"the hosts of the warm pool hibernate, and EC2 does not hibernate {and_list(never)}",
-                    fix="Stopped",
-                )
+def possible_state(pool: Pool) -> Iterator[Problem]:
+    warm = pool.group.warm_pool
+    if warm is None or isinstance(warm.state, Unknown):
+        return
+    never = [each.name for each in pool.instance_types if each.accelerators is not None]
+    if warm.state not in _STATES:
+        yield Problem(
+            about=pool,
+            property_name="PoolState",
+            value=warm.state,
+            message=f"a warm pool has no state {shown(warm.state)}",
+            allowed=and_list(_STATES),
+            fix="Stopped",
+        )
+    elif warm.state == "Hibernated" and never:
+        yield Problem(
+            about=pool,
+            property_name="PoolState",
+            value=warm.state,
+            message=f"the hosts of the warm pool hibernate, and EC2 does not hibernate {and_list(never)}",
+            allowed="Stopped or Running",
+            fix="Stopped",
+        )
 
 
 @rule(
     "GPU177",
     Severity.WARNING,
-    about=Context,
-    question="has a capacity block no warm pool beside it?",
-    because="hosts of a block start and end with it; a warm pool starts hosts with the stack, when the block may not "
-    "be there, and keeps its MinSize when a schedule empties the group for the end of the block",
+    about=Pool,
+    question="is every warm pool on a group outside a Capacity Block?",
+    because="hosts of a Capacity Block start and end with it; a warm pool starts hosts with the stack, perhaps before "
+    "the block, and keeps its MinSize when a schedule empties the group for the end of the block",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
 )
-def no_block(context: Context) -> Iterator[Problem]:
-    for pool, _ in _warm(context):
-        if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
-            yield Problem(
-                about=pool,
-                message="its hosts run in a capacity block, and a warm pool starts hosts outside the schedule of the "
-                "block",
-                fix="no warm pool",
-            )
+def outside_blocks(pool: Pool) -> Iterator[Problem]:
+    if pool.group.warm_pool is not None and pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
+        yield Problem(
+            about=pool,
+            property_name="WarmPool",
+            message="the hosts run in a Capacity Block, and a warm pool starts hosts outside the schedule of the block",
+            fix="remove the warm pool",
+        )
 
 
-def _warm(context: Context) -> Iterator[tuple[Pool, WarmPool]]:
-    return ((pool, pool.group.warm_pool) for pool in context.fleet.pools if pool.group.warm_pool is not None)
-
-
-def _does_not_wait(pool: Pool) -> bool:
-    """Whether the agent certainly does not wait; an image of the user's own may set what the user data does not."""
+def _certainly_joins_early(pool: Pool) -> bool:
+    """Whether the agent does not wait; a custom image may set what the user data does not."""
     written = pool.user_data.get(_CHECK)
     if isinstance(written, str):
         return written.strip().lower() not in _ON
-    custom = isinstance(pool.image, Unknown) or pool.image.release == "custom"
-    known = pool.user_data.complete and not isinstance(pool.user_data.format, Unknown)
-    return written is None and known and not custom
-
-
-def _exceeds(size: int | Unknown | None, most: int | Unknown) -> bool:
-    return isinstance(size, int) and isinstance(most, int) and size > most
+    if isinstance(pool.image, Unknown) or pool.image.release == "custom":
+        return False
+    return written is None and pool.user_data.complete and not isinstance(pool.user_data.format, Unknown)

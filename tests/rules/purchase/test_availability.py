@@ -19,7 +19,7 @@ def test_a_type_that_no_recorded_region_offers_is_for_the_account_to_say() -> No
     found = asked(RULES, a_pool("p3.2xlarge"))
     assert list(found) == ["GPU001"]
     assert "p3.2xlarge was offered in none of the regions" in found["GPU001"].message
-    assert "only the account can say" in found["GPU001"].message
+    assert "only your account shows" in found["GPU001"].message
     assert found["GPU001"].fix == "modern replacements: g6e.2xlarge"
 
 
@@ -31,8 +31,9 @@ def test_each_type_is_told_with_the_doubt_that_is_its_own() -> None:
     message = asked(RULES, a_pool("g3.4xlarge", "p3.2xlarge", "p3.8xlarge"))["GPU001"].message
     assert message == (
         "g3.4xlarge was offered in none of the regions recorded on 2026-09-29; p3.2xlarge or p3.8xlarge was offered in "
-        "none of the regions recorded on 2026-09-29, though AWS's own lists disagree: whether this account may still "
-        "launch it, only the account can say"
+        "none of the regions recorded on 2026-09-29, though AWS's own lists disagree; only your account shows whether "
+        "it "
+        "may still launch it"
     )
 
 
@@ -59,9 +60,9 @@ def test_a_region_that_offers_the_type_or_was_not_recorded_says_nothing(region: 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"has_unknown_types": True}, "instance_types of Hosts are only known at deploy time"),
-        ({"min_instances": UNKNOWN}, "min_instances of Hosts"),
-        ({"min_instances": UNKNOWN, "max_instances": UNKNOWN}, "min_instances and max_instances of Hosts"),
+        ({"has_unknown_types": True}, "InstanceType of Hosts is only known at deploy time"),
+        ({"min_instances": UNKNOWN}, "MinSize of Hosts"),
+        ({"min_instances": UNKNOWN, "max_instances": UNKNOWN}, "MinSize and MaxSize of Hosts"),
     ],
 )
 def test_a_value_of_the_deploy_leaves_things_unchecked(changes: dict[str, Any], words: str) -> None:
@@ -96,7 +97,7 @@ def test_a_value_of_the_deploy_leaves_things_unchecked(changes: dict[str, Any], 
         ),
         (
             {"min_instances": UNKNOWN, "max_instances": UNKNOWN, "group": "Group"},
-            "instance_types, min_instances and max_instances of Hosts are only known at deploy time",
+            "InstanceType, MinSize and MaxSize of Hosts are only known at deploy time",
             "context",
         ),
     ],
@@ -105,7 +106,7 @@ def test_a_value_of_the_deploy_leaves_things_unchecked(changes: dict[str, Any], 
 def test_what_is_not_here_is_no_value_of_the_deploy(changes: dict[str, Any], message: str, fix: str) -> None:
     found = asked(RULES, a_pool(**{"instance_types": (), "has_unknown_types": True, **changes}))
     assert list(found) == ["GPU005"]
-    assert found["GPU005"].message == f"{message}, so nothing that depends on that was checked"
+    assert found["GPU005"].message == f"{message}, so what depends on that was not checked"
     assert fix in found["GPU005"].fix
 
 

@@ -20,21 +20,21 @@ def test_a_type_that_is_not_sold_as_spot_is_a_warning(purchase: PurchaseOption) 
     (name,) = (each.name for each in general() if PurchaseClass.SPOT not in each.purchase_classes)
     found = asked(RULES, a_pool(name, "c5.large", purchase=purchase))
     assert list(found) == ["GPU096"]
-    assert f"{name} was not sold as spot" in found["GPU096"].message
+    assert f"{name} was not sold as Spot" in found["GPU096"].message
 
 
 def test_a_type_without_capacity_blocks_is_a_warning() -> None:
     found = asked(RULES, a_pool("g5.xlarge", purchase=PurchaseOption.CAPACITY_BLOCK))
     assert list(found) == ["GPU097"]
     assert found["GPU097"].severity is Severity.WARNING
-    assert "no capacity blocks of g5.xlarge" in found["GPU097"].message
+    assert "Capacity Blocks of g5.xlarge did not exist" in found["GPU097"].message
     assert "p5.48xlarge" in found["GPU097"].fix
 
 
 @pytest.mark.parametrize(
     ("types", "changes", "words"),
     [
-        (("p5.48xlarge", "p5e.48xlarge"), {}, "of one type, and the pool has 2"),
+        (("p5.48xlarge", "p5e.48xlarge"), {}, "of one type, and the hosts may be of 2"),
         (("p5.48xlarge",), {"zones": 3}, "in one Availability Zone, and the subnets are in 3"),
     ],
 )

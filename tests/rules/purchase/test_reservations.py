@@ -51,7 +51,7 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             "GPU160",
             Severity.ERROR,
             a_pool(purchase=PurchaseOption.SPOT, distribution=SPOT_POLICY),
-            "asks for spot with InstanceMarketOptions, and the group has a mixed instances policy",
+            "requests Spot with InstanceMarketOptions, and the group has a mixed instances policy",
         ),
         ("GPU161", Severity.WARNING, block(distribution=BLOCK_POLICY), "a mixed instances policy without distribution"),
         (
@@ -60,33 +60,33 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             block(purchase=PurchaseOption.SPOT, distribution=replace(BLOCK_POLICY, on_demand_percentage=0)),
             "a mixed instances policy without distribution",
         ),
-        ("GPU162", Severity.WARNING, block(placement_group=True), "in a capacity block and in a cluster placement"),
-        ("GPU163", Severity.ERROR, block(reservation=None), "no CapacityReservationTarget says which"),
+        ("GPU162", Severity.WARNING, block(placement_group=True), "places its hosts near each other itself"),
+        ("GPU163", Severity.ERROR, block(reservation=None), "no CapacityReservationTarget names the block"),
         (
             "GPU163",
             Severity.ERROR,
             block(reservation=Reservation(preference="open")),
-            "no CapacityReservationTarget says which",
+            "no CapacityReservationTarget names the block",
         ),
-        ("GPU163", Severity.ERROR, block(reservation=None, block=None, kind=PoolKind.INSTANCE), "says which"),
+        ("GPU163", Severity.ERROR, block(reservation=None, block=None, kind=PoolKind.INSTANCE), "names the block"),
         (
             "GPU163",
             Severity.ERROR,
             a_pool(
                 "p5.48xlarge", purchase=UNKNOWN, distribution=Distribution(segments=("capacity-block", "on-demand"))
             ),
-            "a distribution segment is for a capacity-block",
+            "a distribution segment is for a Capacity Block",
         ),
-        ("GPU164", Severity.WARNING, block(max_instances=3), "there may be 3 hosts and 2 are reserved"),
-        ("GPU164", Severity.WARNING, reserved(max_instances=9), "there may be 9 hosts and 2 are reserved"),
-        ("GPU165", Severity.WARNING, block(block=Block(starts="2026-12-01T11:30:00Z")), "no scheduled action takes"),
+        ("GPU164", Severity.WARNING, block(max_instances=3), "MaxSize is 3 and 2 hosts are reserved"),
+        ("GPU164", Severity.WARNING, reserved(max_instances=9), "MaxSize is 9 and 2 hosts are reserved"),
+        ("GPU165", Severity.WARNING, block(block=Block(starts="2026-12-01T11:30:00Z")), "no scheduled action removes"),
         (
             "GPU166",
             Severity.WARNING,
             a_pool(purchase=PurchaseOption.SPOT, reservation=GROUP),
-            "spot hosts do not run in the capacity reservation",
+            "Spot hosts do not run in the Capacity Reservation",
         ),
-        ("GPU166", Severity.WARNING, a_pool(purchase=PurchaseOption.SPOT, reservation=ONLY), "its hosts are spot"),
+        ("GPU166", Severity.WARNING, a_pool(purchase=PurchaseOption.SPOT, reservation=ONLY), "the hosts are Spot"),
         ("GPU167", Severity.WARNING, block(managed_termination_protection=True), "keeps hosts with tasks"),
         (
             "GPU168",
@@ -100,7 +100,7 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             a_pool(reservation=Reservation(preference="none", group="arn:aws:resource-groups:…")),
             "Preference is none",
         ),
-        ("GPU169", Severity.INFO, block(zones=None), "not known before the deploy whether its subnets are in the one"),
+        ("GPU169", Severity.INFO, block(zones=None), "whether the subnets are in the one"),
     ],
 )
 def test_what_keeps_reserved_hosts_from_coming_or_going_is_found(

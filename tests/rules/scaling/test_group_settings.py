@@ -55,7 +55,7 @@ def test_a_desired_capacity_outside_the_sizes_is_refused(low: Any, high: Any, de
     finding = only(desired_within_sizes, a_pool(min_instances=low, max_instances=high, desired_instances=desired))
     assert (finding.rule, finding.severity) == ("GPU129", Severity.ERROR)
     assert words in finding.message
-    assert "or no DesiredCapacity" in finding.fix
+    assert "or remove DesiredCapacity" in finding.fix
 
 
 @pytest.mark.parametrize(

@@ -63,15 +63,15 @@ def test_an_empty_pool_that_no_service_waits_for_is_fine() -> None:
 def test_more_hosts_at_least_than_at_most_are_refused() -> None:
     found = asked(RULES, a_pool(min_instances=5, max_instances=2))
     assert list(found) == ["GPU111"]
-    assert found["GPU111"].message == "5 hosts at least and 2 at most contradict each other"
-    assert "MaxSize of 5" in found["GPU111"].fix
+    assert found["GPU111"].message == "MinSize is 5 and MaxSize is 2"
+    assert "raise MaxSize to 5" in found["GPU111"].fix
 
 
 def test_batch_has_other_words_for_them() -> None:
     finding = asked(RULES, a_pool(min_instances=5, max_instances=2, kind=PoolKind.BATCH))["GPU111"]
     assert (finding.message, finding.fix) == (
         "MinvCpus is larger than MaxvCpus",
-        "a MaxvCpus of no less than MinvCpus",
+        "raise MaxvCpus, or lower MinvCpus",
     )
 
 

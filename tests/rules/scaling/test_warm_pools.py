@@ -65,7 +65,7 @@ def test_spot_hosts_are_refused(option: PurchaseOption) -> None:
     found = asked(RULES, _warm(purchase=option))
     assert list(found) == ["GPU170"]
     assert found["GPU170"].severity is Severity.ERROR
-    assert f"its hosts are {option}" in found["GPU170"].message
+    assert f"these hosts are {option}" in found["GPU170"].message
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_stopped_hosts_lose_images_on_local_disks() -> None:
 @pytest.mark.parametrize(
     ("warm", "words"),
     [
-        (WarmPool(min_size=5), "MinSize of the warm pool is 5, and no more than 4"),
-        (WarmPool(max_prepared=9), "MaxGroupPreparedCapacity of the warm pool is 9"),
-        (WarmPool(min_size=5, max_prepared=9), "is 5 and MaxGroupPreparedCapacity of the warm pool is 9"),
+        (WarmPool(min_size=5), "MinSize of the warm pool is 5, and at most 4"),
+        (WarmPool(max_prepared=9), "MaxGroupPreparedCapacity is 9"),
+        (WarmPool(min_size=5, max_prepared=9), "MinSize of the warm pool is 5"),
     ],
 )
 def test_more_hosts_than_can_be_in_service_are_a_warning(warm: WarmPool, words: str) -> None:
