@@ -27,9 +27,7 @@ from constructs import Construct
 from gpu_constructs.capacity.part import NO_CONTRIBUTION, Contribution, HostGroup, HostPart
 from gpu_constructs.cdk.arguments import flag
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import CHECKS_GPUS, Fleet, Pool
-from gpu_constructs.rules import check, rules_of
-from gpu_constructs.rules.hosts import boot_check
+from gpu_constructs.fleet import CHECKS_GPUS, Pool
 
 __all__ = ["BootCheck", "GpuCount", "boot_commands"]
 
@@ -141,14 +139,13 @@ class GpuCount(HostPart):
         return replace(pool, group=replace(pool.group, checks_gpus=self.is_asked))
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses to count GPUs that cannot be counted.
+        """Refuses to count an unknown number of GPUs; rules GPU193 and GPU194 know the rest.
 
         Args:
             pool: What the capacity can launch.
 
         Raises:
-            IncompatibleError: The hosts have no NVIDIA GPUs, an unknown number of them, no shell, or a warm pool that
-                they leave without a boot.
+            IncompatibleError: A type is only known at deploy time.
         """
         if not self.is_asked:
             return
@@ -159,8 +156,6 @@ class GpuCount(HostPart):
                 value=True,
                 fix="take the type from context instead of a parameter",
             )
-        for found in check(Fleet(pools=(pool,)), rules=rules_of(boot_check)):
-            raise IncompatibleError(found.message, argument=_ARGUMENT, value=True, fix=found.fix)
 
     def contribution(self, pool: Pool) -> Contribution:
         """What it adds to the resources of a capacity.

@@ -24,11 +24,8 @@ from gpu_constructs.hardware import (
     InstanceType,
     OperatingSystem,
     Vendor,
-    Verdict,
-    compatibility,
     default_image,
     image,
-    is_published,
     newest_release,
 )
 
@@ -189,60 +186,21 @@ class GpuMachineImage:
         return cls(HostImage(image=row, release=row.known_release), takes_newest_known=True)
 
     def in_region(self, region: str | None) -> GpuMachineImage:
-        """The same where hosts run, of which not every region has every release.
+        """The same where hosts run: a region that has no new releases takes the newest that is recorded there.
 
         Args:
             region: Where the hosts run; None if that is only known at deploy time.
-
-        Raises:
-            InvalidValueError: The release that was asked for is not published there.
         """
-        row, release = self.host_image.image, self.host_image.release
-        there = newest_release(row, region)
-        if self.takes_newest_known:
-            return replace(self, host_image=replace(self.host_image, release=there))
-        if release is not None and is_published(row, release, region) is False:
-            raise InvalidValueError(
-                f"release {release} of {row.name} is not published in {region}",
-                argument="image",
-                value=release,
-                allowed=f"the newest that is recorded there, {there}, or an older one",
-                fix=f"GpuMachineImage.pinned({row.name!r}), which takes that one, or .newest({row.name!r})",
-            )
-        return self
-
-    def require_drives(self, instance_types: Sequence[InstanceType]) -> None:
-        """Refuses an image that cannot drive one of these types.
-
-        Raises:
-            IncompatibleError: A mechanism keeps the image from driving one of them; both sides are named.
-        """
-        for each in instance_types:
-            answer = compatibility(self.host_image.image, each)
-            if answer.verdict is Verdict.CANNOT:
-                right, fix = _right_image(each)
-                raise IncompatibleError(
-                    f"image {self.host_image.image.name} cannot drive {each}: {answer.reason}",
-                    argument="image",
-                    value=self.host_image.image.name,
-                    allowed=f"an image that drives {each.family}, such as {right}",
-                    fix=fix,
-                )
+        if not self.takes_newest_known:
+            return self
+        there = newest_release(self.host_image.image, region)
+        return replace(self, host_image=replace(self.host_image, release=there))
 
     def to_machine_image(self) -> ec2.IMachineImage:
         """What a launch template takes."""
         if self.machine_image is not None:
             return self.machine_image
         return _by_parameter(self.host_image.ssm_parameter)
-
-
-def _right_image(instance_type: InstanceType) -> tuple[str, str]:
-    """An image that drives a type, and what to do to get it, or another type where AWS publishes none."""
-    try:
-        right = default_image(instance_type).name
-    except IncompatibleError as error:
-        return "one of your own, GpuMachineImage.custom(…)", f"{error.fix}, or declare what an AMI of your own can do"
-    return right, f"leave image out, which takes {right}"
 
 
 @cache  # nothing changes it, and it costs a call into Node

@@ -12,15 +12,20 @@ from gpu_constructs.capacity.images import GpuMachineImage
 from gpu_constructs.capacity.part import Contribution, contribution_of
 from gpu_constructs.capacity.user_data import what_hosts_are_told
 from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, Pool, Unknown, require_one_shape
+from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, Pool, Unknown
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import require_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
 
 __all__ = ["CapacityPlan", "plan_capacity"]
+
+# Other hosts of a template may serve other tasks; this library serves every task on all hosts of a capacity.
+_OF_THE_TYPES = ("GPU053",)
+_OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,22 +72,6 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             value=list(names),
             fix="take the type from context instead of a parameter, or give image=…",
         )
-    require_one_shape(
-        known,
-        argument="instance_types",
-        fix=lambda shapes: f"one add_capacity for each shape ({shapes} here), or add_family for a whole family",
-    )
-    with argument_named("instance_types"):
-        image = choice.image if choice.image is not None else GpuMachineImage.for_types(known)
-    if not isinstance(image, GpuMachineImage):
-        raise InvalidValueError(
-            f"expects a GpuMachineImage, got {shown(image)}",
-            argument="image",
-            value=image,
-            fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
-        )
-    image = image.in_region(hosts.region)
-    image.require_drives(known)
     parts = choice.parts()
     require_provider_name(choice.capacity_provider_name)
     low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")
@@ -91,7 +80,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     pool = Pool(
         name=choice.construct_id,
         instance_types=known,
-        image=image.host_image,
+        image=UNKNOWN,
         min_instances=low,
         max_instances=high,
         region=hosts.region,
@@ -101,12 +90,18 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         public_subnets=subnets.has_public,
         provider=UNKNOWN if is_token(choice.capacity_provider_name) else choice.capacity_provider_name,
     )
+    require_yes(pool, *_OF_THE_TYPES)
+    image = _image(choice.image, known).in_region(hosts.region)
+    pool = replace(pool, image=image.host_image)
+    require_yes(pool, *_OF_THE_IMAGE)
     for part in parts:
         pool = part.applied_to(pool)
     for part in parts:
         part.require_possible(pool)
     adds = contribution_of(parts, pool)
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
+    pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
+    require_allowed(pool)
     return CapacityPlan(
         choice=replace(
             choice,
@@ -114,12 +109,26 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             min_instances=known_or(choice.min_instances, low),
             max_instances=known_or(choice.max_instances, high),
         ),
-        pool=replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks)),
+        pool=pool,
         machine_image=image,
         parts=parts,
         adds=adds,
         subnets=subnets,
     )
+
+
+def _image(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuMachineImage:
+    if given is None:
+        with argument_named("instance_types"):
+            return GpuMachineImage.for_types(types)
+    if not isinstance(given, GpuMachineImage):
+        raise InvalidValueError(
+            f"expects a GpuMachineImage, got {shown(given)}",
+            argument="image",
+            value=given,
+            fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
+        )
+    return given
 
 
 def _types(instance_types: Sequence[str]) -> tuple[tuple[str, ...], tuple[InstanceType, ...]]:

@@ -13,13 +13,20 @@ from gpu_constructs.fleet import Pool, Task, Workload
 from gpu_constructs.rules import Finding, Severity, check_alone, rules_of
 from gpu_constructs.rules import fit as rules_of_fit
 
-__all__ = ["ARGUMENTS", "in_arguments", "raise_first", "require_allowed"]
+__all__ = ["ARGUMENTS", "in_arguments", "raise_first", "require_allowed", "require_yes"]
 
 ARGUMENTS: Mapping[str, str] = {
     "MaxSize": "max_instances",
     "MinSize": "min_instances",
     "MaxGroupPreparedCapacity": "max_prepared",
     "PoolState": "state",
+    "ImageId": "image",
+    "follow the newest with": "take GpuMachineImage.newest, which follows",
+    "InstanceType": "instance_types",
+    "NetworkInterfaces": "network",
+    "LifecycleHookSpecificationList": "check_gpus_at_boot",
+    "the count of GPUs at boot": "check_gpus_at_boot",
+    "a capacity provider for each shape": "one add_capacity for each shape, or add_family for a whole family",
     "the warm pool": "warm_hosts",
     "no warm pool": "no warm_hosts",
 }
@@ -42,6 +49,24 @@ def require_allowed(thing: Pool | Task | Workload, arguments: Mapping[str, str] 
         IncompatibleError: Two values cannot work together.
     """
     raise_first(check_alone(thing), arguments)
+
+
+def require_yes(thing: Pool | Task | Workload, *rules: str, arguments: Mapping[str, str] | None = None) -> None:
+    """Refuses a thing that some rules do not answer with yes, whatever their severity.
+
+    For warnings that are errors where a constructor knows more than a reader of files, and for errors about a whole
+    fleet that a constructor can decide on one thing.
+
+    Args:
+        thing: What a constructor is about to define.
+        rules: The ids of the rules.
+        arguments: Arguments of that constructor by property, where they differ from `ARGUMENTS`.
+
+    Raises:
+        GpuConstructsError: Of the kind that the first rule calls for that found something.
+    """
+    for each in check_alone(thing, rules=rules):
+        raise _refusal(each, {**ARGUMENTS, **(arguments or {})})
 
 
 def raise_first(findings: Iterable[Finding], arguments: Mapping[str, str] | None = None) -> None:

@@ -13,7 +13,7 @@ from gpu_constructs.fleet.host import NO_USER_DATA, LocalDiskUse, NetworkInterfa
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.metadata import CHECKS_GPUS, METADATA_KEY, RESERVED_INSTANCES
 from gpu_constructs.fleet.origin import Origin
-from gpu_constructs.fleet.pool import HostImage, Pool, PoolKind, Shape, require_one_shape
+from gpu_constructs.fleet.pool import HostImage, Pool, PoolKind, Shape
 from gpu_constructs.fleet.provider_list import ProviderList
 from gpu_constructs.fleet.purchase import (
     BOUGHT_IN_ADVANCE,
@@ -78,7 +78,6 @@ __all__ = [
     "Workload",
     "is_resolved_later",
     "known",
-    "require_one_shape",
     "satisfies",
     "total",
 ]

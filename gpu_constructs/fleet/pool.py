@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet.group import GroupSettings
 from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements
@@ -15,7 +13,7 @@ from gpu_constructs.fleet.purchase import Bought
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.hardware import Architecture, Image, InstanceType, OperatingSystem, Vendor
 
-__all__ = ["HostImage", "Pool", "PoolKind", "Shape", "require_one_shape"]
+__all__ = ["HostImage", "Pool", "PoolKind", "Shape"]
 
 _DIGITS = 9  # of a memory size in MiB; no host has a million GiB
 
@@ -168,7 +166,7 @@ class Pool:
 
     @property
     def shape(self) -> Shape | None:
-        """The shape of its first type, which all of them share where `require_one_shape` let them; None for tokens."""
+        """The shape of its first type, which the types of a good pool share; None for tokens."""
         return Shape.of(self.instance_types[0]) if self.instance_types else None
 
     @property
@@ -198,32 +196,3 @@ class Pool:
         if written is None:
             return 0 if self.user_data.complete else UNKNOWN
         return int(written) if isinstance(written, str) and written.isdecimal() and len(written) < _DIGITS else UNKNOWN
-
-
-def require_one_shape(
-    instance_types: Iterable[InstanceType], *, argument: str, fix: Callable[[int], str] = lambda _: ""
-) -> None:
-    """Refuses types that one capacity provider cannot serve together.
-
-    Args:
-        instance_types: What the pool should launch.
-        argument: The argument they came from, for the error.
-        fix: What to write instead, given the number of shapes.
-
-    Raises:
-        IncompatibleError: Two of them differ in GPU count, partition, vendor or architecture.
-    """
-    by_shape: dict[Shape, list[str]] = {}
-    for instance_type in instance_types:
-        by_shape.setdefault(Shape.of(instance_type), []).append(instance_type.name)
-    if len(by_shape) <= 1:
-        return
-    groups = "; ".join(f"{shape}: {', '.join(names)}" for shape, names in by_shape.items())
-    raise IncompatibleError(
-        f"these types have different shapes ({groups}), and managed scaling of one capacity provider only looks at the "
-        "smallest",
-        argument=argument,
-        value=[name for names in by_shape.values() for name in names],
-        allowed="types with the same number of accelerators of one vendor and the same architecture",
-        fix=fix(len(by_shape)),
-    )

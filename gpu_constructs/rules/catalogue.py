@@ -59,11 +59,12 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]
     return tuple(sorted(dict.fromkeys(findings), key=lambda each: (each.severity.rank, each.rule)))
 
 
-def check_alone(thing: Pool | Task | Workload) -> tuple[Finding, ...]:
+def check_alone(thing: Pool | Task | Workload, *, rules: Iterable[str] | None = None) -> tuple[Finding, ...]:
     """What the rules have to say about one thing whatever else is in its fleet: what a constructor can ask.
 
     Args:
         thing: A pool, a task or a workload.
+        rules: Ids of the rules to ask, those about a whole fleet among them; by default all rules about such a thing.
     """
     kind = type(thing)
     alone = Fleet(
@@ -71,7 +72,8 @@ def check_alone(thing: Pool | Task | Workload) -> tuple[Finding, ...]:
         tasks=(thing,) if isinstance(thing, Task) else (),
         workloads=(thing,) if isinstance(thing, Workload) else (),
     )
-    return check(alone, rules=(each for each in RULES if each.about is kind))
+    asked = (each for each in RULES if each.about is kind) if rules is None else map(find_rule, rules)
+    return check(alone, rules=asked)
 
 
 def _with_preferred(rules: Iterable[Rule]) -> tuple[Rule, ...]:

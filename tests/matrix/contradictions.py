@@ -82,7 +82,7 @@ CONTRADICTIONS = (
     _row(
         "an image that does not drive the type",
         "other image",
-        r"cannot drive",
+        r"cannot drive|has no driver|is not made for",
         f"{_ECS}/ecs-optimized_AMI.html: one AMI for each architecture and kind of accelerator",
     ),
     # Purchase

@@ -1,4 +1,4 @@
-"""Hosts that count their GPUs at boot: whether they have GPUs to count, and a boot to do it in."""
+"""Hosts that count their GPUs at boot: do they have GPUs to count, and a boot to do it in?"""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from gpu_constructs.hardware import OperatingSystem, Vendor
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
-# Why nothing can count GPUs at boot there.
+_PROPERTY = "LifecycleHookSpecificationList"
+_LEAVE_OUT = "leave the count of GPUs at boot out"
+
+# Why no script counts GPUs at boot there.
 _NO_SCRIPT = {
-    OperatingSystem.AMAZON_LINUX_2: "Amazon Linux 2 is past its end of life and not supported by the check",
+    OperatingSystem.AMAZON_LINUX_2: "Amazon Linux 2 is past its end of life, and the check does not support it",
     OperatingSystem.BOTTLEROCKET: "Bottlerocket has no shell for user data",
 }
 
@@ -20,10 +23,10 @@ _NO_SCRIPT = {
     "GPU193",
     Severity.ERROR,
     about=Pool,
-    question="can hosts that are to count their GPUs at boot do that?",
-    because="they count with nvidia-smi, in a script before the ECS agent starts: that takes NVIDIA GPUs, a shell for "
-    "user data, and a curl that signs requests, as on Amazon Linux 2023; a host that cannot answer is abandoned, and "
-    "so is every host after it",
+    question="can hosts that are to count their GPUs at boot do so?",
+    because="hosts count their GPUs with nvidia-smi, in a script before the ECS agent starts: that takes NVIDIA GPUs, "
+    "a shell for user data, and a curl that signs requests, as on Amazon Linux 2023; a host that cannot answer is "
+    "abandoned, and so is every host after it",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html",
 )
 def can_count(pool: Pool) -> Iterator[Problem]:
@@ -32,12 +35,14 @@ def can_count(pool: Pool) -> Iterator[Problem]:
     vendor = pool.shape.vendor if pool.shape is not None else None
     if pool.shape is not None and vendor is not Vendor.NVIDIA:
         what = "no GPUs" if vendor is None else f"{vendor} devices, which nvidia-smi does not count"
-        yield Problem(about=pool, message=f"its hosts have {what}", fix="leave the check of GPUs at boot out")
+        yield Problem(about=pool, message=f"its hosts have {what}", fix=_LEAVE_OUT, property_name=_PROPERTY, value=True)
     elif not isinstance(pool.image, Unknown) and (why := _NO_SCRIPT.get(pool.image.image.operating_system)):
         yield Problem(
             about=pool,
             message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
-            fix="an image of Amazon Linux 2023, such as al2023-gpu, or leave the check of GPUs at boot out",
+            fix=f"an image of Amazon Linux 2023, such as al2023-gpu, or {_LEAVE_OUT}",
+            property_name=_PROPERTY,
+            value=True,
         )
 
 
@@ -47,16 +52,17 @@ def can_count(pool: Pool) -> Iterator[Problem]:
     about=Pool,
     question="do hosts that count their GPUs at boot also boot when they leave the warm pool?",
     because="a launching lifecycle hook holds a host twice, before the warm pool and after it, and the host answers "
-    "when it boots: one that waited in another state than Stopped never answers the second time and is abandoned",
+    "when it boots: a host that waited in another state than Stopped never answers the second time and is abandoned",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/warm-pool-instance-lifecycle.html",
 )
 def boots_again(pool: Pool) -> Iterator[Problem]:
-    if not pool.group.checks_gpus or pool.group.warm_pool is None or pool.group.warm_pool.state == "Stopped":
-        return
-    if not isinstance(pool.group.warm_pool.state, Unknown):
+    warm = pool.group.warm_pool
+    if pool.group.checks_gpus and warm is not None and not isinstance(warm.state, Unknown) and warm.state != "Stopped":
         yield Problem(
             about=pool,
-            message=f"its hosts count their GPUs when they boot, and they leave a warm pool of state "
-            f"{pool.group.warm_pool.state} without a boot",
-            fix="a warm pool of state Stopped, or leave the check of GPUs at boot out",
+            message="its hosts count their GPUs when they boot, and they leave a warm pool of state "
+            f"{warm.state} without a boot",
+            fix=f"a warm pool of state Stopped, or {_LEAVE_OUT}",
+            property_name=_PROPERTY,
+            value=True,
         )

@@ -1,4 +1,4 @@
-"""Releases of machine images: whether the region of the hosts has the one that they are pinned to."""
+"""Releases of machine images: does the region of the hosts have the one that they are pinned to?"""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ec
     Severity.ERROR,
     about=Pool,
     question="is the release of the machine image published in the region?",
-    because="each region has public parameters of its own, and a parameter that does not exist fails the deploy; the "
+    because="each region has its own public parameters, and a parameter that does not exist fails the deploy; the "
     "recorded parameters of this region stop before the release",
     source=_PAGE,
 )
 def release_in_region(pool: Pool) -> Iterator[Problem]:
     if (pinned := _pinned(pool)) and is_published(*pinned, pool.region) is False:
         image, release = pinned
-        yield _problem(pool, image, f"{pool.region} has no release {brief(release)} of image {image.name}")
+        yield _problem(pool, image, f"release {brief(release)} of image {image.name} is not published in {pool.region}")
 
 
 @rule(
     "GPU201",
     Severity.WARNING,
     about=Pool,
-    question="do the records tell whether the region has the release of the machine image?",
+    question="is it recorded whether the region has the release of the machine image?",
     because="a parameter that does not exist fails the deploy, and not every region publishes every release",
     source=_PAGE,
 )
@@ -55,4 +55,4 @@ def _problem(pool: Pool, image: Image, message: str) -> Problem:
     newest = f"follow the newest with {image.ssm_parameter}"
     stopped = dict(image.stopped_in or ()).get(pool.region or "")
     fix = f"pin {stopped}, the newest that is recorded there, or {newest}" if stopped else newest
-    return Problem(about=pool, message=message, fix=fix)
+    return Problem(about=pool, message=message, fix=fix, property_name="ImageId", value=image.name)

@@ -1,10 +1,9 @@
-"""Machine images: whether they drive the hosts, stay the same, and are still kept up."""
+"""Machine images: do they drive the hosts, stay the same, and still get updates?"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat, Workload
@@ -25,6 +24,8 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
+
+_PROPERTY = "ImageId"
 
 
 @rule(
@@ -50,37 +51,48 @@ def pinned(pool: Pool) -> Iterator[Problem]:
 @rule(
     "GPU003",
     Severity.WARNING,
-    about=Context,
-    question="is the machine image still kept up?",
-    because="past its end of life an image gets no more security updates",
+    about=Pool,
+    question="does the machine image still get security updates?",
+    because="an image past its end of life gets no more security updates",
     source="https://github.com/aws/amazon-ecs-ami",
 )
-def kept_up(context: Context) -> Iterator[Problem]:
-    for pool, image in _known(context):
-        end: date | None = image.end_of_life
-        if end is not None and end < RECORDED:
-            yield Problem(
-                about=pool,
-                message=f"image {image.name} is past its end of life, {end:%Y-%m-%d}, and gets no more security "
-                "updates",
-                fix=f"{OperatingSystem.AMAZON_LINUX_2023.value} has taken its place",
-            )
+def kept_up(pool: Pool) -> Iterator[Problem]:
+    image = _image(pool)
+    if image is not None and image.end_of_life is not None and image.end_of_life < RECORDED:
+        yield Problem(
+            about=pool,
+            message=f"image {image.name} is past its end of life, {image.end_of_life:%Y-%m-%d}, and gets no more "
+            "security updates",
+            fix=f"{OperatingSystem.AMAZON_LINUX_2023.value}, which has taken its place",
+            property_name=_PROPERTY,
+            value=image.name,
+        )
 
 
 @rule(
     "GPU004",
     Severity.WARNING,
-    about=Context,
-    question="does somebody confirm that the machine image drives the instance types?",
+    about=Pool,
+    question="is the machine image confirmed to drive the instance types?",
     because="a type that is newer than the list of what an image supports may find no driver that loads",
     source="UNCONFIRMED: no list of the image's makers names the type",
 )
-def confirmed(context: Context) -> Iterator[Problem]:
-    for pool, image in _known(context):
-        for reason, types in _doubts(pool, image, Verdict.UNCONFIRMED).items():
-            yield Problem(
-                about=pool, message=f"nobody confirms that image {image.name} drives {or_list(types)}: {reason}"
-            )
+def confirmed(pool: Pool) -> Iterator[Problem]:
+    image = _image(pool)
+    if image is None:
+        return
+    doubts: dict[str, list[InstanceType]] = {}
+    for each in pool.instance_types:
+        answer = compatibility(image, each)
+        if answer.verdict is Verdict.UNCONFIRMED:
+            doubts.setdefault(answer.reason, []).append(each)
+    for reason, types in doubts.items():
+        yield Problem(
+            about=pool,
+            message=f"no source confirms that image {image.name} drives {or_list(types)}: {reason}",
+            property_name=_PROPERTY,
+            value=image.name,
+        )
 
 
 @rule(
@@ -93,69 +105,66 @@ def confirmed(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
 def drives(context: Context) -> Iterator[Problem]:
-    for each, waiting in _judged(context):
+    undriven = [each for pool in context.fleet.pools for each in _undriven(pool)]
+    waiting_on = context.gpu_workloads if any(each.registers_no_gpu for each in undriven) else {}
+    for each in undriven:
+        waiting: tuple[Workload | Task, ...] = waiting_on.get(each.pool.name, ()) if each.registers_no_gpu else ()
+        if each.registers_no_gpu and each.pool.kind is PoolKind.BATCH:
+            waiting = _jobs(context, undriven)
         if each.is_certain and not each.leaves_others:
-            yield Problem(
-                about=each.pool,
-                message=f"image {each.image.name} cannot drive {or_list(each.types)}: {each.reason}",
-                fix=_instead(each),
-            )
+            yield each.problem(f"image {each.image.name} cannot drive {or_list(each.types)}: {each.reason}")
         elif waiting:
-            yield Problem(
-                about=each.pool,
-                message=f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for GPUs, and image "
-                f"{each.image.name} has no driver for {or_list(each.types)}: {_registers_none(each.image)}",
-                fix=_instead(each),
+            yield each.problem(
+                f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for GPUs, and image {each.image.name} has "
+                f"no driver for {or_list(each.types)}: {_registers_none(each.image)}"
             )
 
 
 @rule(
     "GPU117",
     Severity.WARNING,
-    about=Context,
-    question="can the machine image drive all instance types of the pool?",
-    because="a host whose GPUs the image has no driver for costs money and registers none of them, and the group "
-    "launches whichever type has capacity; the other types work",
+    about=Pool,
+    question="can the machine image drive every instance type of the pool?",
+    because="the group launches whichever type has capacity, and a host whose GPUs the image has no driver for costs "
+    "money and registers none of them; the other types work",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
-def drives_all(context: Context) -> Iterator[Problem]:
-    for each, _ in _judged(context):
+def drives_all(pool: Pool) -> Iterator[Problem]:
+    for each in _undriven(pool):
         if each.is_certain and each.leaves_others:
-            yield Problem(
-                about=each.pool,
-                message=f"of the types of {each.pool.name}, image {each.image.name} cannot drive "
-                f"{or_list(each.types)}: "
+            yield each.problem(
+                f"of the types of {pool.name}, image {each.image.name} cannot drive {or_list(each.types)}: "
                 f"{each.reason}",
-                fix=f"leave {or_list(each.types)} out, or {_instead(each)}",
+                fix=f"leave {or_list(each.types)} out, or {each.instead}",
             )
 
 
 @rule(
     "GPU099",
     Severity.WARNING,
-    about=Context,
-    question="is the machine image made for what the instance types carry?",
+    about=Pool,
+    question="is the machine image made for the accelerators of the instance types, or for hosts without any?",
     because="a plain image leaves GPUs idle unless the user data installs a driver; a GPU image on a host without GPUs "
     "waits for devices that never come, and older agents do not start at all",
     source="https://github.com/aws/amazon-ecs-agent/issues/2424",
+    unless=("GPU052",),
 )
-def made_for(context: Context) -> Iterator[Problem]:
-    for each, waiting in _judged(context):
-        if each.is_certain or waiting:
+def made_for(pool: Pool) -> Iterator[Problem]:
+    for each in _undriven(pool):
+        if each.is_certain:
             continue
-        image, devices = each.image, each.types[0].accelerators
+        name, devices = each.image.name, each.types[0].accelerators
         if devices is None:
-            message = f"image {image.name} is for hosts with accelerators, which {or_list(each.types)} does not have"
+            yield each.problem(f"image {name} is not made for {or_list(each.types)}: {each.reason}")
         else:
-            message = (
-                f"image {image.name} has no driver for the {devices.model} of {or_list(each.types)}: {_idle(each)}"
+            yield each.problem(
+                f"image {name} has no driver for the {devices.model} of {or_list(each.types)}: {_idle(each)}"
             )
-        yield Problem(about=each.pool, message=message, fix=_instead(each))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Refused:
-    """Types of one kind that the image of their pool is not made for, and why for the first of them."""
+class _Undriven:
+    """Types of one kind that the image of their pool cannot drive, and why for the first of them."""
 
     pool: Pool
     image: Image
@@ -183,21 +192,57 @@ class _Refused:
         """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs."""
         return registers_no_gpu(self.pool, self.types[0])
 
+    @property
+    def instead(self) -> str:
+        """The images to take, of the same operating system where it has one, because user data is written for that."""
+        system = self.image.operating_system
+        try:
+            images = dict.fromkeys(_alike(each, system) or default_image(each) for each in self.types)
+        except IncompatibleError as error:
+            return f"{error.fix}, or an AMI of your own with a driver"
+        form = self.pool.user_data.format
+        others = {each.operating_system for each in images} - {system}
+        toml = OperatingSystem.BOTTLEROCKET in others and form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG}
+        return f"image {or_list(images)}{', with its user data in TOML' if toml else ''}"
 
-def _judged(context: Context) -> Iterator[tuple[_Refused, tuple[Workload | Task, ...]]]:
-    """What images are not made for, with the workloads and jobs that wait for the GPUs of hosts that register none."""
-    refused = list(_refused(context))
-    waiting_on = context.gpu_workloads if any(each.registers_no_gpu for each in refused) else {}
-    for each in refused:
-        waiting: tuple[Workload | Task, ...] = waiting_on.get(each.pool.name, ())
-        if each.pool.kind is PoolKind.BATCH:
-            waiting = _jobs(context, refused)
-        yield each, waiting if each.registers_no_gpu else ()
+    def problem(self, message: str, *, fix: str | None = None) -> Problem:
+        """What a rule says of them.
+
+        Args:
+            message: What is wrong.
+            fix: What to do; by default to take another image.
+        """
+        return Problem(
+            about=self.pool,
+            message=message,
+            fix=self.instead if fix is None else fix,
+            property_name=_PROPERTY,
+            value=self.image.name,
+        )
 
 
-def _jobs(context: Context, refused: Iterable[_Refused]) -> tuple[Task, ...]:
+def _undriven(pool: Pool) -> list[_Undriven]:
+    """What the image of a pool cannot drive, by architecture and accelerator."""
+    image = _image(pool)
+    if image is None:
+        return []
+    groups: dict[Hashable, list[InstanceType]] = {}
+    reasons: dict[Hashable, str] = {}
+    for each in pool.instance_types:
+        answer = compatibility(image, each)
+        devices = each.accelerators
+        if answer.verdict is Verdict.CANNOT and not is_declared(image, each):
+            kind: Hashable = (each.architecture, devices and (devices.vendor, devices.generation))
+            groups.setdefault(kind, []).append(each)
+            reasons.setdefault(kind, answer.reason)
+    return [
+        _Undriven(pool=pool, image=image, types=tuple(types), reason=reasons[kind]) for kind, types in groups.items()
+    ]
+
+
+def _jobs(context: Context, undriven: Iterable[_Undriven]) -> tuple[Task, ...]:
     """Jobs with GPUs, where everything was read and no compute environment registers one."""
-    idle = {each.pool.name for each in refused if each.registers_no_gpu}
+    idle = {each.pool.name for each in undriven if each.registers_no_gpu}
     hosts = (each for each in context.fleet.pools if each.kind is PoolKind.BATCH)
     if not context.fleet.is_whole or any(
         not each.types_are_known or (each.name not in idle and carries_gpus(each)) for each in hosts
@@ -206,59 +251,22 @@ def _jobs(context: Context, refused: Iterable[_Refused]) -> tuple[Task, ...]:
     return tuple([each for each in context.fleet.tasks if each.scheduler is Scheduler.BATCH and each.wants_gpu])
 
 
-def _known(context: Context) -> Iterator[tuple[Pool, Image]]:
-    return ((pool, pool.image.image) for pool in context.fleet.pools if not isinstance(pool.image, Unknown))
+def _image(pool: Pool) -> Image | None:
+    return None if isinstance(pool.image, Unknown) else pool.image.image
 
 
-def _doubts(pool: Pool, image: Image, verdict: Verdict) -> dict[str, list[InstanceType]]:
-    found: dict[str, list[InstanceType]] = {}
-    for each in pool.instance_types:
-        answer = compatibility(image, each)
-        if answer.verdict is verdict:
-            found.setdefault(answer.reason, []).append(each)
-    return found
-
-
-def _refused(context: Context) -> Iterator[_Refused]:
-    for pool, image in _known(context):
-        groups: dict[Hashable, list[InstanceType]] = {}
-        reasons: dict[Hashable, str] = {}
-        for each in pool.instance_types:
-            answer = compatibility(image, each)
-            devices = each.accelerators
-            if answer.verdict is Verdict.CANNOT and not is_declared(image, each):
-                kind: Hashable = (each.architecture, devices and (devices.vendor, devices.generation))
-                groups.setdefault(kind, []).append(each)
-                reasons.setdefault(kind, answer.reason)
-        for key, types in groups.items():
-            yield _Refused(pool=pool, image=image, types=tuple(types), reason=reasons[key])
-
-
-def _idle(refused: _Refused) -> str:
-    if refused.pool.user_data.get("ECS_ENABLE_GPU_SUPPORT") is not None:
+def _idle(undriven: _Undriven) -> str:
+    if undriven.pool.user_data.get("ECS_ENABLE_GPU_SUPPORT") is not None:
         return "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
-    if refused.registers_no_gpu:
+    if undriven.registers_no_gpu:
         return "its hosts register no GPU, and no task gets one"
-    return "nobody uses it, unless the user data installs one"
+    return "no task uses it, unless the user data installs one"
 
 
 def _registers_none(image: Image) -> str:
     if image.operating_system is OperatingSystem.BOTTLEROCKET:
         return "its hosts register no GPU, and no script can install one"
     return "without ECS_ENABLE_GPU_SUPPORT=true its hosts register no GPU"
-
-
-def _instead(refused: _Refused) -> str:
-    """The images to take, of the same operating system where it has one, because user data is written for that."""
-    system = refused.image.operating_system
-    try:
-        images = dict.fromkeys(_alike(each, system) or default_image(each) for each in refused.types)
-    except IncompatibleError as error:
-        return error.fix or ""
-    form = refused.pool.user_data.format
-    others = {each.operating_system for each in images} - {system}
-    toml = OperatingSystem.BOTTLEROCKET in others and form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG}
-    return f"image {or_list(images)}{', with its user data in TOML' if toml else ''}"
 
 
 def _alike(instance_type: InstanceType, system: OperatingSystem) -> Image | None:

@@ -1,4 +1,4 @@
-"""Instance types: whether they exist, go together in one pool, and carry GPUs that ECS can hand out."""
+"""Instance types: do they exist, go together in one pool, and carry GPUs that ECS hands out?"""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
+_PROPERTY = "InstanceType"
 _NAMES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html"
 
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
@@ -29,7 +30,7 @@ _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|meta
     "GPU050",
     Severity.ERROR,
     about=Pool,
-    question="can there be an instance type of this name?",
+    question="can an instance type have this name?",
     because="the name of an instance type is a family, a dot and one of few sizes; EC2 refuses any other",
     source=_NAMES,
 )
@@ -37,7 +38,13 @@ def well_formed(pool: Pool) -> Iterator[Problem]:
     for name in pool.unknown_type_names:
         problem = _malformed(pool, name)
         if problem:
-            yield Problem(about=pool, message=f"{shown(name)} is no instance type: {problem}", fix=_did_you_mean(name))
+            yield Problem(
+                about=pool,
+                message=f"{shown(name)} cannot be an instance type: {problem}",
+                fix=_did_you_mean(name),
+                property_name=_PROPERTY,
+                value=name,
+            )
 
 
 @rule(
@@ -58,9 +65,11 @@ def in_catalogue(context: Context) -> Iterator[Problem]:
                 continue
             yield Problem(
                 about=pool,
-                message=f"the catalogue of {RECORDED} has no {shown(name)}: it may be newer, or misspelt, and nothing "
-                "that depends on it was checked",
+                message=f"the catalogue of {RECORDED} does not have {shown(name)}: it may be newer, or misspelt, and "
+                "nothing that depends on it was checked",
                 fix=_did_you_mean(name),
+                property_name=_PROPERTY,
+                value=name,
             )
 
 
@@ -68,14 +77,14 @@ def in_catalogue(context: Context) -> Iterator[Problem]:
     "GPU053",
     Severity.WARNING,
     about=Context,
-    question="have all instance types of a capacity provider the same GPUs?",
+    question="do all instance types of a capacity provider have the same GPUs?",
     because="managed scaling compares a task with the smallest type of the Auto Scaling group; one that needs more "
     "never makes the group grow",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
 )
 def one_shape(context: Context) -> Iterator[Problem]:
     mixed = [pool for pool in context.fleet.pools if _is_scaled(pool) and len(pool.shapes) > 1]
-    # Of a task that is known GPU060 and GPU069 tell, if it needs more than the smallest type has.
+    # GPU060 and GPU069 judge a task that is known, if it needs more than the smallest type has.
     known = {each.pool.name for one in context.assignments for each in one.destinations} if mixed else set()
     by_hand = [each for each in unassigned(context.fleet) if each.scheduler is Scheduler.ECS] if mixed else []
     for pool in (pool for pool in mixed if pool.name not in known):
@@ -83,9 +92,12 @@ def one_shape(context: Context) -> Iterator[Problem]:
             continue
         yield Problem(
             about=pool,
-            message=f"its types have different shapes ({_by_shape(pool)}), and managed scaling only looks at the "
-            "smallest: a task that needs more never makes it grow",
+            message=f"its types have different shapes ({_by_shape(pool)}), and managed scaling looks at the smallest "
+            "only: a task that needs more never makes the group grow",
             fix="a capacity provider for each shape",
+            property_name=_PROPERTY,
+            value=[each.name for each in pool.instance_types],
+            allowed="types with the same number of accelerators of one vendor and the same architecture",
         )
 
 
@@ -93,7 +105,7 @@ def one_shape(context: Context) -> Iterator[Problem]:
     "GPU054",
     Severity.ERROR,
     about=Context,
-    question="do the hosts of a GPU task carry GPUs that ECS can hand out?",
+    question="do the hosts of a GPU task carry GPUs that ECS hands out?",
     because="ECS hands out NVIDIA GPUs only; a host with any other accelerator registers none, and the task is never "
     "placed",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
@@ -109,8 +121,9 @@ def usable(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=pool,
                 message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
-                f"{or_list(others)} carries {and_list(devices)}: ECS hands out NVIDIA GPUs only",
-                fix="NVIDIA types, such as g6.xlarge",
+                f"{with_verb(others, 'carries', 'carry')} {and_list(devices)}: ECS hands out NVIDIA GPUs only",
+                fix="types with NVIDIA GPUs, such as g6.xlarge",
+                property_name=_PROPERTY,
             )
 
 
@@ -119,7 +132,7 @@ def _is_scaled(pool: Pool) -> bool:
 
 
 def _malformed(pool: Pool, name: str) -> str:
-    """Why nothing can have this name; empty if something can."""
+    """Why no instance type can have this name; empty if one can."""
     family, dot, size = name[:NAME].partition(".")
     if pool.kind is PoolKind.BATCH and not dot and (family in BATCH_TYPE_WORDS or _FAMILY.fullmatch(family)):
         return ""

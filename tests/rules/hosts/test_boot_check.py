@@ -35,7 +35,7 @@ def test_hosts_that_cannot_count_would_all_be_abandoned(changes: dict[str, Any],
     finding = only(can_count, a_pool(checks_gpus=True, **changes))
     assert (finding.rule, finding.severity) == ("GPU193", Severity.ERROR)
     assert words in finding.message
-    assert "leave the check of GPUs at boot out" in finding.fix
+    assert "leave the count of GPUs at boot out" in finding.fix
     assert said(can_count, a_pool(checks_gpus=False, **changes)) == []
 
 

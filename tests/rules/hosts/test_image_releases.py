@@ -27,7 +27,7 @@ def in_region(region: str | None, host_image: HostImage) -> Pool:
 def test_a_release_that_came_after_a_region_had_stopped_is_an_error(region: str, day: str) -> None:
     finding = only(RULES, running_on(in_region(region, al2023(day))))
     assert (finding.rule, finding.severity) == ("GPU200", Severity.ERROR)
-    assert finding.message == f"{region} has no release {al2023(day).release} of image al2023-gpu"
+    assert finding.message == f"release {al2023(day).release} of image al2023-gpu is not published in {region}"
     assert str(al2023("20260226").release) in finding.fix
 
 

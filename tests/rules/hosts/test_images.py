@@ -28,6 +28,7 @@ RULES = rules_of(images)
 SETS_GPU_SUPPORT = UserData(format=UserDataFormat.SHELL, agent=(("ECS_ENABLE_GPU_SUPPORT", "true"),))
 
 
+OWN = ", or an AMI of your own with a driver"
 TOLD = "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
 
 
@@ -53,7 +54,7 @@ def test_an_image_past_its_end_of_life_is_told_the_day() -> None:
 def test_a_type_that_nobody_confirms_is_a_doubt_with_its_reason() -> None:
     found = asked(RULES, a_pool("g7.2xlarge"))
     assert list(found) == ["GPU004"]
-    assert "nobody confirms that image al2023-gpu drives g7.2xlarge: the RTX PRO 4500" in found["GPU004"].message
+    assert "no source confirms that image al2023-gpu drives g7.2xlarge: the RTX PRO 4500" in found["GPU004"].message
 
 
 @pytest.mark.parametrize(
@@ -64,10 +65,10 @@ def test_a_type_that_nobody_confirms_is_a_doubt_with_its_reason() -> None:
         ("g6.xlarge", "al2023-arm64", "built for arm64, g6.xlarge is x86_64", "image al2023-gpu"),
         ("inf2.xlarge", "al2023-gpu", "no driver for the Inferentia2", "image al2023-neuron"),
         ("g5.xlarge", "al2023-neuron", "no driver for the A10G", "image al2023-gpu"),
-        ("p2.xlarge", "al2023-gpu", "driver branch 580, 470 is the last that drives Kepler", "use g6e.2xlarge"),
+        ("p2.xlarge", "al2023-gpu", "driver branch 580, 470 is the last that drives Kepler", f"use g6e.2xlarge{OWN}"),
         ("p6-b200.48xlarge", "al2-kernel-5.10-gpu", "550, 570 is the first that drives Blackwell", "image al2023-gpu"),
         ("g6f.large", "al2-gpu", "GRID kernel module", "image al2023-gpu"),
-        ("g4ad.xlarge", "al2023-gpu", "ECS schedules NVIDIA GPUs only", "use g6.xlarge"),
+        ("g4ad.xlarge", "al2023-gpu", "ECS schedules NVIDIA GPUs only", f"use g6.xlarge{OWN}"),
     ],
 )
 def test_an_image_that_cannot_drive_a_type_is_an_error(types: str, image_name: str, words: str, fix: str) -> None:
@@ -121,7 +122,7 @@ def test_bottlerocket_runs_no_script_that_could_install_a_driver() -> None:
     [
         (SETS_GPU_SUPPORT, TOLD),
         (UserData(format=UserDataFormat.SHELL, agent=(("ECS_ENABLE_GPU_SUPPORT", UNKNOWN),)), TOLD),
-        (UserData(format=UNKNOWN, complete=False), "nobody uses it, unless the user data installs one"),
+        (UserData(format=UNKNOWN, complete=False), "no task uses it, unless the user data installs one"),
     ],
 )
 def test_user_data_that_may_install_a_driver_makes_it_a_warning(user_data: UserData, words: str) -> None:
@@ -183,7 +184,7 @@ def test_a_task_by_launch_type_is_sure_of_its_hosts_only_in_a_whole_fleet() -> N
 def test_a_gpu_image_on_a_host_without_gpus_is_a_warning() -> None:
     found = asked(RULES, a_pool("c5.large"))
     assert list(found) == ["GPU099"]
-    assert "for hosts with accelerators, which c5.large does not have" in found["GPU099"].message
+    assert "image al2023-gpu is not made for c5.large: c5.large has no GPU" in found["GPU099"].message
     assert found["GPU099"].fix == "image al2023"
 
 
