@@ -64,11 +64,7 @@ class GpuRule(CloudFormationLintRule):  # type: ignore[misc] # cfn-lint ships no
     tags = ["gpu", "ecs"]  # noqa: RUF012 - as cfn-lint declares it
 
     def match(self, cfn: Template) -> list[RuleMatch]:
-        """What is wrong in a template.
-
-        Args:
-            cfn: The template, its transforms done.
-        """
+        """What is wrong in a template."""
         return [
             RuleMatch(_path(finding.origin, cfn.template), _text(finding))
             for finding in _findings(cfn).get(self.id, ())

@@ -38,12 +38,7 @@ class Acknowledged:
 
 
 class Acknowledgements:
-    """Every reason in some stacks.
-
-    Args:
-        stacks: What was read.
-        inputs: What it was read from.
-    """
+    """Every reason in some stacks."""
 
     def __init__(self, stacks: Stacks, inputs: Inputs) -> None:
         self._inputs = inputs
@@ -60,11 +55,7 @@ class Acknowledgements:
         }
 
     def of(self, finding: Finding) -> Acknowledged | None:
-        """The finding with the reason why it is accepted; None if nobody accepts it.
-
-        Args:
-            finding: What was found.
-        """
+        """The finding with the reason why it is accepted; None if nobody accepts it."""
         origin = finding.origin
         if origin is None:
             return None

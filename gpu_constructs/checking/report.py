@@ -89,10 +89,6 @@ def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RU
     Most assemblies have nothing wrong with them, so the paths of constructs, which only messages need, are looked up
     once something is found.
 
-    Args:
-        directories: What ``cdk synth`` wrote.
-        rules: Which rules to ask.
-
     Raises:
         UnreadableError: A file cannot be read.
     """

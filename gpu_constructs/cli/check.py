@@ -30,11 +30,7 @@ A finding is accepted in the template itself, with a reason:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments.
-
-    Args:
-        parser: The command's parser.
-    """
+    """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     add_inputs(parser)
     add_format(parser, "sarif")
@@ -56,9 +52,6 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks, and writes the report.
-
-    Args:
-        arguments: Those of the command line.
 
     Returns:
         1 if something was found that is as grave as ``--fail-on`` says, else 0.

@@ -37,11 +37,7 @@ exit codes:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments.
-
-    Args:
-        parser: The command's parser.
-    """
+    """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     parser.add_argument("task", metavar="TASK", help="name, logical id, family or construct path of a task definition")
     add_inputs(parser)
@@ -50,9 +46,6 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explains where a task fits.
-
-    Args:
-        arguments: Those of the command line.
 
     Returns:
         0 if it certainly fits wherever it is sent, else 1.

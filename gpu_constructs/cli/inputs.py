@@ -20,11 +20,7 @@ _STDIN = "-"
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that say what to read.
-
-    Args:
-        parser: That of a command which reads files.
-    """
+    """Adds the arguments that say what to read."""
     parser.add_argument(
         "paths",
         nargs="+",
@@ -43,10 +39,6 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 
 def reviewed(arguments: argparse.Namespace, *, rules: Iterable[Rule]) -> Report:
     """Reads what the arguments name, and asks the rules.
-
-    Args:
-        arguments: Those of `add_inputs`, parsed.
-        rules: Which rules to ask.
 
     Raises:
         InvalidValueError: A parameter has no name, no value or two of them, or the region is none.

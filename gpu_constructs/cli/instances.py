@@ -41,11 +41,7 @@ _NUMBERS = ("count", "GiB each", "compute", "vCPUs", "GiB", "regions")
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments.
-
-    Args:
-        parser: The command's parser.
-    """
+    """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     parser.add_argument("--min-gpus", type=int, metavar="N", help="whole NVIDIA GPUs at least")
     parser.add_argument("--gpu-memory-gib", type=float, metavar="X", help="memory of each NVIDIA GPU at least")
@@ -60,9 +56,6 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Lists the instance types that satisfy every need, smallest first.
-
-    Args:
-        arguments: Those of the command line.
 
     Returns:
         0, also where there is none.

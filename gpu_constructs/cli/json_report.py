@@ -11,11 +11,7 @@ __all__ = ["failure", "text"]
 
 
 def text(review: Report) -> str:
-    """A review as JSON.
-
-    Args:
-        review: What was found.
-    """
+    """A review as JSON."""
     counts = {f"{severity}s": sum(each.severity is severity for each in review.findings) for severity in Severity}
     report = {
         "version": __version__,
@@ -35,11 +31,7 @@ def text(review: Report) -> str:
 
 
 def failure(problem: str) -> str:
-    """What stands in its place where nothing could be checked, so that no program trips over an empty file.
-
-    Args:
-        problem: What went wrong.
-    """
+    """What stands in its place where nothing could be checked, so that no program trips over an empty file."""
     return json_text({"version": __version__, "error": problem, "files": [], "findings": []})
 
 

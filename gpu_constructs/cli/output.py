@@ -18,21 +18,12 @@ __all__ = ["add_format", "deliver", "deliver_failure", "json_text", "require_wri
 
 
 def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
-    """Adds the argument that chooses between text, JSON and whatever else a command writes.
-
-    Args:
-        parser: The command's parser.
-        *more: Further formats.
-    """
+    """Adds the argument that chooses between text, JSON and whatever else a command writes."""
     parser.add_argument("--format", choices=["text", "json", *more], default="text", help="default: text")
 
 
 def json_text(facts: object) -> str:
-    """Facts as JSON, for people to look at as well.
-
-    Args:
-        facts: Lists, dictionaries and plain values.
-    """
+    """Facts as JSON, for people to look at as well."""
     return f"{json.dumps(facts, indent=2)}\n"
 
 
@@ -72,21 +63,13 @@ def deliver_failure(report: str, path: str | None, inputs: Sequence[str]) -> Non
 
 
 def say(text: str) -> None:
-    """Tells whoever called, beside the report; where nobody can be told, the exit code has to do.
-
-    Args:
-        text: One line.
-    """
+    """Tells whoever called, beside the report; where nobody can be told, the exit code has to do."""
     with suppress(OSError, ValueError):
         sys.stderr.write(f"gpu-constructs: {clean(brief(text, MESSAGE))}\n")
 
 
 def require_writable(path: str | None, inputs: Sequence[str]) -> None:
     """Refuses to write a report over what it is about.
-
-    Args:
-        path: The file that the report goes to.
-        inputs: What is read.
 
     Raises:
         InvalidValueError: They are the same file.

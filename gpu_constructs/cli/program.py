@@ -63,11 +63,7 @@ class _Parser(argparse.ArgumentParser):
         raise _UsageError(message, self.format_usage())
 
     def print_help(self, file: Any = None) -> None:  # noqa: ANN401 - argparse is as free
-        """Prints the help; argparse itself says nothing where it cannot.
-
-        Args:
-            file: Where to, by default stdout.
-        """
+        """Prints the help; argparse itself says nothing where it cannot."""
         (file or sys.stdout).write(self.format_help())
 
 
@@ -83,9 +79,6 @@ class _Command(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line.
-
-    Args:
-        argv: The arguments; by default those of the process.
 
     Returns:
         0 if nothing was found, 1 if something was, 2 for wrong usage and for what cannot be read.
@@ -213,10 +206,6 @@ class _ShowVersion(argparse.Action):
     """Looks the version up only when it is asked for: that takes as long as the rest of the program."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Prints it and ends the program.
-
-        Args:
-            parser: The parser.
-        """
+        """Prints it and ends the program."""
         sys.stdout.write(f"{parser.prog} {__version__}\n")
         parser.exit()

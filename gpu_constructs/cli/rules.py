@@ -20,11 +20,7 @@ examples:
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments.
-
-    Args:
-        parser: The command's parser.
-    """
+    """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     parser.add_argument("rule", nargs="?", metavar="RULE", help="everything about one rule, such as GPU002")
     add_format(parser)
@@ -32,9 +28,6 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Lists the rules.
-
-    Args:
-        arguments: Those of the command line.
 
     Returns:
         0.

@@ -24,11 +24,7 @@ _Object = dict[str, object]
 
 
 def text(review: Report) -> str:
-    """A review as SARIF; what was acknowledged in a template is suppressed there.
-
-    Args:
-        review: What was found.
-    """
+    """A review as SARIF; what was acknowledged in a template is suppressed there."""
     results = [_result(each) for each in review.findings]
     for each in review.acknowledged:
         suppression = {"kind": "inSource", "justification": each.reason}
@@ -43,11 +39,7 @@ def text(review: Report) -> str:
 
 
 def failure(problem: str) -> str:
-    """What stands in its place where nothing could be checked, so that no program trips over an empty file.
-
-    Args:
-        problem: What went wrong.
-    """
+    """What stands in its place where nothing could be checked, so that no program trips over an empty file."""
     notification = {"level": "error", "message": {"text": problem}}
     invocation = {"executionSuccessful": False, "toolExecutionNotifications": [notification]}
     return _written({"tool": _tool(), "invocations": [invocation], "results": []})

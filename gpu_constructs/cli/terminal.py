@@ -20,12 +20,7 @@ _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "good": "gr
 
 
 def show(lines: Iterable[Line], stream: TextIO) -> None:
-    """Writes lines: coloured by rich where the stream is a terminal that wants colours and rich is installed.
-
-    Args:
-        lines: What to write, as wide as `width_of` said.
-        stream: Where to.
-    """
+    """Writes lines: coloured by rich where the stream is a terminal that wants colours and rich is installed."""
     if not _wants_colour(stream):
         stream.writelines(f"{plain(line)}\n" for line in lines)
         return
@@ -42,20 +37,12 @@ def show(lines: Iterable[Line], stream: TextIO) -> None:
 
 
 def plain(line: Line) -> str:
-    """A line without its styles.
-
-    Args:
-        line: Pieces with styles.
-    """
+    """A line without its styles."""
     return clean("".join(piece for piece, _ in line))
 
 
 def clean(text: str) -> str:
-    """A text that moves no cursor and starts no line: what names in a template must not do to whoever reads a report.
-
-    Args:
-        text: Any text.
-    """
+    """A text that moves no cursor and starts no line: names in a template must not harm the reader of a report."""
     return text if text.isprintable() else "".join(map(_printable, text))
 
 
@@ -64,24 +51,14 @@ def _printable(character: str) -> str:
 
 
 def width_of(stream: TextIO) -> int:
-    """Columns to fill: those of the terminal or of ``COLUMNS``, else 100.
-
-    Args:
-        stream: Where the text goes.
-    """
+    """Columns to fill: those of the terminal or of ``COLUMNS``, else 100."""
     if not _is_terminal(stream) and not os.environ.get("COLUMNS"):
         return _WIDE
     return max(_NARROW, shutil.get_terminal_size((_WIDE, 24)).columns)
 
 
 def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
-    """A text as lines that leave room for an indent, without the indent.
-
-    Args:
-        text: One paragraph.
-        width: Columns of the whole line.
-        indent: Columns that are taken.
-    """
+    """A text as lines that leave room for an indent, without the indent."""
     room = max(_NARROW // 2, width - indent)
     yield from textwrap.wrap(clean(text), room, break_long_words=False, break_on_hyphens=False) or [""]
 

@@ -19,12 +19,7 @@ _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
 
 def lines(review: Report, *, width: int = 100) -> Iterator[Line]:
-    """A review, line by line.
-
-    Args:
-        review: What was found.
-        width: Columns to fill.
-    """
+    """A review, line by line."""
     for file, of_file in groupby(review.findings, key=_file):
         yield [(file, "title")]
         for heading, of_resource in groupby(of_file, key=_heading):
@@ -41,11 +36,7 @@ def lines(review: Report, *, width: int = 100) -> Iterator[Line]:
 
 
 def summary(review: Report) -> str:
-    """What was found and what was looked at, in one line.
-
-    Args:
-        review: What was found.
-    """
+    """What was found and what was looked at, in one line."""
     fleet = review.fleet
     if not (fleet.pools or fleet.tasks or fleet.workloads or review.findings):
         return f"no ECS capacity or task was found in {and_list(review.files) if review.files else 'what was read'}"

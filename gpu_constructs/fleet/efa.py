@@ -18,9 +18,6 @@ def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
     interface, at device 1 of card 0 and at device 0 of the others
     (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html).
 
-    Args:
-        instance_type: A type of the catalogue.
-
     Returns:
         The interfaces; empty where the type supports no EFA or its network cards are not recorded.
     """

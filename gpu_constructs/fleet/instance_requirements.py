@@ -52,11 +52,7 @@ class InstanceRequirements:
 
 
 def asks_for_accelerators(wanted: InstanceRequirements) -> bool:
-    """Whether no type without an accelerator satisfies requirements, whatever it is.
-
-    Args:
-        wanted: What a host must be.
-    """
+    """Whether no type without an accelerator satisfies requirements, whatever it is."""
     return bool(
         wanted.accelerator_count[0]
         or wanted.accelerator_memory_mib[0]
@@ -67,12 +63,7 @@ def asks_for_accelerators(wanted: InstanceRequirements) -> bool:
 
 
 def satisfies(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
-    """Whether a type is among those that the requirements select.
-
-    Args:
-        instance_type: Any type of the catalogue.
-        wanted: What a host must be.
-    """
+    """Whether a type is among those that the requirements select."""
     return (
         _within(instance_type.vcpus, wanted.vcpus)
         and _within(instance_type.memory_mib, wanted.memory_mib)

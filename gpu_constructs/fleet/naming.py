@@ -66,13 +66,7 @@ def all_called(things: Sequence[_Thing], name: str) -> tuple[_Thing, ...]:
 
 
 def most_alike(things: Sequence[_Thing], name: str, *, most: int = 3) -> tuple[str, ...]:
-    """Names in the fleet of those whose names are most like another, the nearest first.
-
-    Args:
-        things: All there are.
-        name: What was looked for.
-        most: How many at most.
-    """
+    """Names in the fleet of those whose names are most like another, the nearest first."""
     wanted = name.lower()[:LABEL]
 
     def likeness(thing: _Thing) -> float:

@@ -33,11 +33,7 @@ UNKNOWN = Unknown.UNKNOWN
 
 
 def is_resolved_later(text: str) -> bool:
-    """Whether a text, or a part of it, stands for another text that is only known at deploy time.
-
-    Args:
-        text: Any text of a user or a template.
-    """
+    """Whether a text, or a part of it, stands for another text that is only known at deploy time."""
     return _STARTS[0] in text or _STARTS[1] in text
 
 

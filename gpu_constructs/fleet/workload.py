@@ -127,11 +127,7 @@ class Fleet:
             _require_unique(kind, names)
 
     def workloads_of(self, task: Task) -> tuple[Workload, ...]:
-        """Workloads that run a task.
-
-        Args:
-            task: One of this fleet.
-        """
+        """Workloads that run a task."""
         return tuple(each for each in self.workloads if each.task is not None and each.task.name == task.name)
 
 

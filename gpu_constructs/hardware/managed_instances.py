@@ -51,20 +51,12 @@ _TOO_SMALL = frozenset({"nano", "micro"})
 
 
 def is_managed_size(instance_type: InstanceType) -> bool:
-    """Whether a type is large enough: "More than 1 vCPU", and "not nano or micro".
-
-    Args:
-        instance_type: Any type of the catalogue.
-    """
+    """Whether a type is large enough: "More than 1 vCPU", and "not nano or micro"."""
     return instance_type.vcpus > 1 and instance_type.size not in _TOO_SMALL
 
 
 def may_be_managed(instance_type: InstanceType) -> bool:
-    """Whether Managed Instances are known to launch a type.
-
-    Args:
-        instance_type: Any type of the catalogue.
-    """
+    """Whether Managed Instances are known to launch a type."""
     return is_managed_size(instance_type) and (
         instance_type.accelerators is None or instance_type.traits.managed_instances is True
     )

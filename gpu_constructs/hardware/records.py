@@ -149,11 +149,7 @@ class CatalogueFile(TypedDict):
 
 
 def read(name: str) -> CatalogueFile:
-    """Read one file of the package's data.
-
-    Args:
-        name: ``accelerated`` or ``general``.
-    """
+    """Read one file of the package's data."""
     return cast("CatalogueFile", json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")))
 
 

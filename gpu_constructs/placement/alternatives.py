@@ -44,11 +44,7 @@ def alternatives(task: Task, *, like: Pool | None = None) -> tuple[InstanceType,
 
 
 def runs_somewhere(task: Task) -> bool:
-    """Whether any instance type of the catalogue, offered or not, may run a task that asks for accelerators.
-
-    Args:
-        task: What is to run.
-    """
+    """Whether any instance type of the catalogue, offered or not, may run a task that asks for accelerators."""
     return _may_run(demand_of(task))
 
 

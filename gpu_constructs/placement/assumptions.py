@@ -41,10 +41,6 @@ def room_of(pool: Pool, assumption: Assumption) -> Room | None:
 
     Of several types the worst case takes the least of each, because any of them may come, and the best case the most.
 
-    Args:
-        pool: The hosts.
-        assumption: Which case.
-
     Returns:
         None where nothing about them is certain.
     """
@@ -56,10 +52,6 @@ def hosts_of(pool: Pool, assumption: Assumption) -> int | None:
     """Hosts that a pool may have for tasks that ask for them.
 
     Without managed scaling only `Pool.min_instances` are certain.
-
-    Args:
-        pool: The hosts.
-        assumption: Which case.
 
     Returns:
         None where there may be any number.

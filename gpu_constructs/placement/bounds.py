@@ -26,12 +26,7 @@ class Bound:
 
 
 def least_hosts(loads: Sequence[Load], room: Room) -> Bound | None:
-    """Hosts that any packing needs at least; None if no number of them is enough.
-
-    Args:
-        loads: The copies.
-        room: What each host has.
-    """
+    """Hosts that any packing needs at least; None if no number of them is enough."""
     if any(load.copies and not copies_per_host(load.need, room) for load in loads):
         return None
     return max(_bounds([each for each in loads if each.copies], room), key=lambda bound: bound.hosts)

@@ -149,12 +149,7 @@ def _sum(values: Iterable[int | Unknown]) -> _Sum:
 
 
 def demand_of(task: Task, constraints: Sequence[PlacementConstraint] = ()) -> Demand:
-    """What one copy of a task asks of its host.
-
-    Args:
-        task: What is to run.
-        constraints: Placement constraints besides its own, such as those of its service.
-    """
+    """What one copy of a task asks of its host."""
     demand = _of_task(task)
     if not constraints:
         return demand

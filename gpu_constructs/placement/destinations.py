@@ -63,32 +63,18 @@ _EXTERNAL = "EXTERNAL"
 
 @by_identity(maxsize=4)
 def assignments(fleet: Fleet) -> tuple[Assignment, ...]:
-    """The workloads of a fleet that have pools, in its order.
-
-    Args:
-        fleet: What was asked for.
-    """
+    """The workloads of a fleet that have pools, in its order."""
     return tuple([each for each in _of_workloads(fleet) if each.destinations])
 
 
 def routes_of(fleet: Fleet, task: Task) -> tuple[Route, ...]:
-    """How a task gets to its hosts: a route for each workload, or one to all pools where none runs it.
-
-    Args:
-        fleet: What was asked for.
-        task: One of its tasks.
-    """
+    """How a task gets to its hosts: a route for each workload, or one to all pools where none runs it."""
     found = tuple(each for each in _of_workloads(fleet) if each.task.name == task.name)
     return found or (by_hand(fleet, task),)
 
 
 def by_hand(fleet: Fleet, task: Task) -> Route:
-    """Where a task may be placed if somebody runs it by hand: on any pool of its scheduler.
-
-    Args:
-        fleet: What was asked for.
-        task: One of its tasks.
-    """
+    """Where a task may be placed if somebody runs it by hand: on any pool of its scheduler."""
     pools = pools_by_hand(fleet, task)
     destinations = tuple(_destinations(task, (), tuple([(each, False) for each in pools])))
     return Route(
@@ -102,11 +88,7 @@ def by_hand(fleet: Fleet, task: Task) -> Route:
 
 
 def answer_of(routes: Iterable[Route]) -> Answer:
-    """Whether a task runs wherever it is sent.
-
-    Args:
-        routes: How it gets to its hosts.
-    """
+    """Whether a task runs wherever it is sent."""
     return all_of([each.answer for each in routes])
 
 
@@ -115,9 +97,6 @@ def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload, ...]]:
     """Workloads with a GPU task of which copies certainly go to a pool, by the name of the pool.
 
     A daemon runs wherever it can, so it is none of them; nor is a workload that may find its hosts elsewhere.
-
-    Args:
-        fleet: What was asked for.
     """
     found: dict[str, list[Workload]] = {}
     for assignment in assignments(fleet):
@@ -132,11 +111,7 @@ def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload, ...]]:
 
 @by_identity(maxsize=4)
 def tasks_of(fleet: Fleet) -> tuple[Task, ...]:
-    """Every task once, those that only a workload names among them.
-
-    Args:
-        fleet: What was asked for.
-    """
+    """Every task once, those that only a workload names among them."""
     found = {each.name: each for each in fleet.tasks}
     for workload in fleet.workloads:
         if workload.task is not None:
@@ -145,11 +120,7 @@ def tasks_of(fleet: Fleet) -> tuple[Task, ...]:
 
 
 def unassigned(fleet: Fleet) -> Iterator[Task]:
-    """GPU tasks that no workload runs; where one with hosts elsewhere does, nothing here says whether they fit.
-
-    Args:
-        fleet: What was asked for.
-    """
+    """GPU tasks that no workload runs; where one with hosts elsewhere does, nothing here says whether they fit."""
     run = {each.task.name for each in fleet.workloads if each.task is not None}
     return (
         each
@@ -159,22 +130,13 @@ def unassigned(fleet: Fleet) -> Iterator[Task]:
 
 
 def items_with_tasks(strategy: Sequence[StrategyItem]) -> tuple[StrategyItem, ...]:
-    """Items of a strategy that may get tasks: all but those with neither weight nor base beside others that have one.
-
-    Args:
-        strategy: Of a workload.
-    """
+    """Items of a strategy that may get tasks: without those that have neither weight nor base while others have one."""
     weighted = any(item.weight != 0 for item in strategy)
     return tuple(item for item in strategy if not weighted or item.weight != 0 or item.base != 0)
 
 
 def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
-    """Pools on which a workload's tasks may be placed: those of its strategy, or with a launch type its cluster's.
-
-    Args:
-        fleet: What was asked for.
-        workload: One of it.
-    """
+    """Pools on which a workload's tasks may be placed: those of its strategy, or with a launch type its cluster's."""
     if workload.strategy:
         items = items_with_tasks(workload.strategy)
         return tuple({item.pool.name: item.pool for item in items if item.pool is not None}.values())
@@ -184,11 +146,7 @@ def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
 
 
 def runs_on_fargate(workload: Workload) -> str | None:
-    """The words that send tasks of a workload to Fargate; None if none do.
-
-    Args:
-        workload: One of a fleet.
-    """
+    """The words that send tasks of a workload to Fargate; None if none do."""
     if workload.launch_type == "FARGATE":
         return "launch type FARGATE"
     items = items_with_tasks(workload.strategy)
@@ -200,20 +158,12 @@ def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:
     """Pools on which the scheduler of a task that no workload runs may place it.
 
     AWS Batch places jobs on its compute environments, ECS its tasks on all other hosts.
-
-    Args:
-        fleet: What was asked for.
-        task: One of its tasks.
     """
     return _by_scheduler(fleet)[task.scheduler]
 
 
 def carries_gpus(pool: Pool) -> bool:
-    """Whether a pool has hosts with NVIDIA GPUs, or a part of one.
-
-    Args:
-        pool: One of a fleet.
-    """
+    """Whether a pool has hosts with NVIDIA GPUs, or a part of one."""
     devices = (each.accelerators for each in pool.instance_types)
     return any(each is not None and each.vendor is Vendor.NVIDIA for each in devices)
 

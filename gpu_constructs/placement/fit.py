@@ -50,13 +50,7 @@ def fit_on(
 
 
 def refusals(task: Task, instance_type: InstanceType, pool: Pool) -> tuple[Shortfall | Obstacle, ...]:
-    """What certainly keeps one copy of a task from one empty host of a pool, the memory of its GPUs included.
-
-    Args:
-        task: What is to run.
-        instance_type: What the host is.
-        pool: What launches it.
-    """
+    """What certainly keeps one copy of a task from one empty host of a pool, the memory of its GPUs included."""
     placed = fit_on(task, instance_type, pool)
     asked, has = task.gpu_memory_mib, instance_type.gpu_memory_mib
     short = asked is not None and asked > (has or 0)
@@ -65,11 +59,7 @@ def refusals(task: Task, instance_type: InstanceType, pool: Pool) -> tuple[Short
 
 
 def smallest(shortfalls: Iterable[Shortfall]) -> tuple[Shortfall, ...]:
-    """Of each resource the worst shortfall, in the order of the resources.
-
-    Args:
-        shortfalls: Of several hosts.
-    """
+    """Of each resource the worst shortfall, in the order of the resources."""
     worst: dict[Resource, Shortfall] = {}
     for short in shortfalls:
         before = worst.get(short.resource)
@@ -86,22 +76,12 @@ def fit(task: Task, pool: Pool, *, constraints: Sequence[PlacementConstraint] = 
     can't run with this capacity provider"
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html). Where the pool always
     has hosts, one of a larger type may be among them, so that is a doubt. Everywhere else one type that fits is enough.
-
-    Args:
-        task: What is to run.
-        pool: Where.
-        constraints: Placement constraints besides the task's own, such as those of its service.
     """
     return fit_demand(demand_of(task, constraints), profile_of(pool))
 
 
 def fit_demand(demand: Demand, offer: PoolProfile) -> Fit:
-    """`fit` of a demand that was taken together before.
-
-    Args:
-        demand: What one copy asks for.
-        offer: What the pool has.
-    """
+    """`fit` of a demand that was taken together before."""
     return _everywhere(offer) if _is_within_floor(demand, offer) else _looked_at(demand, offer)
 
 

@@ -22,13 +22,7 @@ _EQUAL = 1e-9  # parts are written as decimals
 def of_accelerators(
     demand: Demand, instance_type: InstanceType, kind: PoolKind
 ) -> Iterator[Shortfall | Obstacle | Doubt]:
-    """What stands between a task and the accelerators of a host.
-
-    Args:
-        demand: What the task asks for.
-        instance_type: What the host is.
-        kind: What launches it.
-    """
+    """What stands between a task and the accelerators of a host."""
     devices = instance_type.accelerators
     part = devices.partition if devices is not None and devices.vendor is Vendor.NVIDIA and devices.is_fractional else 0
     if demand.gpus:

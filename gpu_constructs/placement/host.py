@@ -58,40 +58,22 @@ class FairShare:
 
 
 def most_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
-    """The most that a host of this type can register, in MiB: nominal memory less what the agent reserves.
-
-    Args:
-        instance_type: What the host is.
-        reserved_mib: What its agent reserves.
-    """
+    """The most that a host of this type can register, in MiB: nominal memory less what the agent reserves."""
     return instance_type.memory_mib - reserved_mib
 
 
 def expected_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
-    """What a host of this type is expected to register at least, in MiB: also less what the system may keep.
-
-    Args:
-        instance_type: What the host is.
-        reserved_mib: What its agent reserves.
-    """
+    """What a host of this type is expected to register at least, in MiB: also less what the system may keep."""
     return int(instance_type.memory_mib * (100 - _SYSTEM_SHARE_PERCENT) / 100) - reserved_mib
 
 
 def expected_shareable_mib(gpu_memory_mib: int) -> int:
-    """What one GPU is expected to have at least for containers that share it through MPS, in MiB.
-
-    Args:
-        gpu_memory_mib: Its nominal memory.
-    """
+    """What one GPU is expected to have at least for containers that share it through MPS, in MiB."""
     return gpu_memory_mib * (100 - _SHARED_MARGIN_PERCENT) // 100
 
 
 def cpu_units(instance_type: InstanceType) -> int:
-    """CPU units that a host of this type registers.
-
-    Args:
-        instance_type: What the host is.
-    """
+    """CPU units that a host of this type registers."""
     return instance_type.vcpus * CPU_UNITS_PER_VCPU
 
 
@@ -99,9 +81,6 @@ def share_of(parts: Mapping[InstanceType, Fraction]) -> FairShare:
     """The CPU and memory that go with a part of a host; the smallest of them.
 
     Memory is a part of what a host is expected to register, see `expected_memory_mib`.
-
-    Args:
-        parts: What the host may be, with the part of it.
     """
     return FairShare(
         cpu=min(int(cpu_units(each) * part) for each, part in parts.items()),

@@ -28,13 +28,7 @@ __all__ = ["on_host", "query_reasons"]
 
 
 def on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Fit:
-    """Whether one copy fits on one empty host.
-
-    Args:
-        demand: What one copy asks for.
-        instance_type: What the host is.
-        offer: What launches it.
-    """
+    """Whether one copy fits on one empty host."""
     reasons = tuple(_reasons(demand, instance_type, offer))
     shortfalls = tuple(each for each in reasons if isinstance(each, Shortfall))
     obstacles = tuple(each for each in reasons if isinstance(each, Obstacle))
@@ -101,13 +95,7 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
 def query_reasons(
     expressions: Iterable[str], instance_type: InstanceType, offer: PoolProfile
 ) -> Iterator[Obstacle | Doubt]:
-    """What stands between a host and the cluster queries that it must satisfy.
-
-    Args:
-        expressions: The queries, as written.
-        instance_type: What the host is.
-        offer: What launches it.
-    """
+    """What stands between a host and the cluster queries that it must satisfy."""
     for expression in expressions:
         query = _read(expression)
         if isinstance(query, str):

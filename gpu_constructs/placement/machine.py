@@ -41,13 +41,7 @@ _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 
 
 def of_machine(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
-    """What keeps a host from running a task though it has room: its image, its agent, what they make of its GPUs.
-
-    Args:
-        task: What is to run.
-        instance_type: What the host is.
-        pool: What launches it.
-    """
+    """What keeps a host from running a task though it has room: its image, its agent, what they make of its GPUs."""
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         return  # ECS chooses the image for the type
     yield from _of_image(task, instance_type, pool)
@@ -57,12 +51,7 @@ def of_machine(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[
 
 
 def of_every_host(task: Task, pool: Pool) -> tuple[str, ...]:
-    """What keeps every host of a pool from running a task, whatever its type is.
-
-    Args:
-        task: What is to run.
-        pool: What launches the hosts.
-    """
+    """What keeps every host of a pool from running a task, whatever its type is."""
     off = task.wants_gpu and gpu_support_is_off(pool)
     too_old = why_too_old(pool) if task.shares_gpu else None
     return (
@@ -72,24 +61,14 @@ def of_every_host(task: Task, pool: Pool) -> tuple[str, ...]:
 
 
 def is_refused_for_certain(image: Image, instance_type: InstanceType) -> bool:
-    """Whether a mechanism that no user data can change keeps an image from a type that it cannot drive.
-
-    Args:
-        image: Of the host.
-        instance_type: What the host is.
-    """
+    """Whether a mechanism that no user data can change keeps an image from a type that it cannot drive."""
     if image.architecture is not instance_type.architecture:
         return True
     return image.accelerator is not None and instance_type.accelerators is not None
 
 
 def is_declared(image: Image, instance_type: InstanceType) -> bool:
-    """Whether an image of the user's own is said to drive devices that no published image drives.
-
-    Args:
-        image: Of the host.
-        instance_type: What the host is.
-    """
+    """Whether an image of the user's own is said to drive devices that no published image drives."""
     devices = instance_type.accelerators
     return (
         devices is not None
@@ -100,12 +79,7 @@ def is_declared(image: Image, instance_type: InstanceType) -> bool:
 
 
 def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
-    """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs.
-
-    Args:
-        pool: What launches the host.
-        instance_type: What the host is.
-    """
+    """Whether a plain image certainly leaves NVIDIA GPUs out, whatever the user data installs."""
     devices = instance_type.accelerators
     if isinstance(pool.image, Unknown) or devices is None or devices.vendor is not Vendor.NVIDIA:
         return False
@@ -118,40 +92,24 @@ def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
 
 
 def gpu_support_is_off(pool: Pool) -> bool:
-    """Whether user data keeps the agent from registering GPUs.
-
-    Args:
-        pool: One of a fleet.
-    """
+    """Whether user data keeps the agent from registering GPUs."""
     return is_off(pool.user_data.get(_GPU_SUPPORT))
 
 
 def is_off(value: str | Unknown | None) -> bool:
-    """Whether the ECS agent takes the value of a variable for false.
-
-    Args:
-        value: As user data has it; None where it is not set.
-    """
+    """Whether the ECS agent takes the value of a variable for false."""
     return isinstance(value, str) and value.strip().lower() in _OFF
 
 
 def is_before_volta(instance_type: InstanceType) -> bool:
-    """Whether MPS cannot limit what a client takes of the type's GPUs.
-
-    Args:
-        instance_type: What the host is.
-    """
+    """Whether MPS cannot limit what a client takes of the type's GPUs."""
     devices = instance_type.accelerators
     capability = None if devices is None else devices.compute_capability
     return capability is not None and capability < LEAST_CAPABILITY
 
 
 def why_too_old(pool: Pool) -> str | None:
-    """Why the image of a pool cannot share GPUs; None if it can or nobody knows.
-
-    Args:
-        pool: One of a fleet.
-    """
+    """Why the image of a pool cannot share GPUs; None if it can or nobody knows."""
     image = pool.image
     if pool.kind is PoolKind.MANAGED_INSTANCES or isinstance(image, Unknown):
         return None
@@ -167,11 +125,7 @@ def why_too_old(pool: Pool) -> str | None:
 
 
 def doubt_of_sharing(pool: Pool) -> str | None:
-    """Why nobody can say whether the image of a pool shares GPUs; None if it is known, either way.
-
-    Args:
-        pool: One of a fleet.
-    """
+    """Why nobody can say whether the image of a pool shares GPUs; None if it is known, either way."""
     image = pool.image
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         return None

@@ -17,11 +17,7 @@ _Derived = TypeVar("_Derived")
 
 
 class Identical(Generic[_Value]):
-    """A key that is equal to another of the very same objects; it keeps them, so that their ids stay taken.
-
-    Args:
-        values: The objects, in order.
-    """
+    """A key that is equal to another of the very same objects; it keeps them, so that their ids stay taken."""
 
     __slots__ = ("_hash", "_ids", "values")
 
@@ -38,11 +34,7 @@ class Identical(Generic[_Value]):
 
 
 def by_identity(maxsize: int) -> Callable[[Callable[[_Value], _Derived]], Callable[[_Value], _Derived]]:
-    """Keeps results of a function of one frozen value.
-
-    Args:
-        maxsize: How many results are kept at once.
-    """
+    """Keeps results of a function of one frozen value."""
 
     def kept(derive: Callable[[_Value], _Derived]) -> Callable[[_Value], _Derived]:
         # Each value is kept beside its result, so that its id stays taken.

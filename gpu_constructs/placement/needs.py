@@ -49,12 +49,7 @@ class UnmetNeed:
 
 
 def unmet_needs(task: Task, instance_type: InstanceType) -> tuple[UnmetNeed, ...]:
-    """Needs of a task's containers that the GPUs of a host do not serve; none on a host without NVIDIA GPUs.
-
-    Args:
-        task: What is to run.
-        instance_type: What the host is.
-    """
+    """Needs of a task's containers that the GPUs of a host do not serve; none on a host without NVIDIA GPUs."""
     devices = instance_type.accelerators
     if devices is None or devices.vendor is not Vendor.NVIDIA:
         return ()

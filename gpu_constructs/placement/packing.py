@@ -131,9 +131,6 @@ class Packing:
     def place(self, load: Load) -> int:
         """Puts copies on the first hosts that take them.
 
-        Args:
-            load: The copies.
-
         Returns:
             How many were placed.
         """
@@ -198,23 +195,12 @@ def pack(loads: Sequence[Load], room: Room, *, most_hosts: int | None = None) ->
 
 
 def copies_per_host(need: Need, room: Room) -> int:
-    """How many copies of a task one host without others takes.
-
-    Args:
-        need: What each copy takes.
-        room: What the host has.
-    """
+    """How many copies of a task one host without others takes."""
     return _most(_empty(room), need, need.asked, room)
 
 
 def more_fit(need: Need, group: Group, room: Room) -> bool:
-    """Whether a host with tasks on it takes another.
-
-    Args:
-        need: What the task takes.
-        group: The host.
-        room: What a host without tasks has.
-    """
+    """Whether a host with tasks on it takes another."""
     return _most(group, need, need.asked, room) > 0
 
 
@@ -222,10 +208,6 @@ def room_beside(room: Room, need: Need) -> Room | None:
     """What a host has beside one copy of a task; None if it does not take that.
 
     A share of a GPU through MPS counts as the whole GPU.
-
-    Args:
-        room: What the host has.
-        need: What the task takes.
     """
     if not copies_per_host(need, room):
         return None

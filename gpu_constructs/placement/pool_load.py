@@ -42,12 +42,7 @@ class Tenant:
     slots: int = 0
 
     def load(self, room: Room, assumption: Assumption) -> Load | None:
-        """What of them is to be packed; None where that is not known.
-
-        Args:
-            room: What a host has.
-            assumption: Whether what is certain counts, or what is possible.
-        """
+        """What of them is to be packed; None where that is not known."""
         copies = self.most if assumption is Assumption.WORST else self.least
         need = self.need(room, assumption)
         if need is None or copies is None:
@@ -55,12 +50,7 @@ class Tenant:
         return Load(need=need, copies=copies, distinct=self.distinct)
 
     def need(self, room: Room, assumption: Assumption) -> Need | None:
-        """What one copy takes; None where that is not known.
-
-        Args:
-            room: What a host has.
-            assumption: Whether what is certain counts, or what is possible.
-        """
+        """What one copy takes; None where that is not known."""
         return need_of(self.demand, room, assumption)
 
     def slots_on(self, need: Need, room: Room, hosts: int | None) -> int | None:
@@ -101,11 +91,7 @@ class PoolLoad:
     is_crowded: bool = False
 
     def room(self, assumption: Assumption) -> Room | None:
-        """What each host has beside its daemons; None where that is not known.
-
-        Args:
-            assumption: Whether what is certain counts, or what is possible.
-        """
+        """What each host has beside its daemons; None where that is not known."""
         room = room_of(self.pool, assumption)
         certain = assumption is Assumption.WORST
         for daemon in self.daemons:

@@ -77,29 +77,18 @@ class PoolProfile:
         """Network interfaces of a host for tasks in network mode ``awsvpc``, without ENI trunking.
 
         https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-eni.html
-
-        Args:
-            instance_type: What the host is.
         """
         return _interfaces(instance_type) - self.occupied
 
     def host(self, instance_type: InstanceType) -> Host:
-        """A host as a placement constraint sees it.
-
-        Args:
-            instance_type: What it is.
-        """
+        """A host as a placement constraint sees it."""
         linux = (("ecs.os-type", "linux"),) if self.is_linux else ()
         return host_of(instance_type, attributes=dict((*linux, *self.attributes)))
 
 
 @by_identity(maxsize=1024)
 def profile_of(pool: Pool) -> PoolProfile:
-    """What a pool offers to one task.
-
-    Args:
-        pool: Where it may be placed.
-    """
+    """What a pool offers to one task."""
     reserved = pool.reserved_memory_mib
     told = pool.user_data.get("ECS_RESERVED_MEMORY") is not None
     return _of_settings(

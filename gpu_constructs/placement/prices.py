@@ -41,10 +41,6 @@ class Cost:
 def cost_of(pool: Pool, hosts: int) -> Cost | None:
     """What some hosts of a pool cost an hour.
 
-    Args:
-        pool: What launches them.
-        hosts: How many.
-
     Returns:
         None where the types or their price are not known.
     """

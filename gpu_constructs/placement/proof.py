@@ -163,19 +163,11 @@ class Proof:
         return True if all(each is True for each in answers) else UNKNOWN
 
     def of_pool(self, pool: Pool) -> PoolProof:
-        """The proof of one pool.
-
-        Args:
-            pool: One of the fleet.
-        """
+        """The proof of one pool."""
         return _named(self.pools, pool.name)
 
     def of_workload(self, workload: Workload) -> WorkloadProof | None:
-        """The proof of one workload; None if it needs no hosts.
-
-        Args:
-            workload: One of the fleet.
-        """
+        """The proof of one workload; None if it needs no hosts."""
         return next((each for each in self.workloads if each.workload.name == workload.name), None)
 
 

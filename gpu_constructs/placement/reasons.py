@@ -169,12 +169,7 @@ class Fit:
 
 
 def listed(names: Iterable[object], word: str = "and") -> str:
-    """``a, b and c``, cut short where there are many.
-
-    Args:
-        names: What to list.
-        word: What stands before the last.
-    """
+    """``a, b and c``, cut short where there are many."""
     texts = [str(each) for each in names]
     if len(texts) > _MOST_NAMES:
         texts = [*texts[: _MOST_NAMES - 1], f"{len(texts) - _MOST_NAMES + 1} more"]

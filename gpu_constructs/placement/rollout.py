@@ -59,13 +59,7 @@ def task_slots(
 
 
 def can_go_on(desired_count: int, slots: int, percent: Rollout) -> bool:
-    """Whether a rolling deployment on a fleet of this size ever takes its first step.
-
-    Args:
-        desired_count: Tasks of the service, all of them running.
-        slots: Tasks that fit on all hosts at most.
-        percent: The two percentages of the service.
-    """
+    """Whether a rolling deployment on a fleet of this size ever takes its first step."""
     may_start = min(desired_count * percent.max_healthy_percent // 100, slots) > desired_count
     may_stop = -(-desired_count * percent.min_healthy_percent // 100) < desired_count
     return may_start or may_stop or desired_count == 0
@@ -76,10 +70,6 @@ def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
 
     With a free slot, new tasks start before old ones stop. Without one that would wait for ever, so one task stops
     first: on a fleet that is full, a deployment of one task is a short outage, and no setting changes that.
-
-    Args:
-        desired_count: Tasks of the service.
-        slots: Tasks that fit on all hosts at most.
     """
     if isinstance(desired_count, Unknown):
         # Half of two or more tasks can stop; one task alone must be able to where there is room for one only.
@@ -123,9 +113,5 @@ def rollout_percentages(
 
 
 def percent_for_one_less(desired_count: int) -> int:
-    """The percentage of a desired count that lets one task stop, and no more than one; 0 for none.
-
-    Args:
-        desired_count: Tasks of the service.
-    """
+    """The percentage of a desired count that lets one task stop, and no more than one; 0 for none."""
     return 100 * (desired_count - 1) // desired_count if desired_count else 0

@@ -110,11 +110,7 @@ class Destination:
         return is_short or any(each.kind in UNSCALED for each in self.fit.doubts)
 
     def barred_by(self, kind: ObstacleKind) -> tuple[Obstacle, ...]:
-        """Obstacles of a kind that between them exclude every type of the pool; empty if one is left.
-
-        Args:
-            kind: What they are about.
-        """
+        """Obstacles of a kind that between them exclude every type of the pool; empty if one is left."""
         found = tuple(each for each in self.fit.obstacles if each.kind is kind)
         excluded = {host.name for each in found for host in each.instance_types}
         return found if excluded.issuperset(each.name for each in self.pool.instance_types) else ()
@@ -207,11 +203,7 @@ class Assignment(Route):
 
 
 def all_of(answers: Sequence[Answer]) -> Answer:
-    """No where one answer is no, yes where all are yes.
-
-    Args:
-        answers: To several questions.
-    """
+    """No where one answer is no, yes where all are yes."""
     if any(each is False for each in answers):
         return False
     return UNKNOWN if any(isinstance(each, Unknown) for each in answers) else True

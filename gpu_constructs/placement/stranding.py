@@ -11,12 +11,7 @@ __all__ = ["stranded_in"]
 
 
 def stranded_in(packing: Packing, needs: Sequence[Need]) -> tuple[Stranded, ...]:
-    """GPUs that stay idle on hosts with tasks, though one of these tasks would take them if the host had more else.
-
-    Args:
-        packing: Hosts with tasks on them.
-        needs: What one copy of each task takes that comes to these hosts.
-    """
+    """GPUs that stay idle on hosts with tasks, though one of these tasks would take them if the host had more else."""
     of_gpus = list(dict.fromkeys(need for need in needs if need.units[0]))
     found: dict[tuple[int, tuple[str, ...]], int] = {}
     for group in packing.groups:

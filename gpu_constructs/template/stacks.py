@@ -43,11 +43,7 @@ class Stacks:
     documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
 
     def locate(self, origin: Origin) -> Origin:
-        """The same place with its line, which is looked for only here, as few places are ever shown.
-
-        Args:
-            origin: A place in one of the files.
-        """
+        """The same place with its line, which is looked for only here, as few places are ever shown."""
         document = self.documents.get(origin.file) if origin.file is not None else None
         if document is None or origin.line is not None:
             return origin
@@ -116,9 +112,6 @@ class Inputs:
 
     def acknowledged(self, root: str) -> Mapping[str, Mapping[str, str]]:
         """What an app accepts, with the reason, by construct path and by id (``gpu-constructs::GPU002``).
-
-        Args:
-            root: `Stack.root` of one of its stacks.
 
         Raises:
             UnreadableError: If the notes of the app cannot be read.

@@ -15,10 +15,6 @@ __all__ = ["count", "listed", "name_of", "purchase_of", "severity_of", "types_na
 def name_of(value: str, argument: str) -> str:
     """A name.
 
-    Args:
-        value: What was given.
-        argument: The argument, as the test spells it.
-
     Raises:
         InvalidValueError: It is no text, or an empty one, which everything would be called.
     """
@@ -29,10 +25,6 @@ def name_of(value: str, argument: str) -> str:
 
 def count(value: int, argument: str) -> int:
     """A number of things.
-
-    Args:
-        value: What was given.
-        argument: The argument, as the test spells it.
 
     Raises:
         InvalidValueError: It is no whole number, or a negative one.
@@ -46,10 +38,6 @@ def count(value: int, argument: str) -> int:
 
 def types_named(names: str | Iterable[str] | None, argument: str) -> frozenset[str] | None:
     """Names of all types of some types and families; None for None.
-
-    Args:
-        names: Such as ``g6.xlarge`` or ``g6``.
-        argument: The argument, as the test spells it.
 
     Raises:
         InvalidValueError: They are no names.
@@ -67,9 +55,6 @@ def types_named(names: str | Iterable[str] | None, argument: str) -> frozenset[s
 def purchase_of(value: PurchaseOption | str | None) -> PurchaseOption | None:
     """The way of buying of this name.
 
-    Args:
-        value: Such as ``spot``.
-
     Raises:
         InvalidValueError: It is none.
     """
@@ -82,9 +67,6 @@ def purchase_of(value: PurchaseOption | str | None) -> PurchaseOption | None:
 
 def severity_of(value: Severity | str) -> Severity:
     """The severity of this name.
-
-    Args:
-        value: Such as ``warning``.
 
     Raises:
         InvalidValueError: It is none.
@@ -99,10 +81,6 @@ def severity_of(value: Severity | str) -> Severity:
 def listed(names: str | Iterable[str], argument: str) -> tuple[str, ...]:
     """One name or several.
 
-    Args:
-        names: A text is one name.
-        argument: The argument, as the test spells it.
-
     Raises:
         InvalidValueError: They are no names.
     """
@@ -115,9 +93,5 @@ def listed(names: str | Iterable[str], argument: str) -> tuple[str, ...]:
 
 
 def words(names: Iterable[str]) -> str:
-    """The names as a failure shows them.
-
-    Args:
-        names: Any number of them.
-    """
+    """The names as a failure shows them."""
     return ", ".join(names)

@@ -28,20 +28,12 @@ _MOST_NAMES = 4
 
 
 def gpu_tasks(fleet: Fleet) -> tuple[Task, ...]:
-    """Tasks that ask for GPUs.
-
-    Args:
-        fleet: Everything there is.
-    """
+    """Tasks that ask for GPUs."""
     return tuple(task for task in fleet.tasks if task.wants_gpu)
 
 
 def gpu_pools(fleet: Fleet) -> tuple[Pool, ...]:
-    """Pools that may launch a type with accelerators; one whose types are not known is among them.
-
-    Args:
-        fleet: Everything there is.
-    """
+    """Pools that may launch a type with accelerators; one whose types are not known is among them."""
     return tuple(
         pool
         for pool in fleet.pools
@@ -50,21 +42,13 @@ def gpu_pools(fleet: Fleet) -> tuple[Pool, ...]:
 
 
 def instance_types_of(routes: Iterable[Route]) -> tuple[InstanceType, ...]:
-    """Types on which a task may come to run, each once; those that may or may not fit are among them.
-
-    Args:
-        routes: How the task gets to its hosts.
-    """
+    """Types on which a task may come to run, each once; those that may or may not fit are among them."""
     pools = (each for route in routes for each in route.destinations if each.fit.answer is not False)
     return tuple(dict.fromkeys(host for each in pools for host in each.types))
 
 
 def task_table(fleet: Fleet) -> str:
-    """Tasks with GPUs and where they may run.
-
-    Args:
-        fleet: Everything there is.
-    """
+    """Tasks with GPUs and where they may run."""
     rows = [
         (task.name, amount_of_gpus(task), _listed(instance_types_of(routes_of(fleet, task)), "nowhere"))
         for task in gpu_tasks(fleet)
@@ -73,11 +57,7 @@ def task_table(fleet: Fleet) -> str:
 
 
 def pool_table(fleet: Fleet) -> str:
-    """Pools with accelerators and what they launch.
-
-    Args:
-        fleet: Everything there is.
-    """
+    """Pools with accelerators and what they launch."""
     rows = [
         (pool.name, types_of(pool), hosts_of(pool), image_of(pool.image), str(pool.bought.option))
         for pool in gpu_pools(fleet)
@@ -86,11 +66,7 @@ def pool_table(fleet: Fleet) -> str:
 
 
 def amount_of_gpus(task: Task) -> str:
-    """The GPUs that a task asks for, in words.
-
-    Args:
-        task: Any task.
-    """
+    """The GPUs that a task asks for, in words."""
     if task.takes_all_gpus:
         return "ALL of its host"
     if isinstance(task.gpus, Unknown):
@@ -101,40 +77,24 @@ def amount_of_gpus(task: Task) -> str:
 
 
 def types_of(pool: Pool) -> str:
-    """The types of a pool, in words.
-
-    Args:
-        pool: Any pool.
-    """
+    """The types of a pool, in words."""
     listed = _listed((*pool.instance_types, *pool.unknown_type_names), "")
     more = "types unknown at synth" if pool.has_unknown_types else ""
     return " and ".join(each for each in (listed, more) if each) or "none"
 
 
 def hosts_of(pool: Pool) -> str:
-    """How many hosts a pool has, in words.
-
-    Args:
-        pool: Any pool.
-    """
+    """How many hosts a pool has, in words."""
     return f"{pool.min_instances} to {pool.max_instances}"
 
 
 def image_of(image: HostImage | Unknown) -> str:
-    """An image with its release, in words.
-
-    Args:
-        image: Of a pool.
-    """
+    """An image with its release, in words."""
     return str(image) if isinstance(image, Unknown) else f"{image.image.name} ({image.release or 'the newest'})"
 
 
 def finding_lines(findings: Iterable[Finding]) -> str:
-    """Findings with their place and fix, a line or two each.
-
-    Args:
-        findings: What to show.
-    """
+    """Findings with their place and fix, a line or two each."""
     return _cut([f"  {_place(each)}{each.severity} {each.rule}: {each.message}{_fix(each)}" for each in findings])
 
 

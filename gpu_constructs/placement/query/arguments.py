@@ -65,11 +65,7 @@ def moment_of(argument: str) -> Moment | None:
 
 
 def count_of(argument: str) -> int | None:
-    """Read a number of tasks; None if it is none.
-
-    Args:
-        argument: Digits.
-    """
+    """Read a number of tasks; None if it is none."""
     return int(argument) if _COUNT.fullmatch(argument) else None
 
 
@@ -83,11 +79,7 @@ def version_of(argument: str) -> tuple[int, ...] | None:
 
 
 def text_problem(text: str) -> str | None:
-    """What keeps a text from being written as an argument, in words; None if nothing does.
-
-    Args:
-        text: A value or a pattern.
-    """
+    """What keeps a text from being written as an argument, in words; None if nothing does."""
     if not text:
         return "an argument has at least one character"
     odd = next((each for each in text if not each.isprintable()), None)
@@ -99,13 +91,7 @@ def text_problem(text: str) -> str | None:
 
 
 def argument_problem(subject: Subject, operator: Operator, argument: str) -> str | None:
-    """What is wrong with an argument, in words; None if it can be compared with the subject.
-
-    Args:
-        subject: What is asked about.
-        operator: How.
-        argument: The text, without its quotes.
-    """
+    """What is wrong with an argument, in words; None if it can be compared with the subject."""
     problem = text_problem(argument)
     if problem is None and subject is Field.RUNNING_TASKS_COUNT and count_of(argument) is None:
         problem = f"`{argument}` is no number of tasks"

@@ -33,13 +33,7 @@ _COMPARISONS = frozenset({Operator.EQUALS, Operator.NOT_EQUALS}) | {each for eac
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A subject against one value: ``==``, ``!=``, ``>``, ``>=``, ``<``, ``<=``.
-
-    Args:
-        subject: What is compared.
-        operator: How.
-        argument: The value.
-    """
+    """A subject against one value: ``==``, ``!=``, ``>``, ``>=``, ``<``, ``<=``."""
 
     subject: Subject
     operator: Operator
@@ -104,11 +98,6 @@ class Exists:
 class Matches:
     """Whether a pattern matches the whole value of the subject: ``=~``, ``!~``.
 
-    Args:
-        subject: What is looked at.
-        pattern: A regular expression of Java.
-        negated: Whether it must not match.
-
     Attributes:
         read: The pattern for `matches_whole`, or a text that says why it is not judged.
     """
@@ -135,11 +124,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of several terms; a conjunction among them is taken apart, which changes nothing.
-
-    Args:
-        terms: At least two.
-    """
+    """All of several terms; a conjunction among them is taken apart, which changes nothing."""
 
     terms: tuple[Query, ...]
     depth: int = field(init=False, repr=False, compare=False)
@@ -153,11 +138,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """One of several terms at least; a disjunction among them is taken apart, which changes nothing.
-
-    Args:
-        terms: At least two.
-    """
+    """One of several terms at least; a disjunction among them is taken apart, which changes nothing."""
 
     terms: tuple[Query, ...]
     depth: int = field(init=False, repr=False, compare=False)
@@ -171,11 +152,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The contrary of a term.
-
-    Args:
-        term: What must not hold.
-    """
+    """The contrary of a term."""
 
     term: Query
     depth: int = field(init=False, repr=False, compare=False)
@@ -192,11 +169,7 @@ Query = Condition | And | Or | Not
 
 
 def conditions(query: Query) -> Iterator[Condition]:
-    """Every single condition of an expression, in the order in which they are written.
-
-    Args:
-        query: The expression.
-    """
+    """Every single condition of an expression, in the order in which they are written."""
     if isinstance(query, And | Or):
         for term in query.terms:
             yield from conditions(term)
@@ -210,9 +183,6 @@ def instance_type_in(names: Iterable[str]) -> In:
     """True on hosts of exactly these instance types.
 
     A list names what is meant; the pattern ``g5.*`` would also match g5g, which is arm64.
-
-    Args:
-        names: Instance types, such as ``g6.xlarge``. Repeated names count once; the order is kept.
     """
     return In(INSTANCE_TYPE, tuple(dict.fromkeys(names)))
 

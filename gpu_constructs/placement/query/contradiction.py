@@ -39,9 +39,6 @@ def contradicts(query: Query) -> Contradiction | None:
 
     What it finds is certain. It does not find everything: alternatives are tried one by one and not in combination,
     patterns are not compared with each other, and neither are ``<`` and ``>``.
-
-    Args:
-        query: The expression.
     """
     if sum(1 for _ in conditions(query)) > _MOST_CONDITIONS:
         return None

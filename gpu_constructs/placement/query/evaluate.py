@@ -64,22 +64,12 @@ _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
 
 
 def evaluate(query: Query, host: Host) -> bool | Unknown:
-    """Whether a host satisfies an expression; `UNKNOWN` where that cannot be known, by Kleene's logic.
-
-    Args:
-        query: The expression.
-        host: What is known of the host.
-    """
+    """Whether a host satisfies an expression; `UNKNOWN` where that cannot be known, by Kleene's logic."""
     return judge(query, host).holds
 
 
 def judge(query: Query, host: Host) -> Verdict:
-    """Whether a host satisfies an expression, with the reasons if it cannot be known.
-
-    Args:
-        query: The expression.
-        host: What is known of the host.
-    """
+    """Whether a host satisfies an expression, with the reasons if it cannot be known."""
     if isinstance(query, And):
         return _all(judge(term, host) for term in query.terms)
     if isinstance(query, Or):

@@ -62,9 +62,6 @@ class MalformedPatternError(Exception):
 def read_pattern(pattern: str) -> re.Pattern[str] | str:
     """Read a pattern.
 
-    Args:
-        pattern: As Java would be given it.
-
     Returns:
         The same for Python; a text that says why it is not judged, if it is not.
 
@@ -86,12 +83,7 @@ def read_pattern(pattern: str) -> re.Pattern[str] | str:
 
 
 def matches_whole(pattern: re.Pattern[str], value: str) -> bool | None:
-    """Whether a pattern matches a whole value; None for a value that no attribute of ECS has.
-
-    Args:
-        pattern: One that `read_pattern` returned.
-        value: The text.
-    """
+    """Whether a pattern matches a whole value; None for a value that no attribute of ECS has."""
     if len(value) > MAX_ATTRIBUTE_LENGTH or not value.isprintable():
         return None
     return pattern.fullmatch(value) is not None

@@ -17,9 +17,6 @@ def render(query: Query) -> str:
     binds tighter: it names ``and``, ``or`` and ``not`` without an order among them, so an ``and`` within an ``or`` has
     parentheses too, and ``not`` always has, as in its example ``not(task:group == database)``.
 
-    Args:
-        query: The expression.
-
     Raises:
         InvalidValueError: If the text is longer than ECS takes.
     """
@@ -36,11 +33,7 @@ def render(query: Query) -> str:
 
 
 def describe(query: Query) -> str:
-    """The expression's text however long it is, for messages.
-
-    Args:
-        query: The expression.
-    """
+    """The expression's text however long it is, for messages."""
     if isinstance(query, And):
         return " and ".join(_within(term, Or) for term in query.terms)
     if isinstance(query, Or):

@@ -78,11 +78,7 @@ class Field(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute of a container instance: one that ECS or its agent sets, or one of the user's own.
-
-    Args:
-        name: Such as ``ecs.instance-type``.
-    """
+    """An attribute of a container instance: one that ECS or its agent sets, or one of the user's own."""
 
     name: str
 

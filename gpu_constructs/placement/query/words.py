@@ -29,12 +29,7 @@ _UNCLOSED = re.compile(r"[\\\[][^\s'\"]*")
 
 
 def bare_value_end(text: str, start: int) -> int:
-    """Where the bare value ends that begins here; the start itself if none begins.
-
-    Args:
-        text: The expression.
-        start: Where the value begins.
-    """
+    """Where the bare value ends that begins here; the start itself if none begins."""
     if text[start : start + 1] in _OPERATOR_CHARACTERS:
         return start
     at = start
@@ -48,10 +43,6 @@ def bare_pattern_end(text: str, start: int) -> tuple[int, bool]:
 
     Groups and classes belong to the pattern, as in ``(p[2,3]|g[3,4]|f[1]).*``, which stitchfix/flotilla sends to ECS
     (execution/adapter/ecs_adapter.go); a parenthesis that closes none of them belongs to the expression.
-
-    Args:
-        text: The expression.
-        start: Where the pattern begins.
     """
     if text[start : start + 1] in _OPERATOR_CHARACTERS:
         return start, True
@@ -66,21 +57,13 @@ def bare_pattern_end(text: str, start: int) -> tuple[int, bool]:
 
 
 def write_value(value: str) -> str:
-    """A value as an argument: bare where it can be, else quoted.
-
-    Args:
-        value: One that `text_problem` has nothing against.
-    """
+    """A value as an argument: bare where it can be, else quoted."""
     bare = value not in CONNECTIVES and bare_value_end(value, 0) == len(value)
     return value if bare else _quoted(value)
 
 
 def write_pattern(pattern: str) -> str:
-    """A pattern as an argument: bare where it can be, else quoted.
-
-    Args:
-        pattern: One that `text_problem` has nothing against.
-    """
+    """A pattern as an argument: bare where it can be, else quoted."""
     bare = pattern not in CONNECTIVES and bare_pattern_end(pattern, 0) == (len(pattern), True)
     return pattern if bare else _quoted(pattern)
 

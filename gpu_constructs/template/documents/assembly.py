@@ -35,20 +35,12 @@ _Notes: TypeAlias = "Callable[[], Mapping[str, Node]]"
 
 
 def is_manifest(data: Node) -> bool:
-    """Whether a file is the manifest of a cloud assembly.
-
-    Args:
-        data: What is in it.
-    """
+    """Whether a file is the manifest of a cloud assembly."""
     return isinstance(data, dict) and "artifacts" in data and "version" in data and "Resources" not in data
 
 
 def assembly_sources(directory: str, files: Files) -> Iterator[Source]:
     """The stacks of a cloud assembly and of the assemblies in it, in the order of the manifest.
-
-    Args:
-        directory: The assembly's directory as the user named it.
-        files: What reads them.
 
     Raises:
         UnreadableError: If it is no assembly, or names files outside of itself.

@@ -14,11 +14,7 @@ __all__ = ["asset_by_parameter", "asset_path", "last_step", "published"]
 
 
 def asset_path(declaration: Mapping[str, Node]) -> str | None:
-    """The template of a nested stack as a file of the assembly, which the CDK command line notes; None if it did not.
-
-    Args:
-        declaration: The nested stack.
-    """
+    """The template of a nested stack as a file of the assembly, which the CDK command line notes; or None."""
     metadata = declaration.get("Metadata")
     path = metadata.get("aws:asset:path") if isinstance(metadata, dict) else None
     return path if isinstance(path, str) else None
@@ -29,10 +25,6 @@ def asset_by_parameter(declaration: Mapping[str, Node], assets: Iterable[Node]) 
 
     A stack within a nested one refers to parameters that are handed down, which have the first one's name in theirs.
     https://docs.aws.amazon.com/cdk/api/v2/docs/aws-cdk-lib.LegacyStackSynthesizer.html
-
-    Args:
-        declaration: The nested stack.
-        assets: What the app notes about its assets, each with its path and its parameters.
     """
     properties = declaration.get("Properties")
     names = " ".join(_references(properties.get("TemplateURL") if isinstance(properties, dict) else None))
@@ -59,11 +51,7 @@ def _references(node: Node) -> Iterator[str]:
 
 
 def published(assets: Node) -> Iterator[tuple[str, str]]:
-    """Names under which files are published, each with the file's path from the manifest of the assets.
-
-    Args:
-        assets: What is in that manifest.
-    """
+    """Names under which files are published, each with the file's path from the manifest of the assets."""
     files = assets.get("files") if isinstance(assets, dict) else None
     for asset in files.values() if isinstance(files, dict) else ():
         source = asset.get("source") if isinstance(asset, dict) else None
@@ -76,10 +64,6 @@ def published(assets: Node) -> Iterator[tuple[str, str]]:
 
 
 def last_step(url: Value) -> str | None:
-    """The last step of a URL, of which the first pieces may be unknown; None if that is.
-
-    Args:
-        url: A ``TemplateURL``.
-    """
+    """The last step of a URL, of which the first pieces may be unknown; None if that is."""
     end = url.pieces[-1] if isinstance(url, Text) else url
     return end.rpartition("/")[2] if isinstance(end, str) and "/" in end else None

@@ -23,12 +23,6 @@ _ALLOWED = "a CloudFormation template with Resources, an ECS task definition, or
 def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None) -> Iterator[Source | Resource]:
     """The templates and task definitions behind one path.
 
-    Args:
-        path: A file, a directory, or ``-``.
-        files: What reads files.
-        stdin: What comes from the standard input.
-        region: Where stacks are deployed to that do not say so themselves.
-
     Raises:
         UnreadableError: If it is nothing that can be read.
     """

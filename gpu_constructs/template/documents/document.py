@@ -41,10 +41,6 @@ class Document:
     def read(cls, content: bytes, *, file: str) -> Document:
         """Parses a text.
 
-        Args:
-            content: The text in UTF-8.
-            file: The file as the user named it.
-
         Raises:
             UnreadableError: If it is neither JSON nor YAML, or too much of it.
         """
@@ -69,10 +65,6 @@ class Document:
     def of(cls, template: Mapping[str, object], *, file: str) -> Document:
         """Takes what somebody else has parsed.
 
-        Args:
-            template: A parsed template; it is copied.
-            file: The file as the user named it.
-
         Raises:
             UnreadableError: If there is no end to it.
         """
@@ -85,9 +77,6 @@ class Document:
     def object(self, allowed: str = "a template with Resources") -> dict[str, Node]:
         """The object that it is.
 
-        Args:
-            allowed: What a file in its place may be, for errors.
-
         Raises:
             UnreadableError: If it is a list or a single value.
         """
@@ -97,11 +86,7 @@ class Document:
         raise UnreadableError(f"{kind}, not an object", file=self.file, allowed=allowed)
 
     def line(self, path: Path) -> int | None:
-        """The line of a path, or of the deepest part of it that is there; None where no text is at hand.
-
-        Args:
-            path: Keys and indexes from the top.
-        """
+        """The line of a path, or of the deepest part of it that is there; None where no text is at hand."""
         if self._text is None:
             return None
         if self._lines is None:

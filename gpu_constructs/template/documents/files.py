@@ -29,9 +29,6 @@ class Files:
     def named(self, path: str) -> Document:
         """A file that the user named, which may be a pipe.
 
-        Args:
-            path: Its path.
-
         Raises:
             UnreadableError: If it cannot be read.
         """
@@ -40,11 +37,6 @@ class Files:
     def inside(self, root: str, path: str, *, wanted_by: str) -> Document:
         """A file that another one names.
 
-        Args:
-            root: The directory that it must be in.
-            path: Its path.
-            wanted_by: The file that names it, for errors.
-
         Raises:
             UnreadableError: If it is outside of the directory, no plain file, or cannot be read.
         """
@@ -52,12 +44,7 @@ class Files:
         return self._read(path, path, only_plain=True)
 
     def is_inside(self, root: str, path: str) -> bool:
-        """Whether a path stays in a directory, links followed.
-
-        Args:
-            root: The directory.
-            path: Any path.
-        """
+        """Whether a path stays in a directory, links followed."""
         try:
             folder = self._real.get(root) or self._real.setdefault(root, os.path.realpath(root))
             found = os.path.realpath(path)
@@ -69,11 +56,6 @@ class Files:
     def require_inside(self, root: str, path: str, *, wanted_by: str) -> None:
         """Refuses a path that leads out of a directory, be it over a link.
 
-        Args:
-            root: The directory.
-            path: Any path.
-            wanted_by: The file that names it, for errors.
-
         Raises:
             UnreadableError: If it is outside.
         """
@@ -83,11 +65,7 @@ class Files:
             )
 
     def take(self, document: Document) -> Document:
-        """Keeps a document that was read elsewhere.
-
-        Args:
-            document: A text from memory.
-        """
+        """Keeps a document that was read elsewhere."""
         self.documents[document.file] = document
         return document
 

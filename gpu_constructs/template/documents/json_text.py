@@ -18,10 +18,6 @@ def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
 
     ``NaN`` and numbers without an end stay the texts that they are.
 
-    Args:
-        text: The text.
-        file: The file, for errors.
-
     Raises:
         UnreadableError: If it is no JSON, or too much of it.
     """
@@ -110,11 +106,7 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 class JsonLines:
-    """Lines of the values of one JSON text; what lies beside the path is skipped as fast as JSON is parsed.
-
-    Args:
-        text: A text that `parse_json` has read.
-    """
+    """Lines of the values of one JSON text; what lies beside the path is skipped as fast as JSON is parsed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -122,11 +114,7 @@ class JsonLines:
         self._line_of_block: list[int] = []
 
     def find(self, path: Path) -> int | None:
-        """The line of a path, or of the deepest part of it that is there; None if no part is.
-
-        Args:
-            path: Keys and indexes from the top.
-        """
+        """The line of a path, or of the deepest part of it that is there; None if no part is."""
         start, value = -1, self._skip(0)
         for depth, step in enumerate(path):
             children = self._members(path[:depth], value)

@@ -46,12 +46,7 @@ def decimal(text: str) -> float | str:
 
 
 def deeper_than(node: Node, depth: int) -> bool:
-    """Whether lists and objects are nested more deeply, found without recursion.
-
-    Args:
-        node: The top.
-        depth: How deep is deep enough; 1 is a list of plain values.
-    """
+    """Whether lists and objects are nested more deeply, found without recursion."""
     level = [node] if isinstance(node, (dict, list)) else []
     for _ in range(depth):
         if not level:
@@ -71,12 +66,7 @@ def path_to(root: Node, target: object) -> Path | None:
 
 
 def paths_to(root: Node, targets: set[int]) -> Iterator[tuple[Path, Node]]:
-    """Every list and object among the targets with its path.
-
-    Args:
-        root: Where to start.
-        targets: What `id` gives for each that is looked for.
-    """
+    """Every list and object among the targets with its path."""
     waiting: list[tuple[Path, Node]] = [((), root)]
     while waiting:
         path, node = waiting.pop()
@@ -89,12 +79,7 @@ def paths_to(root: Node, targets: set[int]) -> Iterator[tuple[Path, Node]]:
 
 
 def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> _Child | None:
-    """The child of a key or an index; else that of another spelling, as a task definition's ``memory`` is ``Memory``.
-
-    Args:
-        children: Children by key or index.
-        step: The one that is looked for.
-    """
+    """The child of a key or an index; a key in another spelling counts too, as ``memory`` for ``Memory``."""
     if step in children or not isinstance(step, str):
         return children.get(step)
     wanted = step.lower()
@@ -103,9 +88,6 @@ def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> _Child
 
 def plain(value: object) -> Node:
     """What somebody else parsed, as nodes: copies, of exact types, with texts for whatever else it holds.
-
-    Args:
-        value: Any value, of a linter's own types for instance.
 
     Raises:
         TooDeepError: If it is nested too deeply, contains itself or is too large.

@@ -71,10 +71,6 @@ def nested_beside(file: str, files: Files) -> FindNested:
     """Finds nested templates by their path, as ``aws cloudformation package`` does, or among assets of ``cdk synth``.
 
     Only files in the template's own directory or below are read.
-
-    Args:
-        file: The template.
-        files: What reads them.
     """
     folder = os.path.dirname(file)  # noqa: PTH120 - a path keeps the user's spelling
 
@@ -99,11 +95,7 @@ def nested_beside(file: str, files: Files) -> FindNested:
 
 
 def stack_name_of(file: str) -> str:
-    """What a template is called that nothing but its file names.
-
-    Args:
-        file: Its path.
-    """
+    """What a template is called that nothing but its file names."""
     name = os.path.basename(file)  # noqa: PTH119 - likewise
     ending = next((each for each in _ENDINGS if name.lower().endswith(each)), "")
     return (name[: -len(ending)] if ending else name) or file

@@ -39,11 +39,6 @@ def task_definition(data: Node, *, file: str, region: str | None) -> Resource | 
 
     It belongs to no stack: where a resource has its stack's name, this one has its file's. Its logical id is its
     family.
-
-    Args:
-        data: What is in the file.
-        file: The file as the user named it.
-        region: Where it will be registered, where that is known.
     """
     path: Path = ()
     if isinstance(data, list):

@@ -36,10 +36,6 @@ class Event(NamedTuple):
 def events(text: str, *, file: str) -> Iterator[Event]:
     """Events one by one, so that a reader can stop at any of them.
 
-    Args:
-        text: YAML.
-        file: The file, for errors.
-
     Raises:
         UnreadableError: If it is no YAML, or PyYAML is not installed.
     """
@@ -126,22 +122,13 @@ class _Place:
 
 
 class YamlLines:
-    """Lines of the values of one YAML text.
-
-    Args:
-        text: A text that `parse_yaml` has read.
-        file: The file, for errors.
-    """
+    """Lines of the values of one YAML text."""
 
     def __init__(self, text: str, *, file: str) -> None:
         self._top = _places(text, file)
 
     def find(self, path: Path) -> int | None:
-        """The line of a path, or of the deepest part of it that is there; None if no part is.
-
-        Args:
-            path: Keys and indexes from the top.
-        """
+        """The line of a path, or of the deepest part of it that is there; None if no part is."""
         place, line = self._top, None
         for step in path:
             found = of_any_case(place.children, step)

@@ -94,10 +94,6 @@ class _Anchor:
 def parse_yaml(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
     """The values of a YAML text, and the paths of keys that are written twice; the last of them counts.
 
-    Args:
-        text: The text.
-        file: The file, for errors.
-
     Raises:
         UnreadableError: If it is no YAML, more than one document, or too much of it.
     """

@@ -47,11 +47,6 @@ class Assembled:
 def assembled(sources: list[Source], documents: Mapping[str, Document], parameters: Mapping[str, str]) -> Assembled:
     """Makes templates into stacks.
 
-    Args:
-        sources: The templates that the user named.
-        documents: Every file that was read for them.
-        parameters: Values of parameters by name, or by ``Stack:Name``.
-
     Raises:
         UnreadableError: If a nested template cannot be read, or a value is given for a parameter that no template has.
     """

@@ -16,13 +16,7 @@ __all__ = ["CONDITIONS", "truth"]
 
 
 def truth(node: Node, call: Node, at: Context) -> bool | Unknown:
-    """Whether a condition holds.
-
-    Args:
-        node: A condition function, or ``{"Condition": name}``.
-        call: Where it is written, for remarks.
-        at: The template around it.
-    """
+    """Whether a condition holds."""
     if isinstance(node, dict) and len(node) == 1 and isinstance(name := node.get("Condition"), str):
         return at.condition(name, node)
     value = at.value(node)

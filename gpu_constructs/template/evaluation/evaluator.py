@@ -200,25 +200,14 @@ class Evaluator:
         return True if name is None else self.condition(name, name) if isinstance(name, str) else UNKNOWN
 
     def at(self, path: Path, root: Node, work: Callable[[], Value]) -> Value:
-        """Works something out that is written at a place, to which remarks then point.
-
-        Args:
-            path: Keys and indexes to it.
-            root: What is written there.
-            work: What works it out.
-        """
+        """Works something out that is written at a place, to which remarks then point."""
         before, self._place = self._place, (path, root)
         result = work()
         self._place = before
         return result
 
     def origin(self, path: Path, construct_path: str | None = None) -> Origin:
-        """A place of this template.
-
-        Args:
-            path: Keys and indexes from the top.
-            construct_path: Path of the CDK construct, where one is known.
-        """
+        """A place of this template."""
         resource = str(path[1]) if len(path) > 1 and path[0] == "Resources" else "/".join(map(str, path[:2]))
         return Origin(resource=resource, file=self.file, construct_path=construct_path, path=path, region=self.region)
 

@@ -78,12 +78,7 @@ class Exports:
         return self._found[key]
 
     def of_stack(self, stack: Value, region: Value) -> Publisher | None:
-        """The stack of a name; None if there is none, or no single one.
-
-        Args:
-            stack: The name where it is deployed.
-            region: Where it is deployed to, unknown if that is.
-        """
+        """The stack of a name; None if there is none, or no single one."""
         wanted = region if isinstance(region, str) else None
         found = [each for each in self._stacks if each.stack_name == stack and _is_in(each, wanted)]
         return found[0] if isinstance(stack, str) and len(found) == 1 else None

@@ -26,10 +26,6 @@ class LoopedTooMuchError(Exception):
 def unrolled(section: dict[str, Node], at: Context) -> dict[str, Node]:
     """An object with every loop in it written out; a loop that cannot be is left out and remarked.
 
-    Args:
-        section: A section of a template, or any object in it.
-        at: The template around it.
-
     Raises:
         LoopedTooMuchError: If there is hardly an end to it.
     """

@@ -54,10 +54,6 @@ class ParameterValues:
     def of(self, stack: str, document: Document) -> dict[str, Callable[[], Value]]:
         """The values for one template, by parameter.
 
-        Args:
-            stack: The stack's name.
-            document: Its template.
-
         Raises:
             UnreadableError: If a parameter does not allow its answer.
         """
@@ -84,9 +80,6 @@ class ParameterValues:
 
     def require_used(self, files: Sequence[str]) -> None:
         """Refuses an answer that no template asks for.
-
-        Args:
-            files: The templates.
 
         Raises:
             UnreadableError: If there is one.

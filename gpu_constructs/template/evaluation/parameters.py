@@ -84,11 +84,7 @@ def _number(given: Value) -> Value:
 
 
 def parameter(declaration: Node) -> Parameter | None:
-    """What a template declares; None if it is no object, which leaves the parameter unknown.
-
-    Args:
-        declaration: The value of the parameter's key.
-    """
+    """What a template declares; None if it is no object, which leaves the parameter unknown."""
     if not isinstance(declaration, dict):
         return None
     allowed = declaration.get("AllowedValues")

@@ -42,13 +42,7 @@ class Shared:
         return tuple(self._remarks)
 
     def remark(self, kind: RemarkKind, text: str, origin: Origin) -> None:
-        """Notes what is odd, unless enough is noted.
-
-        Args:
-            kind: What it is.
-            text: What was found, in words.
-            origin: Where.
-        """
+        """Notes what is odd, unless enough is noted."""
         if self.takes_remarks:
             self._remarks[Remark(kind=kind, text=text, origin=origin)] = None
 

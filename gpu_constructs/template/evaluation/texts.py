@@ -28,11 +28,7 @@ def written(value: Value) -> str | None:
 
 
 def resolvable(text: str) -> str | Reference | DynamicReference | Text | Unknown:
-    """A text as the deploy will see it: what it resolves is unknown.
-
-    Args:
-        text: As a template has it.
-    """
+    """A text as the deploy will see it: what it resolves is unknown."""
     return _one(_without_later([text])) if is_resolved_later(text) else text
 
 
@@ -143,12 +139,7 @@ def _is_never_blank(value: Value) -> bool:
 
 
 def same(one: Value, other: Value) -> bool | Unknown:
-    """Whether two values are equal as ``Fn::Equals`` compares them, plain values as texts.
-
-    Args:
-        one: Any value.
-        other: Any value.
-    """
+    """Whether two values are equal as ``Fn::Equals`` compares them, plain values as texts."""
     if isinstance(one, Reference) and one == other:
         return True
     texts = written(one), written(other)

@@ -39,13 +39,7 @@ _NVIDIA = "_NVIDIA"
 
 
 def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[tuple[Resource, Pool]]:
-    """Reads every compute environment that has hosts of its own and runs its jobs on ECS.
-
-    Args:
-        index: Where the resources are.
-        launches: Reads launch templates.
-        notes: Where to put what could not be read.
-    """
+    """Reads every compute environment that has hosts of its own and runs its jobs on ECS."""
     for resource in index.all(_ENVIRONMENT):
         properties = Section.of(resource, notes)
         resources = properties.section("ComputeResources")

@@ -31,10 +31,6 @@ _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has 
 def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Task]]:
     """Reads every job definition that runs on ECS; one task for each range of nodes.
 
-    Args:
-        index: Where the resources are.
-        notes: Where to put what could not be read.
-
     Yields:
         The job definition, what stands behind its name for one of several ranges, and the task.
     """

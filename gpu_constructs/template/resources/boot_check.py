@@ -10,9 +10,5 @@ __all__ = ["checks_gpus"]
 
 
 def checks_gpus(group: Resource) -> bool:
-    """Whether the metadata of a group says so; what a script does, nobody can tell from its text.
-
-    Args:
-        group: The Auto Scaling group.
-    """
+    """Whether the metadata of a group says so; what a script does, nobody can tell from its text."""
     return own_metadata(group).get(CHECKS_GPUS) is True

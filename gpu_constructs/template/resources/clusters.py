@@ -37,11 +37,6 @@ class _Listing:
 class Clusters:
     """Names clusters, one name for each however it is written.
 
-    Args:
-        index: Where they are.
-        names: What resources are called.
-        notes: Where to put what could not be read.
-
     Attributes:
         provider_lists: What writes which capacity providers a cluster has.
     """
@@ -79,19 +74,11 @@ class Clusters:
         return None if name == DEFAULT_CLUSTER else name
 
     def lists(self, provider: ProviderKey) -> bool:
-        """Whether a cluster has this capacity provider.
-
-        Args:
-            provider: The provider.
-        """
+        """Whether a cluster has this capacity provider."""
         return provider in self._of_provider
 
     def of_provider(self, provider: ProviderKey) -> str | Unknown | None:
-        """The cluster that has this capacity provider.
-
-        Args:
-            provider: The provider.
-        """
+        """The cluster that has this capacity provider."""
         return self._of_provider.get(provider)
 
     def associates(self, provider: ProviderKey, cluster: str | Unknown | None) -> bool | Unknown:
@@ -106,29 +93,16 @@ class Clusters:
         return UNKNOWN if isinstance(cluster, Unknown) or cluster not in self._listed else False
 
     def has_open_name(self, cluster: str | Unknown | None) -> bool:
-        """Whether the name that a cluster gets is only known at deploy time, so that any name may be meant.
-
-        Args:
-            cluster: Its one name.
-        """
+        """Whether the name that a cluster gets is only known at deploy time, so that any name may be meant."""
         return isinstance(cluster, Unknown) or cluster in self._open
 
     def default_strategy(self, cluster: str | Unknown | None) -> Sequence[Section]:
-        """Items of the default strategy of a cluster; none if it has none.
-
-        Args:
-            cluster: Its one name.
-        """
+        """Items of the default strategy of a cluster; none if it has none."""
         return () if isinstance(cluster, Unknown) else self._strategies.get(cluster, ())
 
 
 def provider_key(value: Value, index: Index) -> ProviderKey | None:
-    """The capacity provider that a value names; None if that is only known at deploy time.
-
-    Args:
-        value: A reference or a name.
-        index: Where providers are.
-    """
+    """The capacity provider that a value names; None if that is only known at deploy time."""
     resource = index.find(value, CAPACITY_PROVIDER)
     if resource is not None:
         return resource.reference

@@ -35,13 +35,7 @@ _NO_NAME = "unknown"
 
 
 def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNeeds | None) -> Container:
-    """Reads one container.
-
-    Args:
-        section: Its definition.
-        network_mode: That of its task.
-        needs: What it needs of each GPU.
-    """
+    """Reads one container."""
     cpu, essential = section.integer("Cpu"), section.flag("Essential")
     linux = section.section("LinuxParameters")
     return Container(
@@ -68,9 +62,6 @@ def container_name(section: Section) -> str:
     """The name of a container, empty if it has none; something to call it where that is only known at deploy time.
 
     Two of one task are called differently, so that nobody takes them for one name that is written twice.
-
-    Args:
-        section: Its definition.
     """
     name = section.text("Name")
     if not isinstance(name, Unknown):
@@ -80,11 +71,7 @@ def container_name(section: Section) -> str:
 
 
 def requirements_of(section: Section) -> tuple[ResourceRequirement, ...]:
-    """What a container asks of accelerators, as written.
-
-    Args:
-        section: What holds its ``ResourceRequirements``.
-    """
+    """What a container asks of accelerators, as written."""
     written = section.get("ResourceRequirements")
     entries = written if isinstance(written, Sequence) and not isinstance(written, str) else ()
     # A text is no entry, and no value of the deploy either; what it says may well be a type.
@@ -97,21 +84,13 @@ def requirements_of(section: Section) -> tuple[ResourceRequirement, ...]:
 
 
 def devices_of(linux: Section) -> tuple[str, ...]:
-    """Paths of the host's devices that a container sees, as far as they are known.
-
-    Args:
-        linux: Its ``LinuxParameters``.
-    """
+    """Paths of the host's devices that a container sees, as far as they are known."""
     paths = (each.text("HostPath") for each in linux.sections("Devices"))
     return tuple(each for each in paths if isinstance(each, str))
 
 
 def environment_of(section: Section) -> tuple[tuple[str, str | Unknown], ...]:
-    """Environment variables in order of name; the value of a secret is unknown.
-
-    Args:
-        section: What holds ``Environment`` and ``Secrets``.
-    """
+    """Environment variables in order of name; the value of a secret is unknown."""
     found: dict[str, str | Unknown] = {}
     for each in section.sections("Environment"):
         name, value = each.text("Name"), each.text("Value")
@@ -125,11 +104,7 @@ def environment_of(section: Section) -> tuple[tuple[str, str | Unknown], ...]:
 
 
 def needs_of(section: Section) -> GpuNeeds | None:
-    """What the metadata of a task definition says about one container; None if nothing.
-
-    Args:
-        section: The entry of the container.
-    """
+    """What the metadata of a task definition says about one container; None if nothing."""
     if not section.keys:
         return None
     for key in unknown_keys(section, _NEEDS_KEYS):
@@ -148,12 +123,7 @@ def needs_of(section: Section) -> GpuNeeds | None:
 
 
 def unknown_keys(section: Section, known: Iterable[str]) -> tuple[str, ...]:
-    """Keys that the API does not have, in the order in which they were written.
-
-    Args:
-        section: Any object.
-        known: Keys that it has.
-    """
+    """Keys that the API does not have, in the order in which they were written."""
     return tuple(each for each in section.keys if each not in known)
 
 

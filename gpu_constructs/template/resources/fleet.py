@@ -27,11 +27,6 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
 
     Names are unique in the fleet, see `gpu_constructs.template.resources.names`. Where a stack does not say where it is
     deployed to, the region of its containers' logs does, if it is the same for all of them.
-
-    Args:
-        stacks: Stacks, with names that differ.
-        tasks: Task definitions that are in no stack.
-        remarks: What was odd about the files so far.
     """
     notes: Notes = []
     index = Index(stacks, tasks, {each.name: each.region or _hinted_region(each) for each in stacks})

@@ -48,13 +48,7 @@ _UNKNOWN_GROUP = Group(launch=UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instanc
 
 
 class Groups:
-    """Reads Auto Scaling groups.
-
-    Args:
-        index: Where they are.
-        launches: Reads what they launch from.
-        notes: Where to put what could not be read.
-    """
+    """Reads Auto Scaling groups."""
 
     def __init__(self, index: Index, launches: Launches, notes: Notes) -> None:
         self._index = index

@@ -23,22 +23,14 @@ _FLOATING = frozenset({"recommended", "latest"})
 
 
 def host_image(image_id: Value) -> HostImage | Unknown:
-    """What is known about the image.
-
-    Args:
-        image_id: An ``ImageId`` as written.
-    """
+    """What is known about the image."""
     text = _text(image_id)
     found = _RESOLVE.fullmatch(text.strip()) if text is not None and len(text) < 1200 else None  # noqa: PLR2004 - see the pattern
     return _of_parameter(found[1]) if found else UNKNOWN
 
 
 def image_written(image_id: Value) -> str | None:
-    """An image that is written out and of which nothing is known; None where it is known, or a value of the deploy.
-
-    Args:
-        image_id: An ``ImageId`` as written.
-    """
+    """An image that is written out and of which nothing is known; None where it is known, or a value of the deploy."""
     return _text(image_id) if isinstance(host_image(image_id), Unknown) else None
 
 

@@ -25,13 +25,7 @@ _NAMED_BY = {
 
 
 class Index:
-    """Finds resources.
-
-    Args:
-        stacks: What is read.
-        tasks: Task definitions that are in no stack.
-        regions: Where each stack is deployed to, as far as that is known.
-    """
+    """Finds resources."""
 
     def __init__(
         self,
@@ -49,42 +43,23 @@ class Index:
         self._by_name: dict[str, dict[str, Resource]] = {}
 
     def all(self, *types: str) -> Iterable[Resource]:
-        """Every resource of these types, in the order in which they were written.
-
-        Args:
-            *types: Such as ``AWS::ECS::Service``.
-        """
+        """Every resource of these types, in the order in which they were written."""
         return chain.from_iterable(self._by_type.get(each, ()) for each in types)
 
     def at(self, reference: Reference, resource_type: str | None = None) -> Resource | None:
-        """The resource behind a reference; None if it is not among those that are read.
-
-        Args:
-            reference: What points at it.
-            resource_type: The type that it must have; by default any.
-        """
+        """The resource behind a reference; None if it is not among those that are read."""
         found = self._by_key.get((reference.stack, reference.logical_id))
         return found if found is not None and resource_type in {None, found.type} else None
 
     def find(self, value: Value, resource_type: str) -> Resource | None:
-        """The resource that a property names, by reference, name or ARN.
-
-        Args:
-            value: The property.
-            resource_type: The type that the resource must have.
-        """
+        """The resource that a property names, by reference, name or ARN."""
         reference = _single_reference(value)
         if reference is not None:
             return self.at(reference, resource_type)
         return self.named(value, resource_type) if isinstance(value, str) else None
 
     def named(self, name: str, resource_type: str) -> Resource | None:
-        """The resource of a name or ARN that is written out.
-
-        Args:
-            name: A name, or an ARN that ends with one.
-            resource_type: The type that the resource must have.
-        """
+        """The resource of a name or ARN that is written out."""
         names = self._by_name.get(resource_type)
         if names is None:
             names = self._by_name[resource_type] = {}
@@ -108,11 +83,7 @@ def _placed(resource: Resource, region: str | None) -> Resource:
 
 
 def _single_reference(value: Value) -> Reference | None:
-    """The one resource that a value points at, be it within an ARN; None if there is none, or more than one.
-
-    Args:
-        value: Any property.
-    """
+    """The one resource that a value points at, be it within an ARN; None if there is none, or more than one."""
     if isinstance(value, Reference):
         return value
     if not isinstance(value, Text):

@@ -43,11 +43,7 @@ class TypeChoice:
     requirements: InstanceRequirements | None = None
 
     def and_also(self, other: TypeChoice) -> TypeChoice:
-        """Both, this one first.
-
-        Args:
-            other: What may be launched as well.
-        """
+        """Both, this one first."""
         wanted = {each for each in (self.requirements, other.requirements) if each is not None}
         return TypeChoice(
             types=tuple(dict.fromkeys((*self.types, *other.types))),
@@ -58,21 +54,12 @@ class TypeChoice:
 
 
 def type_named(name: str) -> InstanceType | None:
-    """The type of a name; None if the catalogue has none. Unlike the catalogue's own, it does not look for near names.
-
-    Args:
-        name: Such as ``g6.xlarge``.
-    """
+    """The type of a name, or None; it does not look for similar names, as the catalogue does."""
     return _accelerated().get(name) or _general().get(name)
 
 
 def types_asked_for(section: Section, architecture: Architecture | None) -> TypeChoice | None:
-    """Types by their name, or by what they must be; None where the section says neither.
-
-    Args:
-        section: What may hold ``InstanceType`` or ``InstanceRequirements``.
-        architecture: Architecture of the image that the hosts run; None where it is not known.
-    """
+    """Types by their name, or by what they must be; None where the section says neither."""
     name = section.text("InstanceType")
     if isinstance(name, Unknown):
         return TypeChoice(has_unknown=True)

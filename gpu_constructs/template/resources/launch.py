@@ -70,13 +70,7 @@ UNKNOWN_LAUNCH = Launch(
 
 
 class Launches:
-    """Reads launch templates, each once.
-
-    Args:
-        index: Where they are.
-        notes: Where to put what could not be read.
-        cluster_named: The one name of a cluster.
-    """
+    """Reads launch templates, each once."""
 
     def __init__(self, index: Index, notes: Notes, cluster_named: ClusterNamed) -> None:
         self._index = index
@@ -87,11 +81,7 @@ class Launches:
         self._settings_by_text: dict[str | Text, AgentSettings] = {}
 
     def specified(self, specification: Section) -> Launch:
-        """What a ``LaunchTemplateSpecification`` points at.
-
-        Args:
-            specification: The object with ``LaunchTemplateId`` or ``LaunchTemplateName``.
-        """
+        """What a ``LaunchTemplateSpecification`` points at."""
         for key in ("LaunchTemplateId", "LaunchTemplateName"):
             resource = self._index.find(specification.get(key), _LAUNCH_TEMPLATE)
             if resource is not None:
@@ -99,22 +89,14 @@ class Launches:
         return UNKNOWN_LAUNCH
 
     def configured(self, group: Section) -> Launch:
-        """What the ``LaunchConfigurationName`` of an Auto Scaling group points at.
-
-        Args:
-            group: The group's properties.
-        """
+        """What the ``LaunchConfigurationName`` of an Auto Scaling group points at."""
         resource = self._index.find(group.get("LaunchConfigurationName"), _LAUNCH_CONFIGURATION)
         if resource is None:
             return replace(UNKNOWN_LAUNCH, is_configuration=True)
         return self._once(resource, self._configuration)
 
     def instance(self, resource: Resource) -> Launch:
-        """What a single instance is made from.
-
-        Args:
-            resource: The instance.
-        """
+        """What a single instance is made from."""
         properties = Section.of(resource, self._notes)
         own = self._once(resource, self._data)
         if properties.get("LaunchTemplate") is None:
@@ -146,11 +128,7 @@ class Launches:
         )
 
     def is_cluster_group(self, group: Value) -> bool | Unknown:
-        """Whether a placement group keeps its hosts close to each other.
-
-        Args:
-            group: Its name as written; None if there is none.
-        """
+        """Whether a placement group keeps its hosts close to each other."""
         if group is None:
             return False
         resource = self._index.find(group, _PLACEMENT_GROUP)

@@ -21,14 +21,7 @@ _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RE
 
 
 def managed_pool(properties: Section, resource: Resource, clusters: Clusters, index: Index) -> Pool:
-    """Reads a provider of Managed Instances.
-
-    Args:
-        properties: Those of the capacity provider.
-        resource: The capacity provider.
-        clusters: Names clusters.
-        index: Where the subnets and roles are.
-    """
+    """Reads a provider of Managed Instances."""
     provider = properties.section("ManagedInstancesProvider")
     launch = provider.section("InstanceLaunchTemplate")
     choice = managed_types(launch)
@@ -56,22 +49,14 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, in
 
 
 def managed_types(launch: Section) -> TypeChoice:
-    """The types that Managed Instances may be of; without requirements, AWS chooses by the task.
-
-    Args:
-        launch: Their ``InstanceLaunchTemplate``.
-    """
+    """The types that Managed Instances may be of; without requirements, AWS chooses by the task."""
     if launch.get("InstanceRequirements") is None:
         return TypeChoice(has_unknown=True)
     return instance_types_of(launch.section("InstanceRequirements"), None, managed=True)
 
 
 def managed_purchase(launch: Section) -> PurchaseOption | Unknown:
-    """How Managed Instances are bought.
-
-    Args:
-        launch: Their ``InstanceLaunchTemplate``.
-    """
+    """How Managed Instances are bought."""
     option = launch.text("CapacityOptionType")
     if option is None or isinstance(option, Unknown):
         return PurchaseOption.ON_DEMAND if option is None else UNKNOWN
@@ -81,11 +66,7 @@ def managed_purchase(launch: Section) -> PurchaseOption | Unknown:
 
 
 def _reservation(launch: Section) -> Reservation | None:
-    """The capacity reservations that Managed Instances run in; None where none are named.
-
-    Args:
-        launch: Their ``InstanceLaunchTemplate``.
-    """
+    """The capacity reservations that Managed Instances run in; None where none are named."""
     if launch.get("CapacityReservations") is None:
         return None
     written = launch.section("CapacityReservations")

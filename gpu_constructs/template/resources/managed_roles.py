@@ -28,10 +28,6 @@ def passes_host_role(provider: Section, index: Index) -> bool | Unknown:
     """Whether the infrastructure role may pass the hosts' role; unknown where the files do not say all about it.
 
     AWS's own policy passes roles of one beginning only; any policy beside it may pass others.
-
-    Args:
-        provider: The ``ManagedInstancesProvider``.
-        index: Where the roles are.
     """
     profile = index.find(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"), _PROFILE)
     infrastructure = index.find(provider.get("InfrastructureRoleArn"), _ROLE)

@@ -51,11 +51,7 @@ class Names:
                     self._own_parts[stack.name] = path.count("/") - 1
 
     def of(self, resource: Resource) -> str:
-        """Its name, which another resource may have as well.
-
-        Args:
-            resource: Any resource.
-        """
+        """Its name, which another resource may have as well."""
         path = construct_path(resource)
         if path is None:
             return resource.logical_id
@@ -64,11 +60,7 @@ class Names:
         return "/".join(_without_cdk_ids(parts[own:], resource.type)) or resource.logical_id
 
     def unique(self, entries: Sequence[tuple[Resource, str]]) -> tuple[str, ...]:
-        """A name for each, no two alike.
-
-        Args:
-            entries: Resources of one kind, and what stands behind the name of each.
-        """
+        """A name for each, no two alike."""
         plain = [self.of(resource) + suffix for resource, suffix in entries]
         with_stack = [f"{resource.stack}/{name}" for (resource, _), name in zip(entries, plain, strict=True)]
         by_id = [f"{resource.stack}/{resource.logical_id}{suffix}" for resource, suffix in entries]
@@ -80,11 +72,7 @@ class Names:
 
 
 def construct_path(resource: Resource) -> str | None:
-    """Path of the CDK construct; None where nobody wrote it.
-
-    Args:
-        resource: Any resource.
-    """
+    """Path of the CDK construct; None where nobody wrote it."""
     metadata: object = resource.metadata
     path = metadata.get(_PATH) if isinstance(metadata, Mapping) else None
     path = path if isinstance(path, str) and path else resource.origin.construct_path

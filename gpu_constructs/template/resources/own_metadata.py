@@ -11,11 +11,7 @@ __all__ = ["own_metadata"]
 
 
 def own_metadata(resource: Resource) -> Mapping[str, object]:
-    """What stands under `METADATA_KEY` in the metadata of a resource; empty without.
-
-    Args:
-        resource: Any resource of a template.
-    """
+    """What stands under `METADATA_KEY` in the metadata of a resource; empty without."""
     metadata: object = resource.metadata
     written: object = metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
     return written if isinstance(written, Mapping) else {}

@@ -40,11 +40,6 @@ def pools_of(index: Index, clusters: Clusters, notes: Notes) -> Iterator[FoundPo
     """Reads every pool of hosts but those of AWS Batch.
 
     An Auto Scaling group is a pool if a capacity provider, its user data or an image of ECS ties it to ECS.
-
-    Args:
-        index: Where the resources are.
-        clusters: Names clusters.
-        notes: Where to put what could not be read.
     """
     launches = Launches(index, notes, clusters.named)
     groups = Groups(index, launches, notes)

@@ -20,10 +20,6 @@ def host_ports_of(section: Section, network_mode: str | Unknown) -> tuple[tuple[
     """Ports of the host that are certainly taken: static ones in mode bridge, all of them in mode host.
 
     One that two mappings take is there twice, which no host can give.
-
-    Args:
-        section: A container definition.
-        network_mode: That of its task.
     """
     ports: list[tuple[int, str]] = []
     for each in section.sections("PortMappings"):

@@ -57,11 +57,7 @@ _SEGMENTS = {
 
 
 def bought_by_template(data: Section) -> Bought:
-    """How a launch template buys.
-
-    Args:
-        data: Its ``LaunchTemplateData``, or the properties of an instance.
-    """
+    """How a launch template buys."""
     return Bought(
         option=_option_of_template(data),
         reservation=_reservation(data, id_key="CapacityReservationId", group_key="CapacityReservationResourceGroupArn"),
@@ -70,11 +66,7 @@ def bought_by_template(data: Section) -> Bought:
 
 
 def bought_by_configuration(properties: Section) -> Bought:
-    """How a launch configuration buys.
-
-    Args:
-        properties: Its own.
-    """
+    """How a launch configuration buys."""
     spot = properties.text("SpotPrice")
     return Bought(
         option=PurchaseOption.ON_DEMAND if spot is None else PurchaseOption.SPOT,
@@ -104,13 +96,7 @@ def bought_by_policy(policy: Section, of_template: Bought, options: Collection[P
 
 
 def bought_by_group(group: Resource, properties: Section, of_launch: Bought) -> Bought:
-    """How a group buys, after what it says about capacity reservations itself.
-
-    Args:
-        group: The group.
-        properties: Its own.
-        of_launch: How its launch template or its policy would buy.
-    """
+    """How a group buys, after what it says about capacity reservations itself."""
     return replace(
         of_launch,
         option=_with_preference(properties, of_launch.option),

@@ -17,11 +17,6 @@ def references_to(resource: Resource, group: Resource, index: Index) -> str | No
     """What the properties of a resource say, if they or those of what they refer to speak of an Auto Scaling group.
 
     A schedule names the group itself, or it starts a function that does. None if neither speaks of it.
-
-    Args:
-        resource: What may speak of it.
-        group: The Auto Scaling group.
-        index: Where the resources are.
     """
     text, referred = _said(resource)
     if _names(text, referred, group):

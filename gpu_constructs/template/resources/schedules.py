@@ -29,12 +29,7 @@ _LEAVES_HOSTS = re.compile(r'"(?:DesiredCapacity|MaxSize)"\s*:\s*"?[1-9]')
 
 
 class Schedules:
-    """Reads scheduled actions.
-
-    Args:
-        index: Where they are.
-        notes: Where to put what could not be read.
-    """
+    """Reads scheduled actions."""
 
     def __init__(self, index: Index, notes: Notes) -> None:
         self._actions: dict[Reference, list[Section]] = defaultdict(list)
@@ -48,11 +43,7 @@ class Schedules:
             (self._of_any if group is None else self._actions[group.reference]).append(action)
 
     def block(self, group: Resource) -> Block:
-        """When the hosts of a group in a Capacity Block are there.
-
-        Args:
-            group: The group.
-        """
+        """When the hosts of a group in a Capacity Block are there."""
         actions = self._actions.get(group.reference, [])
         ends = _time(each for each in actions if _shrinks(each))
         if ends is None and (self._of_any or any(self._may_empty(each, group) for each in self._others)):

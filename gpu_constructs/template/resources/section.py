@@ -65,12 +65,7 @@ class Section:
 
     @classmethod
     def of(cls, resource: Resource, notes: Notes) -> Section:
-        """The properties of a resource.
-
-        Args:
-            resource: Any resource.
-            notes: Where to put what could not be read.
-        """
+        """The properties of a resource."""
         return cls(resource.properties, resource.origin, ("Properties",), notes)
 
     @property
@@ -93,40 +88,22 @@ class Section:
         return not self.is_unknown and self.values.get(key) is not None
 
     def get(self, key: str) -> Value:
-        """The value as it is; None if there is none.
-
-        Args:
-            key: Its key.
-        """
+        """The value as it is; None if there is none."""
         return self.values.get(key)
 
     def note(self, problem: str, value: object, *path: str | int) -> None:
-        """Notes that something could not be read.
-
-        Args:
-            problem: What is wrong.
-            value: The value.
-            *path: Keys below this object.
-        """
+        """Notes that something could not be read."""
         where = ".".join(str(each) for each in (*self.path, *path))
         text = f"{brief(where)}: {problem}, got {shown(value)}"
         self.notes.append(Remark(kind=RemarkKind.NOT_READ, text=text, origin=self.resource.at(*self.path, *path)))
 
     def text(self, key: str) -> str | Unknown | None:
-        """A text, or a number or flag as CloudFormation turns it into one; None if there is none.
-
-        Args:
-            key: Its key.
-        """
+        """A text, or a number or flag as CloudFormation turns it into one; None if there is none."""
         value = self.values.get(key)
         return value if value is None or isinstance(value, str) else self._text_of(value, key)
 
     def texts(self, key: str) -> tuple[str | Unknown, ...]:
-        """A list of texts; empty if there is none.
-
-        Args:
-            key: Its key.
-        """
+        """A list of texts; empty if there is none."""
         return tuple(
             each if isinstance(each, str) else self._text_of(each, key, index)
             for index, each in enumerate(self._list(key))
@@ -134,19 +111,11 @@ class Section:
         )
 
     def known_texts(self, key: str) -> tuple[str, ...]:
-        """The texts of a list that are known.
-
-        Args:
-            key: Its key.
-        """
+        """The texts of a list that are known."""
         return tuple(each for each in self.texts(key) if isinstance(each, str))
 
     def integer(self, key: str) -> int | Unknown | None:
-        """A whole number, or a text that is one; None if there is none.
-
-        Args:
-            key: Its key.
-        """
+        """A whole number, or a text that is one; None if there is none."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -161,11 +130,7 @@ class Section:
         return self._unreadable("a whole number", value, key)
 
     def flag(self, key: str) -> bool | Unknown | None:
-        """True or false; None if there is none.
-
-        Args:
-            key: Its key.
-        """
+        """True or false; None if there is none."""
         value = self.values.get(key)
         if value is None or isinstance(value, bool):
             return value
@@ -174,19 +139,11 @@ class Section:
         return self._unreadable("true or false", value, key)
 
     def section(self, key: str) -> Section:
-        """An object below this one; an empty one if there is none.
-
-        Args:
-            key: Its key.
-        """
+        """An object below this one; an empty one if there is none."""
         return self._section(self.values.get(key), key)
 
     def sections(self, key: str) -> tuple[Section, ...]:
-        """A list of objects; empty if there is none.
-
-        Args:
-            key: Its key.
-        """
+        """A list of objects; empty if there is none."""
         return tuple(self._section(each, key, index) for index, each in enumerate(self._list(key)) if each is not None)
 
     def _section(self, value: Value, *path: str | int) -> Section:

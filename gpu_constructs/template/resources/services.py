@@ -45,12 +45,7 @@ class Services:
     notes: Notes
 
     def workload(self, resource: Resource, name: str) -> Workload:
-        """Reads a service.
-
-        Args:
-            resource: The service.
-            name: What to call it.
-        """
+        """Reads a service."""
         properties = Section.of(resource, self.notes)
         cluster = self.clusters.named(properties.get("Cluster"))
         launch_type = properties.text("LaunchType")
@@ -106,10 +101,6 @@ def scaled_services(index: Index, notes: Notes) -> _Counts:
     """The most copies that scaling may ask for, by service.
 
     https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html
-
-    Args:
-        index: Where the resources are.
-        notes: Where to put what could not be read.
     """
     counts: dict[Reference, int | Unknown] = {}
     for resource in index.all(_SCALABLE_TARGET):

@@ -57,13 +57,7 @@ _MIB = {"": 1, "gb": 1024}
 
 
 def task_of(resource: Resource, name: str, notes: Notes) -> Task:
-    """Reads a task definition.
-
-    Args:
-        resource: The resource.
-        name: What to call it.
-        notes: Where to put what could not be read.
-    """
+    """Reads a task definition."""
     properties = Section.of(resource, notes)
     mode = properties.text("NetworkMode")
     network_mode = "bridge" if mode is None else mode
@@ -96,11 +90,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
 
 
 def architecture_of(platform: Section) -> Architecture | Unknown | None:
-    """The processor architecture of a ``RuntimePlatform``; None if nothing was written, or what is none, with a note.
-
-    Args:
-        platform: The object.
-    """
+    """The processor architecture of a ``RuntimePlatform``; None if none was written; another value is noted."""
     written = platform.text("CpuArchitecture")
     if written is None or isinstance(written, Unknown):
         return written
@@ -110,11 +100,7 @@ def architecture_of(platform: Section) -> Architecture | Unknown | None:
 
 
 def constraints_of(section: Section) -> tuple[PlacementConstraint, ...]:
-    """Placement constraints as written.
-
-    Args:
-        section: What holds ``PlacementConstraints``.
-    """
+    """Placement constraints as written."""
     found = []
     for each in section.sections("PlacementConstraints"):
         kind = each.text("Type")

@@ -19,12 +19,7 @@ GroupKey = tuple[str, str]
 
 
 def warm_pools(index: Index, notes: Notes) -> Mapping[GroupKey, WarmPool]:
-    """The warm pool of each group that has one.
-
-    Args:
-        index: Where the resources are.
-        notes: Where to put what could not be read.
-    """
+    """The warm pool of each group that has one."""
     found: dict[GroupKey, WarmPool] = {}
     for resource in index.all(_WARM_POOL):
         properties = Section.of(resource, notes)

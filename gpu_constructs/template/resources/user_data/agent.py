@@ -33,20 +33,12 @@ _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 
 def is_configuration(file: str) -> bool:
-    """Whether a file is the agent's configuration.
-
-    Args:
-        file: Its path.
-    """
+    """Whether a file is the agent's configuration."""
     return re.sub("/+", "/", file) in _FILES
 
 
 def assignments(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
-    """Settings that are lines of a file; one with a ``$`` is unknown, as something else is put in its place.
-
-    Args:
-        lines: The lines.
-    """
+    """Settings that are lines of a file; one with a ``$`` is unknown, as something else is put in its place."""
     for each in lines:
         found = _LINE.fullmatch(each)
         if found:
@@ -55,49 +47,26 @@ def assignments(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
 
 
 def mentioned(text: str) -> list[str]:
-    """The agent variables that a text gives a value in any way, outside of comments.
-
-    Args:
-        text: Any text.
-    """
+    """The agent variables that a text gives a value in any way, outside of comments."""
     return _MENTIONED.findall(without_comments(text))
 
 
 def without_comments(text: str) -> str:
-    """A text without the lines that are comments.
-
-    Args:
-        text: Any text.
-    """
+    """A text without the lines that are comments."""
     return _COMMENT.sub("", text)
 
 
 def with_mentioned(settings: Settings, text: str) -> Settings:
-    """The settings, and every other variable that a text mentions as unknown.
-
-    Args:
-        settings: What is certain.
-        text: The text that they are from.
-    """
+    """The settings, and every other variable that a text mentions as unknown."""
     return dict.fromkeys(mentioned(text), UNKNOWN) | settings
 
 
 def put(settings: Settings, name: str, value: str | Unknown) -> None:
-    """Adds a setting; one that is there with another value becomes unknown.
-
-    Args:
-        settings: What is there.
-        name: The variable.
-        value: Its value.
-    """
+    """Adds a setting; one that is there with another value becomes unknown."""
     settings[name] = value if settings.get(name, value) == value else UNKNOWN
 
 
 def unquoted(value: str) -> str:
-    """A value without the quotes around it.
-
-    Args:
-        value: As written.
-    """
+    """A value without the quotes around it."""
     same = len(value) > 1 and value[0] == value[-1] and value[0] in {"'", '"'}
     return value[1:-1] if same else value

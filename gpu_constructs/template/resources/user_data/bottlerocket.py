@@ -28,9 +28,6 @@ def settings_of_toml(text: str) -> Settings:
     """Settings by the names of the agent's variables.
 
     Python 3.10 reads no TOML, and these few tables need no more than their lines.
-
-    Args:
-        text: The whole text.
     """
     settings: Settings = {}
     attributes: dict[str, str | Unknown] = {}

@@ -25,11 +25,7 @@ _LAST_OF_LIST = re.compile(r"\"((?:[^\"\\]|\\.)*)\"\s*\]$")
 
 
 def settings_of_lines(text: str) -> Settings:
-    """What is certain of the settings in a text, and every other one that it mentions as unknown.
-
-    Args:
-        text: Lines of the agent's configuration file, commands of a shell, or a cloud-config with both.
-    """
+    """What is certain of the settings in a text, and every other one that it mentions as unknown."""
     settings: Settings = {}
     commands: list[str] = []
     is_certain = True

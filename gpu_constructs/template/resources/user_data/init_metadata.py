@@ -21,13 +21,7 @@ __all__ = ["with_init_metadata"]
 
 
 def with_init_metadata(found: AgentSettings, resource: Resource, cluster_named: ClusterNamed) -> AgentSettings:
-    """User data with the settings that it leaves to ``cfn-init``, which may not be all.
-
-    Args:
-        found: The user data itself.
-        resource: The resource with the metadata.
-        cluster_named: The one name of a cluster.
-    """
+    """User data with the settings that it leaves to ``cfn-init``, which may not be all."""
     if not resource.init or found.data.complete:
         return found
     agent: dict[str, str | Unknown] = {}

@@ -52,11 +52,7 @@ _Files = Sequence[tuple[str, bool]]
 
 
 def settings_of_script(text: str) -> tuple[Settings, bool]:
-    """Settings by name, and whether the script certainly makes no other.
-
-    Args:
-        text: A script for a shell.
-    """
+    """Settings by name, and whether the script certainly makes no other."""
     commands, is_understood = commands_of(text)
     reader = _Reader()
     reader.run(commands, (), is_certain=True)
@@ -74,13 +70,7 @@ class _Reader:
         self.may_have_ended = False
 
     def run(self, commands: Iterable[Command], files: _Files, *, is_certain: bool) -> None:
-        """Follows commands.
-
-        Args:
-            commands: In order.
-            files: Where their output goes that goes nowhere else.
-            is_certain: Whether every host comes here.
-        """
+        """Follows commands."""
         depends = succeeds = False
         for pipeline in _pipelines(commands):
             before = pipeline[0].before

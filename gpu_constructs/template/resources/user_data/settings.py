@@ -86,10 +86,6 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     A setting that has a piece of the deploy in it is unknown, but for ``ECS_CLUSTER``: where a reference says which
     cluster is meant, it is what `Pool.cluster` calls that one. A script that runs another one is not complete, and
     neither is one with a line that begins with something unknown; a piece within a line changes that line alone.
-
-    Args:
-        value: A ``UserData`` property, with or without its base64.
-        cluster_named: The one name of a cluster.
     """
     if value is None:
         return AgentSettings(data=NO_USER_DATA)
@@ -104,23 +100,14 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
 
 
 def agent_settings_within(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
-    """Settings of the agent in one command, or in the content of one file.
-
-    Args:
-        value: The text.
-        cluster_named: The one name of a cluster.
-    """
+    """Settings of the agent in one command, or in the content of one file."""
     text, pieces = _flat(value)
     settings = settings_of_lines(text) if text is not None else {}
     return _agent_settings(UserDataFormat.OTHER, settings, pieces, cluster_named, complete=False)
 
 
 def is_too_long(value: Value) -> bool:
-    """Whether a text is longer than what is read, which is far longer than EC2 takes.
-
-    Args:
-        value: A ``UserData`` property.
-    """
+    """Whether a text is longer than what is read, which is far longer than EC2 takes."""
     pieces = value.pieces if isinstance(value, Text) else (value,)
     return sum(len(each) if isinstance(each, str) else _LONGEST_HOLE for each in pieces) > USER_DATA
 

@@ -54,11 +54,7 @@ class Command:
 
 
 def commands_of(text: str) -> tuple[list[Command], bool]:
-    """The commands of a script in order, and whether all of it is understood.
-
-    Args:
-        text: The script.
-    """
+    """The commands of a script in order, and whether all of it is understood."""
     parser = _Parser(text)
     parser.run()
     return parser.stack[0].body, parser.is_understood and len(parser.stack) == 1
