@@ -215,7 +215,7 @@ def test_more_tasks_than_the_hosts_ever_hold_are_a_warning_with_the_numbers(site
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=4)
     (warning,) = site.warnings()
     assert "4 tasks are wanted, and " in warning
-    assert "holds 1 at max_instances" in warning
+    assert "holds 1 at MaxSize" in warning
 
 
 def test_a_deployment_that_could_never_begin_is_a_warning_with_the_numbers(site: Site) -> None:
@@ -223,7 +223,7 @@ def test_a_deployment_that_could_never_begin_is_a_warning_with_the_numbers(site:
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, min_healthy_percent=100)
     (warning,) = site.warnings()
     assert "GPU010" in warning
-    assert "1 tasks run, 1 fit" in warning
+    assert "1 task runs, 1 fits" in warning
 
 
 def test_memory_counts_for_the_room_there_is(site: Site) -> None:

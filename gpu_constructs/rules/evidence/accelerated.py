@@ -1,4 +1,4 @@
-"""Which tasks and services have to do with accelerators at all: what is wrong with the others is for other linters."""
+"""Which tasks and workloads use accelerators: what is wrong with the others is for other linters."""
 
 from __future__ import annotations
 

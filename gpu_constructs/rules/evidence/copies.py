@@ -15,7 +15,7 @@ __all__ = ["Copies", "counted", "wanted_copies"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Copies:
-    """A workload with what its pools hold of it at their maximum, had it them to itself.
+    """A workload, and how many of its copies its pools hold at their maximum if nothing else runs there.
 
     Attributes:
         assignment: The workload with its pools.
@@ -61,7 +61,7 @@ class Copies:
 def counted(context: Context) -> tuple[Copies, ...]:
     """Workloads that keep a number of copies on pools that have a number of hosts at most.
 
-    ECS Managed Instances launch what waits. Where a copy never runs, how many would have room is no question.
+    ECS Managed Instances launch hosts for all copies. Where not even one copy can run, other rules report it.
 
     Args:
         context: The fleet that is checked.
@@ -78,7 +78,7 @@ def counted(context: Context) -> tuple[Copies, ...]:
 
 
 def wanted_copies(context: Context) -> Iterator[tuple[Copies, int]]:
-    """Those of them of which the number that is wanted is known, and all pools are, with that number.
+    """Those with a known desired count whose pools are all known, with that count.
 
     Args:
         context: The fleet that is checked.

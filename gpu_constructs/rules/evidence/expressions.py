@@ -1,4 +1,4 @@
-"""Placement expressions as rules look at them: read once, and known by the instance types that they name."""
+"""Placement expressions as rules look at them: each is read once."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from gpu_constructs.placement.query import (
 from gpu_constructs.rules.context import Context
 
 __all__ = [
-    "Place",
+    "ConstrainedThing",
+    "constrained",
     "contradiction",
     "joined",
-    "places",
     "readable",
     "recorded_types",
     "satisfied_by_none",
@@ -44,8 +44,8 @@ _MOST_QUESTIONS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where constraints are written.
+class ConstrainedThing:
+    """A task or a workload with its placement constraints.
 
     Attributes:
         about: The task or workload.
@@ -58,19 +58,19 @@ class Place:
     all: tuple[PlacementConstraint, ...]
 
 
-def places(context: Context) -> Iterator[Place]:
-    """Every task and workload that has constraints of its own.
+def constrained(context: Context) -> Iterator[ConstrainedThing]:
+    """Every task and workload that has placement constraints.
 
     Args:
         context: The fleet that is checked.
     """
     for task in context.tasks:
         if task.constraints:
-            yield Place(about=task, own=task.constraints, all=task.constraints)
+            yield ConstrainedThing(about=task, own=task.constraints, all=task.constraints)
     for workload in context.fleet.workloads:
         if workload.constraints:
             inherited = workload.task.constraints if workload.task is not None else ()
-            yield Place(about=workload, own=workload.constraints, all=(*inherited, *workload.constraints))
+            yield ConstrainedThing(about=workload, own=workload.constraints, all=(*inherited, *workload.constraints))
 
 
 def readable(constraints: tuple[PlacementConstraint, ...]) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def syntax_problem(expression: str) -> tuple[str, str, str] | None:
     """What is wrong with an expression: the problem, the piece of the text around it, and what to write; None if fine.
 
     Args:
-        expression: Not longer than ECS takes, which is another question.
+        expression: As written; nothing is said of one that is longer than ECS takes, which GPU044 reports.
     """
     if len(expression) > MAX_EXPRESSION_LENGTH:
         return None
@@ -105,7 +105,7 @@ def syntax_problem(expression: str) -> tuple[str, str, str] | None:
 
 @lru_cache(maxsize=4096)
 def joined(expressions: tuple[str, ...]) -> Query | None:
-    """All of several expressions; None if there is none or they are too deep to be joined.
+    """All of several expressions; None if there are none, or if they are too deep to be joined.
 
     Args:
         expressions: Each of them `readable`.
@@ -153,7 +153,7 @@ def unsatisfiable(expressions: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def satisfied_by_none(constraints: tuple[PlacementConstraint, ...]) -> bool:
-    """Whether no host at all satisfies constraints, which GPU041 and GPU045 tell.
+    """Whether no host at all satisfies constraints, which GPU041 and GPU045 report.
 
     Args:
         constraints: Of a task and its workload together.

@@ -1,4 +1,4 @@
-"""What would make a task fit: the fixes of rules, and whether there is one at all."""
+"""What would make a task fit: the fixes of rules, and whether anything can."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["can_run", "fix_of", "provider_for"]
 
 
 def can_run(task: Task) -> bool:
-    """Whether some instance type may run a GPU task; of a task without GPUs nothing is claimed.
+    """Whether an instance type may run a GPU task; true for every task without GPUs.
 
     Args:
         task: One of a fleet.
@@ -37,23 +37,23 @@ def fix_of(task: Task, pool: Pool, found: Fit) -> str:
     if found.hosts:
         return provider_for(found)
     types = alternatives(task, like=pool)
-    larger = f"hosts of a type such as {types[0]}" if types else "no type that is offered would do: ask for less"
+    larger = f"hosts of a type such as {types[0]}" if types else "ask for less: no type on offer has as much"
     less = [text for short in found.shortfalls if (text := _less(short, pool))]
     return ", or ".join((larger, *([and_list(less)] if less else [])))
 
 
 def provider_for(found: Fit) -> str:
-    """A capacity provider that launches only what can run a task.
+    """A capacity provider that only launches hosts that can run a task.
 
     Args:
         found: The types that can.
     """
-    return f"a capacity provider of its own for {and_list(found.hosts)}"
+    return f"a separate capacity provider for {and_list(found.hosts)}"
 
 
 def _less(short: Shortfall, pool: Pool) -> str:
     available = short.available or 0
     if short.resource is Resource.MEMORY:
-        # What the host may have at most is not what it will register.
+        # A host registers less than the most that it may have.
         available = expected_memory_mib(short.instance_type, profile_of(pool).may_reserve_mib)
     return f"{short.resource.label} no higher than {short.resource.amount(available)}" if available > 0 else ""

@@ -31,7 +31,7 @@ def with_verb(names: Iterable[object], one: str, several: str) -> str:
     """``a asks`` or ``a and b ask``.
 
     Args:
-        names: Who does something; at least one.
+        names: What does something; at least one.
         one: What goes with one of them: ``asks``.
         several: What goes with more: ``ask``.
     """

@@ -42,7 +42,7 @@ def is_gpu(requirement: ResourceRequirement) -> bool:
 
 
 def asks_for_accelerator(container: Container) -> bool:
-    """Whether a container asks ECS for GPUs or Neuron devices, rightly or wrongly.
+    """Whether a container asks ECS for GPUs or Neuron devices, in a form that ECS takes or not.
 
     Args:
         container: One container.

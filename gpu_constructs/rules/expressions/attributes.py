@@ -1,4 +1,4 @@
-"""Instance types and attributes in placement expressions: whether they mean what they seem to."""
+"""Instance types and attributes in placement expressions: whether they exist and match what they name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gpu_constructs.placement.query import (
     instance_type_in,
 )
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.expressions import joined, places, readable, recorded_types
+from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -46,7 +46,7 @@ _CUSTOM = "ECS_INSTANCE_ATTRIBUTES"
 _FAMILY = re.compile(r"[a-z]+[0-9]+[a-z]*(?:-[a-z]+[0-9]+)?")
 _NEAR = 0.6
 _MOST_DOUBTS = 5
-"""Doubts about one expression that are told; whoever settles them is told the next ones."""
+"""Doubts about one expression that are reported at once."""
 
 
 @rule(
@@ -54,12 +54,12 @@ _MOST_DOUBTS = 5
     Severity.WARNING,
     about=Context,
     question="do the instance types and attributes of placement expressions exist?",
-    because="a name that no host has is never equal to anything: the condition holds on no host, or excludes none",
+    because="no host has such a name, so the condition is true on no host or excludes none",
     source=_PAGE,
 )
-def existing(context: Context) -> Iterator[Problem]:
+def names_exist(context: Context) -> Iterator[Problem]:
     set_by_user = any(pool.user_data.get(_CUSTOM) is not None for pool in context.fleet.pools)
-    for place in places(context):
+    for place in constrained(context):
         doubts = (each for text in readable(place.own) for each in _doubts(text))
         for message, fix, is_custom in dict.fromkeys(doubts):
             if not (is_custom and set_by_user):
@@ -74,17 +74,17 @@ def existing(context: Context) -> Iterator[Problem]:
     "GPU043",
     Severity.WARNING,
     about=Context,
-    question="does a pattern on the instance type match only the family that it names?",
-    because="a pattern such as g5.* is a regular expression, whose dot is any character: it also matches g5g, which is "
-    "arm64",
+    question="do patterns on the instance type match only the families that they name?",
+    because="a pattern is a regular expression, in which a dot stands for any character: g5.* also matches g5g, "
+    "which is arm64",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html",
 )
-def one_family(context: Context) -> Iterator[Problem]:
+def only_named_families(context: Context) -> Iterator[Problem]:
     workloads_of: dict[str, list[Workload]] = {}
     for workload in context.fleet.workloads:
         if workload.task is not None:
             workloads_of.setdefault(workload.task.name, []).append(workload)
-    for place in places(context):
+    for place in constrained(context):
         runs = workloads_of.get(place.about.name, []) if isinstance(place.about, Task) else [place.about]
         for text in readable(place.own):
             for pattern, meant, others in _traps(text):
@@ -98,15 +98,16 @@ def one_family(context: Context) -> Iterator[Problem]:
                 if left:
                     yield Problem(
                         about=place.about,
-                        message=f"the pattern {pattern} of {place.about.name} means {and_list(meant)} and also matches "
-                        f"{and_list(f'{each} ({_what(each)})' for each in left)}, because a dot is any character",
-                        fix=_listed(pattern, meant),
+                        message=f"the pattern {pattern} of {place.about.name} names {and_list(meant)} and also matches "
+                        f"{and_list(f'{each} ({_what(each)})' for each in left)}, because a dot stands for any "
+                        "character",
+                        fix=_types_meant(pattern, meant),
                     )
 
 
 @lru_cache(maxsize=4096)
 def _doubts(expression: str) -> tuple[tuple[str, str, bool], ...]:
-    """What an expression names that does not exist: the message, the fix, and whether users may have made it exist."""
+    """Names in an expression that do not exist: the message, the fix, and whether it may be a custom attribute."""
     query = joined((expression,))
     found: dict[tuple[str, str, bool], None] = {}
     for each in () if query is None else conditions(query):
@@ -136,9 +137,9 @@ def _of_attribute(name: str) -> Iterator[tuple[str, str, bool]]:
         return
     if name.lower().startswith("ecs."):
         near = get_close_matches(name.lower(), BUILT_IN_ATTRIBUTES | _OPTIONAL, n=1, cutoff=_NEAR)
-        yield f"{name} is no attribute that ECS documents", f"did you mean {near[0]}?" if near else "", False
+        yield f"ECS documents no attribute {name}", f"did you mean {near[0]}?" if near else "", False
     elif f"ecs.{name}" in BUILT_IN_ATTRIBUTES:
-        yield f"{name} is an attribute of your own, and ECS calls its one ecs.{name}", f"attribute:ecs.{name}", True
+        yield f"{name} would be a custom attribute, and that of ECS is called ecs.{name}", f"attribute:ecs.{name}", True
 
 
 def _of_types(condition: Condition) -> Iterator[tuple[str, str, bool]]:
@@ -147,7 +148,7 @@ def _of_types(condition: Condition) -> Iterator[tuple[str, str, bool]]:
         if value not in recorded:
             near = _near_types(value)
             yield (
-                f"{shown(value)} is no instance type that was known on {RECORDED}",
+                f"no instance type {shown(value)} was known on {RECORDED}",
                 f"did you mean {or_list(near)}?" if near else "",
                 False,
             )
@@ -158,7 +159,7 @@ def _of_types(condition: Condition) -> Iterator[tuple[str, str, bool]]:
     ):
         text = f"the pattern {condition.pattern} matches no instance type that was known on {RECORDED}"
         named = [one for word in _FAMILY.findall(condition.pattern) if word in families() for one in _near_types(word)]
-        yield text, f"a list, such as {describe(instance_type_in(named or ['g6.xlarge']))}", False
+        yield text, f"a list such as {describe(instance_type_in(named or ['g6.xlarge']))}", False
 
 
 @lru_cache(maxsize=4096)
@@ -189,7 +190,7 @@ def _matched(condition: Matches, names: Iterable[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
-    """Patterns that match families beside those they name, and unlike them: pattern, the families meant, the others."""
+    """Patterns that also match families unlike those that they name: the pattern, the families named, the others."""
     query = joined((expression,))
     if query is None:
         return ()
@@ -225,16 +226,16 @@ def _is_possible(expressions: tuple[str, ...], family: str) -> bool:
 
 
 def _is_built_otherwise(about: Task | Workload, family: str) -> bool:
-    """Whether the task says which processor it is built for, and the family has another."""
+    """Whether the task says which architecture it is built for, and the family has another."""
     task = about if isinstance(about, Task) else about.task
     built = None if task is None else task.architecture
     return isinstance(built, Architecture) and _types_of(family)[0].architecture is not built
 
 
 def _is_out_of_reach(context: Context, workloads: list[Workload], family: str) -> bool:
-    """Whether every workload has pools that are known, by its strategy or its cluster, none of which has this family.
+    """Whether all pools of every workload are known, by its strategy or its cluster, and none has this family.
 
-    Tasks with a strategy run on hosts of its providers alone
+    Tasks with a strategy only run on hosts of its providers
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html).
     """
     reached = [_reached(context, each) for each in workloads]
@@ -270,8 +271,8 @@ def _what(family: str) -> str:
     return f"{first.architecture}, {part}{devices.model}" if devices is not None else f"{first.architecture}, no GPU"
 
 
-def _listed(pattern: str, meant: tuple[str, ...]) -> str:
-    """The list of types that the pattern meant, or the shorter fix where that is too long."""
+def _types_meant(pattern: str, meant: tuple[str, ...]) -> str:
+    """The list of types that the pattern was meant for, or a shorter fix where that is too long."""
     named = [each for family in meant for each in _types_of(family)]
     matched = set(_matched(Matches(INSTANCE_TYPE, pattern), (each.name for each in named)))
     types = [each for each in named if each.name in matched]

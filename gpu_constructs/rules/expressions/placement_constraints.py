@@ -24,10 +24,10 @@ _MOST_NAMED = 4
     Severity.ERROR,
     about=Context,
     question="can a host of the pool satisfy the placement constraints?",
-    because="if there are no instances that match the constraint, the task remains in a pending state",
+    because="if no host matches the constraints, the task remains in a pending state",
     source=_CONSTRAINTS,
 )
-def satisfiable(context: Context) -> Iterator[Problem]:
+def satisfied_by_hosts(context: Context) -> Iterator[Problem]:
     for assignment in context.assignments:
         barred = [(each, why) for each in assignment.stuck if (why := each.barred_by(ObstacleKind.CONSTRAINT))]
         enough_left = not assignment.every and len(barred) < len(assignment.destinations)
@@ -37,9 +37,8 @@ def satisfiable(context: Context) -> Iterator[Problem]:
         yield Problem(
             about=assignment.workload,
             message=f"no host of {and_list(each.pool.name for each, _ in barred)} satisfies the placement constraints "
-            "of "
-            f"{assignment.workload.name}: {'; '.join(map(str, first[1][:_MOST_NAMED]))}",
-            fix=f"an expression that is true for {and_list(first[0].pool.instance_types)}, or none",
+            f"of {assignment.workload.name}: {'; '.join(map(str, first[1][:_MOST_NAMED]))}",
+            fix=f"an expression that is true for {and_list(first[0].pool.instance_types)}, or no constraint",
         )
 
 
@@ -47,19 +46,19 @@ def satisfiable(context: Context) -> Iterator[Problem]:
     "GPU071",
     Severity.WARNING,
     about=Context,
-    question="are placement constraints true for every type of a pool with managed scaling?",
-    because="managed scaling samples the types of the Auto Scaling group; constraints that they do not satisfy may "
-    "stop it from scaling out",
+    question="does every instance type of a pool with managed scaling satisfy the placement constraints?",
+    because="managed scaling samples the instance types of the Auto Scaling group, and may not scale out if one does "
+    "not satisfy the constraints",
     source=_SCALING,
 )
-def true_for_all(context: Context) -> Iterator[Problem]:
+def satisfied_by_all_types(context: Context) -> Iterator[Problem]:
     for assignment in context.assignments:
         for each in assignment.in_question if assignment.every else ():
             for doubt in each.fit.doubts:
                 if doubt.kind is DoubtKind.CONSTRAINED_TYPES:
                     yield Problem(
                         about=assignment.workload,
-                        message=f"{assignment.task.name} may wait for ever on {each.pool.name}: {doubt}",
+                        message=f"{assignment.task.name} may never start on {each.pool.name}: {doubt}",
                         fix=provider_for(each.fit),
                     )
 
@@ -68,12 +67,11 @@ def true_for_all(context: Context) -> Iterator[Problem]:
     "GPU072",
     Severity.WARNING,
     about=Context,
-    question="do tasks reach managed scaling through a capacity provider strategy?",
-    because="a pending task that doesn't have a capacity provider strategy won't cause any capacity provider to scale "
-    "out",
+    question="do tasks on pools with managed scaling have a capacity provider strategy?",
+    because="a task without a capacity provider strategy does not make a capacity provider scale out while it waits",
     source=_SCALING,
 )
-def scales(context: Context) -> Iterator[Problem]:
+def makes_hosts_scale_out(context: Context) -> Iterator[Problem]:
     for assignment in context.assignments:
         workload = assignment.workload
         if workload.strategy or workload.daemon is not False:

@@ -1,4 +1,4 @@
-"""Placement constraints: whether ECS can read them, and whether any host can satisfy them."""
+"""Placement constraints: whether ECS can read them, and whether a host can satisfy them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEM
 from gpu_constructs.placement.demand import MEMBER_OF
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import (
-    Place,
+    ConstrainedThing,
+    constrained,
     contradiction,
-    places,
     readable,
     syntax_problem,
     unsatisfiable,
@@ -33,11 +33,11 @@ _EXAMPLE = "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"
     Severity.ERROR,
     about=Context,
     question="can ECS read every placement expression?",
-    because="an expression that is not in the cluster query language is refused",
+    because="ECS refuses an expression that is not in the cluster query language",
     source=_LANGUAGE,
 )
-def in_the_language(context: Context) -> Iterator[Problem]:
-    for place in places(context):
+def readable_by_ecs(context: Context) -> Iterator[Problem]:
+    for place in constrained(context):
         for each in place.own:
             if each.type == _DISTINCT or not isinstance(each.expression, str) or not each.expression.strip():
                 continue
@@ -55,12 +55,13 @@ def in_the_language(context: Context) -> Iterator[Problem]:
     "GPU041",
     Severity.ERROR,
     about=Context,
-    question="do the placement expressions agree with themselves and each other?",
-    because="a task is placed on a host that satisfies all its constraints; none satisfies these, so it waits for ever",
+    question="can the placement expressions be true together?",
+    because="ECS places a task on a host that satisfies all its constraints; none satisfies these, so the task never "
+    "starts",
     source=_PAGE,
 )
 def consistent(context: Context) -> Iterator[Problem]:
-    for place in places(context):
+    for place in constrained(context):
         found = _contradiction(place)
         if found is not None:
             yield Problem(
@@ -74,20 +75,21 @@ def consistent(context: Context) -> Iterator[Problem]:
     "GPU044",
     Severity.ERROR,
     about=Context,
-    question="are the placement constraints within what ECS takes?",
-    because=f"a task has {MAX_PLACEMENT_CONSTRAINTS} constraints at most, an expression {MAX_EXPRESSION_LENGTH} "
-    "characters; memberOf needs an expression, distinctInstance has none and stands in no task definition",
+    question="does ECS take the number, the types and the length of the placement constraints?",
+    because=f"a task has at most {MAX_PLACEMENT_CONSTRAINTS} constraints, and an expression at most "
+    f"{MAX_EXPRESSION_LENGTH} characters; memberOf needs an expression; distinctInstance takes none and cannot be in a "
+    "task definition",
     source=_CONSTRAINT,
 )
 def within_limits(context: Context) -> Iterator[Problem]:
-    for place in places(context):
+    for place in constrained(context):
         inherited = len(place.all) - len(place.own)
         if len(place.all) > MAX_PLACEMENT_CONSTRAINTS >= inherited:
             yield Problem(
                 about=place.about,
-                message=f"tasks of {place.about.name} have {len(place.all)} placement constraints, those of the task "
-                f"definition among them; ECS takes {MAX_PLACEMENT_CONSTRAINTS}",
-                fix="one expression with `and` for several",
+                message=f"tasks of {place.about.name} have {len(place.all)} placement constraints, including those of "
+                f"the task definition; ECS takes {MAX_PLACEMENT_CONSTRAINTS}",
+                fix="join several expressions with `and` into one",
             )
         for each in place.own:
             yield from _wrong_type(place, each)
@@ -98,13 +100,13 @@ def within_limits(context: Context) -> Iterator[Problem]:
     "GPU045",
     Severity.ERROR,
     about=Context,
-    question="does an instance type exist that satisfies the placement expressions?",
-    because="a task is placed on a host that satisfies all its constraints; of the instance types that they name none "
-    "does, so it waits for ever",
+    question="can one of the instance types that placement expressions name satisfy all of them?",
+    because="ECS places a task on a host that satisfies all its constraints; none of the instance types that they name "
+    "does, so the task never starts",
     source=_PAGE,
 )
-def satisfiable(context: Context) -> Iterator[Problem]:
-    for place in places(context):
+def satisfied_by_a_named_type(context: Context) -> Iterator[Problem]:
+    for place in constrained(context):
         if _contradiction(place) is not None:
             continue
         types = unsatisfiable(readable(place.own))
@@ -113,13 +115,13 @@ def satisfiable(context: Context) -> Iterator[Problem]:
         if types is not None:
             yield Problem(
                 about=place.about,
-                message=f"the placement constraints of {place.about.name} allow {or_list(types)} by name, and no such "
+                message=f"the placement constraints of {place.about.name} only allow {or_list(types)}, and no such "
                 "host satisfies the rest of them",
-                fix="conditions that hold for the instance types that are listed, or other types",
+                fix="conditions that are true for the instance types in the list, or other types",
             )
 
 
-def _contradiction(place: Place) -> str | None:
+def _contradiction(place: ConstrainedThing) -> str | None:
     """A contradiction that is written here: in its own expressions, or between them and the task's."""
     expressions = readable(place.own)
     for each in expressions:
@@ -131,11 +133,11 @@ def _contradiction(place: Place) -> str | None:
     return contradiction(readable(place.all))
 
 
-def _inherited(place: Place) -> tuple[str, ...]:
+def _inherited(place: ConstrainedThing) -> tuple[str, ...]:
     return readable(place.all[: len(place.all) - len(place.own)])
 
 
-def _wrong_type(place: Place, constraint: PlacementConstraint) -> Iterator[Problem]:
+def _wrong_type(place: ConstrainedThing, constraint: PlacementConstraint) -> Iterator[Problem]:
     name, kind = place.about.name, constraint.type
     if kind == "":
         yield Problem(about=place.about, message=f"a placement constraint of {name} has no type", fix=MEMBER_OF)
@@ -144,25 +146,25 @@ def _wrong_type(place: Place, constraint: PlacementConstraint) -> Iterator[Probl
         yield Problem(
             about=place.about,
             message=f"{name} has a placement constraint of type {shown(kind)}; the types are memberOf and, for "
-            "services and runs, distinctInstance",
+            "services and RunTask, distinctInstance",
             fix=near[0] if near else MEMBER_OF,
         )
     elif kind == _DISTINCT and isinstance(place.about, Task):
         yield Problem(
             about=place.about,
-            message=f"the task definition {name} has the constraint distinctInstance, which services and runs can "
-            "have; a task definition takes memberOf only",
+            message=f"the task definition {name} has the constraint distinctInstance, which only services and RunTask "
+            "take; a task definition only takes memberOf",
             fix="move it to the service",
         )
 
 
-def _wrong_expression(place: Place, constraint: PlacementConstraint) -> Iterator[Problem]:
+def _wrong_expression(place: ConstrainedThing, constraint: PlacementConstraint) -> Iterator[Problem]:
     name, kind, expression = place.about.name, constraint.type, constraint.expression
     if kind == _DISTINCT and expression is not None and expression != "":
         yield Problem(
             about=place.about,
-            message=f"{name} gives distinctInstance an expression, which it cannot have",
-            fix="a memberOf of its own for the expression",
+            message=f"{name} gives distinctInstance an expression, which it does not take",
+            fix="a separate memberOf constraint for the expression",
         )
     if kind == MEMBER_OF and (expression is None or (isinstance(expression, str) and not expression.strip())):
         yield Problem(
@@ -175,5 +177,5 @@ def _wrong_expression(place: Place, constraint: PlacementConstraint) -> Iterator
             about=place.about,
             message=f"a placement expression of {name} has {len(expression)} characters; ECS takes "
             f"{MAX_EXPRESSION_LENGTH}",
-            fix=f"constraints of their own for parts that are joined by `and`, at most {MAX_PLACEMENT_CONSTRAINTS}",
+            fix=f"separate constraints for the parts that `and` joins, at most {MAX_PLACEMENT_CONSTRAINTS}",
         )

@@ -1,1 +1,1 @@
-"""Files: what could not be read in what was given?"""
+"""Files: what in them could not be read?"""

@@ -1,4 +1,4 @@
-"""What was odd about the files that a fleet was read from."""
+"""Parts of files that were not read."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpu_constructs.rules.rule import Problem, rule
     "GPU115",
     Severity.WARNING,
     about=Context,
-    question="is every key written once?",
-    because="of a key that is written twice the last value counts, and the first is dropped without a word",
+    question="is each key written once?",
+    because="of a key that is written twice only the last value counts, and the first is dropped without a message",
     source="https://github.com/aws-cloudformation/cfn-lint/blob/main/docs/rules.md (E0000 refuses duplicate keys)",
 )
-def written_once(context: Context) -> Iterator[Problem]:
+def keys_written_once(context: Context) -> Iterator[Problem]:
     return _remarks(context, RemarkKind.DUPLICATE_KEY)
 
 
@@ -27,7 +27,7 @@ def written_once(context: Context) -> Iterator[Problem]:
     Severity.INFO,
     about=Context,
     question="was every part of the file understood?",
-    because="what was not understood was not checked either",
+    because="parts that were not understood were not checked",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html",
 )
 def understood(context: Context) -> Iterator[Problem]:

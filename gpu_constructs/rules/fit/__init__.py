@@ -1,1 +1,1 @@
-"""Fit: does a task fit its hosts, and do all copies of everything fit together?"""
+"""Fit: does each task fit its hosts, and is there room for all copies of all tasks together?"""

@@ -25,29 +25,29 @@ _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Capac
     "GPU009",
     Severity.WARNING,
     about=Context,
-    question="is there room for every copy at max_instances?",
-    because="copies that fit on no host wait for ever, and so do those that the weights of the strategy give to a "
-    "provider that is full while another has room",
+    question="do the hosts have room for every copy at MaxSize?",
+    because="a copy that fits on no host waits until one is free, and ECS does not move a copy that the strategy gave "
+    "to a full capacity provider to one that has room",
     source=_STRATEGY,
     unless=("GPU083", "GPU084"),
 )
-def enough(context: Context) -> Iterator[Problem]:
+def room_for_all_copies(context: Context) -> Iterator[Problem]:
     for each, wanted in wanted_copies(context):
         slots = total(each.possible)
         if isinstance(slots, Unknown):
             continue
         if wanted > slots:
-            held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at max_instances"
-            all_of_them = "the only task has no room" if wanted == 1 else f"none of the {wanted} tasks has room"
+            held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize"
+            all_of_them = "the only task has no room" if wanted == 1 else f"none of the {wanted} tasks have room"
             trunk = _is_short_of_interfaces(each, slots)
             yield Problem(
                 about=each.workload,
                 message=(
-                    f"{wanted} tasks are wanted, and {held}{f' ({_TRUNK})' if trunk else ''}: the others wait for ever"
+                    f"{wanted} tasks are wanted, and {held}{f' ({_TRUNK})' if trunk else ''}: the others never start"
                     if slots
                     else f"{all_of_them}: {held}"
                 ),
-                fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise max_instances",
+                fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise MaxSize",
             )
         elif wanted > min(map(known, each.possible)):
             yield from _badly_split(each, wanted)
@@ -61,8 +61,9 @@ def _badly_split(copies: Copies, wanted: int) -> Iterator[Problem]:
             yield Problem(
                 about=copies.workload,
                 message=f"the strategy gives {share.least} of {wanted} tasks to {name}, which holds {slots_of[name]} "
-                "at max_instances: the others wait for ever, for ECS moves none to a provider that has room",
-                fix=f"weights in proportion to the room there is, or a higher max_instances of {name}",
+                "at MaxSize: the others never start, because ECS does not move them to a capacity provider that "
+                "has room",
+                fix=f"weights in proportion to the room of each capacity provider, or a higher MaxSize of {name}",
             )
 
 
@@ -71,10 +72,11 @@ def _badly_split(copies: Copies, wanted: int) -> Iterator[Problem]:
     Severity.WARNING,
     about=Context,
     question="can a deployment take its first step on a full fleet?",
-    because="a rolling deployment starts a copy above the desired count or stops one below it, within its percentages",
+    because="a rolling deployment starts a copy above the desired count or stops one below it, as far as "
+    "MinimumHealthyPercent and MaximumPercent allow",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
 )
-def deployable(context: Context) -> Iterator[Problem]:
+def room_to_deploy(context: Context) -> Iterator[Problem]:
     for each, wanted in wanted_copies(context):
         slots, percent = total(each.certain), _percent(each.workload)
         if isinstance(slots, Unknown) or percent is None or wanted > slots or not each.task.wants_gpu:
@@ -83,25 +85,26 @@ def deployable(context: Context) -> Iterator[Problem]:
             trunk = slots == wanted and _is_short_of_interfaces(each, slots)
             yield Problem(
                 about=each.workload,
-                message=f"a deployment could not take its first step: {wanted} tasks run, {slots} fit at "
-                f"max_instances{f' ({_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep "
-                f"running and at most {percent.max_healthy_percent} % may run"
-                f"{_in_gpus(each, wanted) if slots == wanted else ''}",
+                message=f"a deployment cannot take its first step: {wanted} "
+                f"{'task runs' if wanted == 1 else 'tasks run'}, {slots} {'fits' if slots == 1 else 'fit'} at "
+                f"MaxSize{f' ({_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep running "
+                f"and at most {percent.max_healthy_percent} % may "
+                f"run{_in_gpus(each, wanted) if slots == wanted else ''}",
                 fix=_step(wanted, slots, percent),
             )
 
 
 def _step(wanted: int, slots: int, percent: Rollout) -> str:
-    """What lets a deployment go on: a copy more where percentages and hosts allow one, or a copy less."""
-    fewer = f"min_healthy_percent={percent_for_one_less(wanted)}"
+    """What lets a deployment go on: one copy more where percentages and hosts allow it, or one copy less."""
+    fewer = f"a MinimumHealthyPercent of {percent_for_one_less(wanted)}"
     first = f"{fewer}, so that {'the only copy' if wanted == 1 else 'one copy'} stops before the new one starts"
     if wanted * percent.max_healthy_percent // 100 > wanted:
-        return f"room for one more copy by max_instances, or {first}"
-    return f"max_healthy_percent={-(-100 * (wanted + 1) // wanted)}, or {first}" if slots > wanted else first
+        return f"a higher MaxSize with room for one more copy, or {first}"
+    return f"a MaximumPercent of {-(-100 * (wanted + 1) // wanted)}, or {first}" if slots > wanted else first
 
 
 def _is_short_of_interfaces(copies: Copies, slots: int) -> bool:
-    """Whether more copies would fit, had the hosts the network interfaces that ENI trunking gives them."""
+    """Whether more copies would fit if the hosts had the network interfaces that ENI trunking gives them."""
     if not copies.task.interfaces:
         return False
     bridged = replace(copies.task, network_mode="bridge")
@@ -116,7 +119,7 @@ def _in_gpus(copies: Copies, wanted: int) -> str:
     if isinstance(gpus, Unknown) or not gpus:
         return ""
     there = sum(known(pool.max_instances) * min(each.gpus for each in pool.instance_types) for pool in copies.pools)
-    return f"; one more copy beside them makes {(wanted + 1) * gpus} GPUs, and the hosts have {there}"
+    return f"; with one more copy they need {(wanted + 1) * gpus} GPUs, and the hosts have {there}"
 
 
 @rule(
@@ -124,7 +127,8 @@ def _in_gpus(copies: Copies, wanted: int) -> str:
     Severity.WARNING,
     about=Context,
     question="is it known whether there is room for every copy?",
-    because="a number of copies that only exists at deploy time, or memory near a host's nominal size, leaves it open",
+    because="it cannot be known if the number of copies is only known at deploy time, or if the memory of the copies "
+    "is near the nominal memory of a host",
     source=_SERVICES,
     unless=("GPU084",),
 )
@@ -138,17 +142,16 @@ def known_room(context: Context) -> Iterator[Problem]:
             if workload.max_count is None:  # else its scaling decides
                 yield Problem(
                     about=workload,
-                    message=f"whether the hosts have room is not known: the number of copies of {workload.name} only "
-                    "exists at deploy time",
-                    fix="a desired count that is a number, or scaling with a maximum",
+                    message=f"it is not known whether the hosts have room: the number of copies of {workload.name} is "
+                    "only known at deploy time",
+                    fix="a number as DesiredCount, or service auto scaling with a MaxCapacity",
                 )
         elif not isinstance(least, Unknown) and not isinstance(most, Unknown) and least < wanted <= most:
             yield Problem(
                 about=workload,
-                message=f"whether the hosts have room is not known: {and_list(_open(each))}, so that they hold "
-                f"{least} to "
-                f"{most} copies of the {wanted} that are wanted",
-                fix="less for each copy, or a higher max_instances",
+                message=f"it is not known whether the hosts have room: {and_list(_open(each))}, so that they hold "
+                f"{least} to {most} of the {wanted} copies that are wanted",
+                fix="ask for less in each copy, or raise MaxSize",
             )
 
 
@@ -156,32 +159,33 @@ def known_room(context: Context) -> Iterator[Problem]:
     "GPU083",
     Severity.WARNING,
     about=Context,
-    question="are there as many hosts as copies that must be on hosts of their own?",
-    because="distinctInstance places each task of a service on a different host, so more copies than hosts wait",
+    question="are there as many hosts as copies that must run on different hosts?",
+    because="distinctInstance places each task of a service on a different host, so if there are more copies than "
+    "hosts, the rest wait",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
 )
-def distinct(context: Context) -> Iterator[Problem]:
+def a_host_for_each_copy(context: Context) -> Iterator[Problem]:
     for each, wanted in wanted_copies(context):
         if each.workload.distinct_instances and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
             yield Problem(
                 about=each.workload,
-                message=f"{wanted} tasks must be on hosts of their own (distinctInstance), and "
-                f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} at most: the others wait for ever",
-                fix=f"max_instances for {wanted} hosts, or no distinctInstance",
+                message=f"{wanted} tasks must run on different hosts (distinctInstance), and "
+                f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} at most: the others never start",
+                fix=f"raise MaxSize to {wanted} hosts, or remove distinctInstance",
             )
 
 
 def _is_one_copy_in_question(copies: Copies) -> bool:
-    """Whether not even one certainly fits for a reason that a rule about one copy tells."""
+    """Whether not even one certainly fits, for a reason that a rule about one copy reports."""
     return any(
         doubt.kind is not DoubtKind.CONSTRAINT for each in copies.assignment.in_question for doubt in each.fit.doubts
     )
 
 
 def _open(copies: Copies) -> list[str]:
-    """What nobody knows before the deploy, on which the number of copies depends."""
+    """What the number of copies depends on and is only known at deploy time."""
     task = copies.task
-    found = ["the network mode only exists at deploy time"] if isinstance(task.network_mode, Unknown) else []
+    found = ["the network mode is only known at deploy time"] if isinstance(task.network_mode, Unknown) else []
     found += [
         f"{pool.name} may launch types of different sizes"
         for pool in copies.pools

@@ -1,6 +1,6 @@
-"""What containers need of their GPUs beside the number: memory, capability, number format, NVLink.
+"""What containers need of their GPUs besides the number: memory, compute capability, number format, NVLink.
 
-Stated by the author of a task, and warnings throughout: ECS places without regard to it.
+The author of a task states it. All of these rules are warnings, because ECS places tasks without looking at it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
 _OnType = tuple[InstanceType, tuple[UnmetNeed, ...]]
-_BLIND = "ECS places by the number of GPUs and without regard to what they are"
+_BLIND = "ECS looks at the number of GPUs, not at their model"
 
 
 @rule(
     "GPU064",
     Severity.WARNING,
     about=Context,
-    question="have the GPUs as much memory as the task needs?",
-    because=f"{_BLIND}; a program that needs more than its GPU has fails with an out-of-memory error of CUDA",
+    question="does each GPU have as much memory as the task needs?",
+    because=f"{_BLIND}; a program that needs more than its GPU has fails with a CUDA out-of-memory error",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
 )
 def enough_memory(context: Context) -> Iterator[Problem]:
@@ -35,8 +35,8 @@ def enough_memory(context: Context) -> Iterator[Problem]:
     "GPU065",
     Severity.WARNING,
     about=Context,
-    question="are the GPUs of the task joined by NVLink, where it needs that?",
-    because=f"{_BLIND}; over PCIe the same collective operations run at a fraction of the speed",
+    question="are the GPUs connected by NVLink if the task needs that?",
+    because=f"{_BLIND}; collective operations over PCIe run at a fraction of the speed",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html",
 )
 def linked(context: Context) -> Iterator[Problem]:
@@ -47,9 +47,9 @@ def linked(context: Context) -> Iterator[Problem]:
     "GPU066",
     Severity.WARNING,
     about=Context,
-    question="can the GPUs compute what the task needs?",
-    because=f"{_BLIND}; an image built for a higher compute capability finds no kernel, and a number format that the "
-    "GPU does not have is emulated or refused",
+    question="do the GPUs have the compute capability and the number format that the task needs?",
+    because=f"{_BLIND}; an image that is built for a higher compute capability finds no kernel, and a number format "
+    "that the GPU does not have is emulated or refused",
     source="https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html",
 )
 def capable(context: Context) -> Iterator[Problem]:
@@ -65,7 +65,7 @@ def _unmet(context: Context, kinds: set[NeedKind]) -> Iterator[Problem]:
 
 
 def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]], ...]:
-    """For each task and pool the types that it may land on, with the needs that they do not serve, if any does not."""
+    """For each task and pool the types that it may be placed on, with the needs that they do not meet."""
     found = []
     for assignment in context.assignments:
         task = assignment.task
@@ -86,7 +86,9 @@ def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, 
 def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) -> Problem:
     worst = missing[0][1][0]
     container = next(each for each in task.containers if each.name == worst.container)
-    which = f"{and_list(each for each, _ in missing)} of {pool.name}" + (", on which it may land," if others else "")
+    which = f"{and_list(each for each, _ in missing)} of {pool.name}" + (
+        ", which it may be placed on," if others else ""
+    )
     types = alternatives(task, like=pool)
     return Problem(
         about=task,

@@ -1,4 +1,4 @@
-"""What a host is, against what a task is made for: its processor, the memory of one GPU, its Neuron devices."""
+"""Whether the hosts have what a task is built for: processor, memory of one GPU, Neuron devices."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gpu_constructs.rules.rule import Problem, rule
     "GPU067",
     Severity.ERROR,
     about=Context,
-    question="have the hosts the processor that the task is built for?",
-    because="a host runs images of its own architecture only, and a task whose runtimePlatform names another is not "
-    "placed on it",
+    question="do the hosts have the processor that the task is built for?",
+    because="a host only runs images for its own architecture, and ECS does not place a task on it whose "
+    "RuntimePlatform names another",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html",
 )
 def same_architecture(context: Context) -> Iterator[Problem]:
@@ -27,8 +27,8 @@ def same_architecture(context: Context) -> Iterator[Problem]:
         for obstacle in each.barred_by(ObstacleKind.ARCHITECTURE):
             yield Problem(
                 about=assignment.workload,
-                message=f"{task.name} runs nowhere on {each.pool.name}: {obstacle}",
-                fix=_such_as(assignment, each, f"hosts with {task.architecture}"),
+                message=f"{task.name} cannot run on {each.pool.name}: {obstacle}",
+                fix=_such_as(assignment, each, f"{task.architecture} hosts"),
             )
 
 
@@ -36,8 +36,8 @@ def same_architecture(context: Context) -> Iterator[Problem]:
     "GPU068",
     Severity.ERROR,
     about=Context,
-    question="has one GPU the memory that containers share through MPS?",
-    because="containers of a task that share a GPU get the same one, which must have enough memory for all of them",
+    question="does one GPU have the memory that containers share through MPS?",
+    because="all containers of a task that share a GPU get the same GPU, which must have enough memory for all of them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html",
 )
 def enough_to_share(context: Context) -> Iterator[Problem]:
@@ -48,7 +48,7 @@ def enough_to_share(context: Context) -> Iterator[Problem]:
                     about=assignment.workload,
                     message=f"{assignment.task.name} fits on no GPU of {each.pool.name}: {short}",
                     fix=_such_as(assignment, each, "GPUs with more memory")
-                    + f", or nvidiaMps memory of {short.available} MiB at most, all containers together",
+                    + f", or MemoryMiB of NvidiaMps no higher than {short.available} for all containers together",
                 )
 
 
@@ -56,8 +56,8 @@ def enough_to_share(context: Context) -> Iterator[Problem]:
     "GPU073",
     Severity.ERROR,
     about=Context,
-    question="have the hosts the Neuron devices that the task is given?",
-    because="a container that is given a device its host does not have does not start",
+    question="do the hosts have the Neuron devices that the task asks for?",
+    because="a container does not start if its host does not have a device that it is given",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html",
 )
 def enough_neuron_devices(context: Context) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Tasks that fit none of the hosts here, where hosts that other files or stacks define may take them."""
+"""Tasks that fit none of these hosts, but may fit hosts that other files or stacks define."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gpu_constructs.rules.rule import Problem, rule
 __all__ = ["fitting_none"]
 
 _MOST_NAMED = 4
-_TOLD_OF_ANY = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})
-_FIX = "give the files with its hosts too, and all of them are checked together"
+_REPORTED_FOR_ANY_HOST = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})
+_FIX = "check the files that define its hosts together with these"
 
 
 @rule(
     "GPU075",
     Severity.WARNING,
     about=Context,
-    question="does a task that other hosts may take fit some of those that are here?",
-    because="a task without a capacity provider strategy goes to any host of its cluster, and one that nothing here "
-    "runs may belong to another cluster: hosts of other files may have what these lack, and nobody says so",
+    question="does a task fit some of these hosts, even if hosts of other files may run it?",
+    because="a task without a capacity provider strategy may go to any host of its cluster, and a task that no service "
+    "runs may belong to another cluster: only hosts of other files can have what these lack",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
     unless=("GPU041", "GPU045", "GPU063"),
 )
@@ -32,27 +32,27 @@ def fits_here(context: Context) -> Iterator[Problem]:
     for assignment in context.assignments:
         never = () if assignment.is_closed else assignment.never
         task, workload = assignment.task, assignment.workload
-        told = _told((each.pool, each.fit) for each in never)
-        if told:
+        reasons = _reasons((each.pool, each.fit) for each in never)
+        if reasons:
             yield Problem(
                 about=workload,
                 involves=(task,),
-                message=f"{task.name} fits on no host of its cluster here ({told}): it waits for ever, unless hosts of "
+                message=f"{task.name} fits on no host of its cluster here ({reasons}): it only starts if hosts of "
                 "other files join the cluster",
                 fix=_FIX,
             )
     for task, seen in () if context.fleet.is_whole else fitting_none(context):
-        if told := _told(seen):
+        if reasons := _reasons(seen):
             yield Problem(
                 about=task,
-                message=f"{task.name} fits on none of the GPU hosts here ({told}), and nothing here runs it: hosts of "
-                "other files may take it",
+                message=f"{task.name} fits on none of the GPU hosts here ({reasons}), and no service here runs it: it "
+                "needs hosts of other files",
                 fix=_FIX,
             )
 
 
 def fitting_none(context: Context) -> Iterator[tuple[Task, list[tuple[Pool, Fit]]]]:
-    """GPU tasks that no workload runs and no pool here takes, with the GPU pools and why not.
+    """GPU tasks that no workload runs and that fit no pool here, with the GPU pools and why they do not fit.
 
     Args:
         context: The fleet that is checked.
@@ -70,11 +70,11 @@ def _takes(pool: Pool, task: Task) -> bool:
     return found.answer is not False or bool(found.hosts)
 
 
-def _told(seen: Iterable[tuple[Pool, Fit]]) -> str:
-    """Why none of them takes it; what GPU027 and GPU029 say of hosts anywhere is left to them."""
+def _reasons(seen: Iterable[tuple[Pool, Fit]]) -> str:
+    """Why it fits none of them, without what GPU027 and GPU029 report for every host there is."""
     named = []
     for pool, each in seen:
-        obstacles: list[Obstacle] = [one for one in each.obstacles if one.kind not in _TOLD_OF_ANY]
+        obstacles: list[Obstacle] = [one for one in each.obstacles if one.kind not in _REPORTED_FOR_ANY_HOST]
         if reasons := [*each.shortfalls, *obstacles]:
             named.append(f"{pool.name}: {'; '.join(map(str, reasons))}")
     return "; ".join(named[:_MOST_NAMED])

@@ -1,4 +1,4 @@
-"""Host ports: whether a host has those that tasks take, for every copy of them."""
+"""Host ports: whether hosts have those that tasks take, for every copy."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapp
     "GPU084",
     Severity.WARNING,
     about=Context,
-    question="is there a host with the port free for every copy?",
-    because="a static host port is given once on each host, and the agent keeps some for itself",
+    question="is the host port free on a host for every copy?",
+    because="each host has a host port once, and the ECS agent reserves some for itself",
     source=_PORTS,
 )
 def static_ports(context: Context) -> Iterator[Problem]:
@@ -31,16 +31,18 @@ def static_ports(context: Context) -> Iterator[Problem]:
         if kept:
             yield Problem(
                 about=task,
-                message=f"{task.name} takes host port {_listed(kept)}, which the agent keeps on every host by default",
-                fix="a dynamic host port (0), or another below 32768",
+                message=f"{task.name} takes host port {_port_list(kept)}, which the ECS agent reserves on every host "
+                "by default",
+                fix="a dynamic host port (0), or another port below 32768",
             )
     for each, wanted in wanted_copies(context):
         ports = each.ports
         if ports and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
             yield Problem(
                 about=each.workload,
-                message=f"{wanted} tasks take host port {_listed(ports)}, which each host has once, and "
-                f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} hosts at most: the others wait for ever",
+                message=f"{wanted} tasks take host port {_port_list(ports)}, which each host has once, and "
+                f"{with_verb(each.pool_names, 'has', 'have')} {'1 host' if each.hosts == 1 else f'{each.hosts} hosts'} "
+                "at most: the others never start",
                 fix="a dynamic host port (0) behind a load balancer, or network mode awsvpc",
             )
 
@@ -49,8 +51,8 @@ def static_ports(context: Context) -> Iterator[Problem]:
     "GPU086",
     Severity.ERROR,
     about=Task,
-    question="does each container of a task take host ports of its own?",
-    because="a host port is reserved by the first container that takes it, so the second never starts",
+    question="do the containers of a task take different host ports?",
+    because="the first container reserves the host port, so the second never starts",
     source=_PORTS,
 )
 def ports_once(task: Task) -> Iterator[Problem]:
@@ -61,7 +63,7 @@ def ports_once(task: Task) -> Iterator[Problem]:
         yield Problem(
             about=task,
             message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
-            f"{_listed((port,))} more than once, and a host has it once",
+            f"{_port_list((port,))} more than once, and a host has it once",
             fix="another host port for one of them, or a dynamic one (0)",
         )
 
@@ -69,12 +71,12 @@ def ports_once(task: Task) -> Iterator[Problem]:
 def _taken_twice(task: Task) -> list[tuple[int, str]]:
     """Host ports that the task asks for more than once.
 
-    In network mode ``host`` nothing is mapped, so there two mappings of one container are two words for one port.
+    In network mode ``host`` nothing is mapped, so two mappings of one container mean the same port.
     """
     once = frozenset if task.network_mode == "host" else tuple
     taken = Counter(port for container in task.containers for port in once(container.host_ports))
     return [port for port, times in taken.items() if times > 1]
 
 
-def _listed(ports: Iterable[tuple[int, str]]) -> str:
+def _port_list(ports: Iterable[tuple[int, str]]) -> str:
     return or_list(f"{number}/{protocol}" for number, protocol in sorted(ports))

@@ -28,7 +28,7 @@ _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-
 _MEMORY = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html"
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 
-# Rules of their own tell of the others.
+# Other rules report the other resources.
 _RESOURCES = frozenset({Resource.GPU, Resource.CPU, Resource.MEMORY, Resource.INTERFACES})
 _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
 
@@ -37,11 +37,12 @@ _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
     "GPU006",
     Severity.WARNING,
     about=Context,
-    question="is the task certain to fit, with what a host is expected to register?",
-    because="a host registers less memory than its nominal size; near it only a running host can tell",
+    question="is the task certain to fit on the memory that hosts are expected to register?",
+    because="a host registers less memory with ECS than its nominal memory, and how much less is only known once it "
+    "runs",
     source=_MEMORY,
 )
-def certain(context: Context) -> Iterator[Problem]:
+def certain_to_fit(context: Context) -> Iterator[Problem]:
     for assignment, each in _in_question(context):
         for doubt in each.fit.doubts:
             if doubt.kind in _UNSURE:
@@ -63,8 +64,9 @@ def certain(context: Context) -> Iterator[Problem]:
     "GPU014",
     Severity.WARNING,
     about=Context,
-    question="is it known before the deploy what the task asks for?",
-    because="a number that only exists at deploy time can be more than any host has, and nobody says so before",
+    question="is it known before the deploy how much the task asks for?",
+    because="a number that is only known at deploy time can be more than any host has, and no check can find that "
+    "before",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
 )
 def known_task(context: Context) -> Iterator[Problem]:
@@ -75,9 +77,9 @@ def known_task(context: Context) -> Iterator[Problem]:
         for label in demand_of(task).unknown:
             yield Problem(
                 about=task,
-                message=f"{task.name} may not fit: {label} is only known at deploy time, so nobody can say before that "
+                message=f"{task.name} may not fit: {label} is only known at deploy time, so it cannot be checked "
                 "whether a host has as much",
-                fix="take it from context, or write the number",
+                fix="write the number, or take it from context",
             )
 
 
@@ -85,9 +87,9 @@ def known_task(context: Context) -> Iterator[Problem]:
     "GPU060",
     Severity.ERROR,
     about=Context,
-    question="does the task fit the hosts of each pool that gets some?",
-    because="ECS gives a task to one capacity provider and never moves it; on hosts that are too small it waits for "
-    "ever, in PROVISIONING",
+    question="does the task fit the hosts of each pool that it may be placed on?",
+    because="ECS gives a task to one capacity provider and does not move it; if the hosts are too small, the task "
+    "stays in PROVISIONING",
     source=_SCALING,
     unless=("GPU022", "GPU023", "GPU063"),
 )
@@ -96,13 +98,13 @@ def fits(context: Context) -> Iterator[Problem]:
         never = assignment.stuck
         if not never:
             continue
-        told = [(each, told) for each in never if (told := _told(assignment.task, each))]
+        short = [(each, reasons) for each in never if (reasons := _reasons(assignment.task, each))]
         if assignment.every:
-            for each, reasons in told:
+            for each, reasons in short:
                 yield _does_not_fit(assignment, f"on {each.pool.name}: {_joined(reasons)}", each)
-        elif told:
-            where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in told[:4])
-            yield _does_not_fit(assignment, f"on any host of its cluster here ({where})", told[0][0])
+        elif short:
+            where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in short[:4])
+            yield _does_not_fit(assignment, f"on any host of its cluster here ({where})", short[0][0])
 
 
 @rule(
@@ -111,7 +113,7 @@ def fits(context: Context) -> Iterator[Problem]:
     about=Context,
     question="can the smallest type of a capacity provider run the task?",
     because="managed scaling compares a task with the smallest type of the Auto Scaling group and does not scale out "
-    "for one that needs more; it runs only on a larger host that is there already",
+    "for a task that needs more; such a task only runs on a larger host that is already running",
     source=_SCALING,
 )
 def fits_the_smallest(context: Context) -> Iterator[Problem]:
@@ -120,7 +122,7 @@ def fits_the_smallest(context: Context) -> Iterator[Problem]:
             if doubt.kind in UNSCALED:
                 yield Problem(
                     about=assignment.workload,
-                    message=f"{assignment.task.name} may wait for ever on {each.pool.name}: {doubt}",
+                    message=f"{assignment.task.name} may never start on {each.pool.name}: {doubt}",
                     fix=provider_for(each.fit),
                 )
 
@@ -129,8 +131,8 @@ def _in_question(context: Context) -> Iterator[tuple[Assignment, Destination]]:
     return ((assignment, each) for assignment in context.assignments for each in assignment.in_doubt)
 
 
-def _told(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, ...]:
-    """What is told of a pool that never runs a task; what has a rule of its own is left to it."""
+def _reasons(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, ...]:
+    """Why a pool never runs a task, without what other rules report."""
     obstacles = {ObstacleKind.GPU_PART} | (set() if task.wants_gpu else {ObstacleKind.OPERATING_SYSTEM})
     return (
         *(
@@ -143,7 +145,7 @@ def _told(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, .
 
 
 def _of_another_vendor(short: Shortfall, destination: Destination) -> bool:
-    """Whether GPUs are short because ECS hands out none of the devices of these hosts, which is a cause of its own."""
+    """Whether GPUs are short because ECS does not hand out the devices of these hosts, which another rule reports."""
     devices = short.instance_type.accelerators
     foreign = devices is not None and devices.vendor is not Vendor.NVIDIA
     return short.resource is Resource.GPU and foreign and not carries_gpus(destination.pool)

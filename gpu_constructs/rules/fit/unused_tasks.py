@@ -1,4 +1,4 @@
-"""GPU tasks that no service runs, and tasks that nothing can run."""
+"""GPU tasks that no service runs, and tasks that no instance type can run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-g
     "GPU061",
     Severity.ERROR,
     about=Context,
-    question="does a task that no service runs fit any GPU host?",
-    because="started by hand or by a queue, it is placed on none of the hosts that are here",
+    question="does a task that no service runs fit a GPU host?",
+    because="ECS cannot place it on any of these hosts, whoever starts it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
     unless=("GPU063",),
 )
@@ -41,7 +41,7 @@ def fits_somewhere_here(context: Context) -> Iterator[Problem]:
     "GPU062",
     Severity.WARNING,
     about=Context,
-    question="is there a host with GPUs for the task?",
+    question="are there hosts with GPUs for the task?",
     because="a task that asks for GPUs waits until a host with GPUs is in its cluster",
     source=_SPECIFYING,
     unless=("GPU063",),
@@ -52,9 +52,9 @@ def has_gpu_hosts(context: Context) -> Iterator[Problem]:
         if any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
             continue
         if not pools and not context.fleet.is_whole:
-            continue  # one file of several: its hosts are elsewhere
+            continue  # other files may define its hosts
         here = (
-            f"the hosts here have none ({and_list(pool.name for pool in pools)})"
+            f"the hosts here have no GPUs ({and_list(pool.name for pool in pools)})"
             if pools
             else "there are no hosts here"
         )
@@ -70,12 +70,12 @@ def has_gpu_hosts(context: Context) -> Iterator[Problem]:
     "GPU063",
     Severity.ERROR,
     about=Context,
-    question="is there an instance type that can run the task?",
-    because="all containers of a task run on one host, and no host has as much",
+    question="can an instance type run the task?",
+    because="all containers of a task run on the same host, and no instance type has as much",
     source=_SPECIFYING,
     unless=("GPU023", "GPU024"),
 )
-def exists(context: Context) -> Iterator[Problem]:
+def some_type_can_run_it(context: Context) -> Iterator[Problem]:
     placed = {
         each.task.name for each in context.assignments if any(destination.types for destination in each.destinations)
     }
@@ -83,8 +83,9 @@ def exists(context: Context) -> Iterator[Problem]:
         if task.name not in placed and not can_run(task):
             yield Problem(
                 about=task,
-                message=f"no instance type can run {task.name}: it asks one host for {_asked(task)}; {_largest(task)}",
-                fix="ask for less on one host: several smaller tasks, one for each host",
+                message=f"no instance type can run {task.name}: on one host it asks for {_asked(task)}; "
+                f"{_largest(task)}",
+                fix="ask for less, for example in several smaller tasks on different hosts",
             )
 
 
@@ -103,14 +104,16 @@ def _asked(task: Task) -> str:
 
 
 def _largest(task: Task) -> str:
-    """What the largest hosts have of what the task asks for."""
+    """What the largest instance types have of what the task asks for."""
     part = demand_of(task).part
     if part:
         parts = {each.accelerators.partition for each in accelerated() if each.accelerators}
-        return f"the parts of a GPU that hosts have are {and_list(f'{each:g}' for each in sorted(parts) if each < 1)}"
+        return (
+            f"instance types have these parts of a GPU: {and_list(f'{each:g}' for each in sorted(parts) if each < 1)}"
+        )
     offered = [each for each in accelerated() if each.gpus and each.is_offered_anywhere]
     by_gpus = max(offered, key=lambda each: (each.gpus, each.memory_mib))
     return (
-        f"the largest that is offered, {by_gpus}, has {by_gpus.gpus} GPUs of {by_gpus.gpu_memory_mib} MiB, "
+        f"the largest type on offer, {by_gpus}, has {by_gpus.gpus} GPUs of {by_gpus.gpu_memory_mib} MiB, "
         f"{cpu_units(by_gpus)} CPU units and {by_gpus.memory_mib} MiB"
     )

@@ -1,4 +1,4 @@
-"""Whether everything that is to run has room at once, and what idle and needless hosts cost."""
+"""Whether all workloads have room at once, and what idle GPUs and unneeded hosts cost."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from gpu_constructs.rules.rule import Problem, rule
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
 
-_WORTH_A_WORD_USD = 10.0
-"""Price of a host an hour from which a second one that nobody needs is worth a word."""
+_WORTH_REPORTING_USD = 10.0
+"""Price of a host per hour from which an unneeded second host is reported."""
 
 
 def _at_desired(context: Context) -> Proof:
@@ -36,11 +36,11 @@ def _at_maximum(context: Context) -> Proof:
     "GPU080",
     Severity.WARNING,
     about=Context,
-    question="do all workloads of a pool have room together, at their desired counts?",
-    because="workloads on one capacity provider share its hosts, and what finds no room waits",
+    question="do all workloads of a pool have room together at their desired counts?",
+    because="workloads on one capacity provider share its hosts, and a task that finds no room waits",
     source=_PLACEMENT,
 )
-def together(context: Context) -> Iterator[Problem]:
+def room_at_desired_counts(context: Context) -> Iterator[Problem]:
     if len(context.fleet.workloads) < 2:  # noqa: PLR2004 - fewer than two share nothing
         return
     proof = context.once(_at_desired)
@@ -50,9 +50,9 @@ def together(context: Context) -> Iterator[Problem]:
         if len(names) > 1 and not crowded & set(names) and (short := _short(each)):
             yield Problem(
                 about=each.pool,
-                message=f"{and_list(names)} each have room on {each.pool.name} alone, but together at their desired "
-                f"counts they {short}",
-                fix="raise max_instances, or a pool of its own for one of them",
+                message=f"{and_list(names)} would each have room on {each.pool.name} alone, but together at their "
+                f"desired counts they {short}",
+                fix="raise MaxSize, or move one of them to a separate capacity provider",
             )
 
 
@@ -60,11 +60,12 @@ def together(context: Context) -> Iterator[Problem]:
     "GPU081",
     Severity.WARNING,
     about=Context,
-    question="do all workloads of a pool have room together, when scaling asks for the most copies?",
-    because="service scaling counts copies up to its maximum whether or not there are hosts for them",
+    question="do all workloads of a pool have room together when service auto scaling asks for the most copies?",
+    because="service auto scaling raises the desired count up to its maximum, whether or not there are hosts for the "
+    "copies",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-auto-scaling.html",
 )
-def scaled(context: Context) -> Iterator[Problem]:
+def room_at_most_copies(context: Context) -> Iterator[Problem]:
     if all(each.max_count is None for each in context.fleet.workloads):
         return
     at_desired = {each.pool.name: each for each in context.once(_at_desired).pools}
@@ -77,7 +78,7 @@ def scaled(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=each.pool,
                 message=f"at their maximum ({counts} copies) the workloads of {each.pool.name} {short}",
-                fix="raise max_instances, or scale to fewer copies",
+                fix="raise MaxSize, or lower the MaxCapacity of service auto scaling",
             )
 
 
@@ -85,8 +86,8 @@ def scaled(context: Context) -> Iterator[Problem]:
     "GPU082",
     Severity.WARNING,
     about=Context,
-    question="do daemons leave the GPUs to the tasks?",
-    because="a daemon runs on every host and comes before other tasks, and a GPU that it reserves is nobody else's",
+    question="do daemons leave the GPUs to other tasks?",
+    because="a daemon runs on every host and is placed before other tasks, which cannot use a GPU that it reserves",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html",
 )
 def daemons(context: Context) -> Iterator[Problem]:
@@ -100,10 +101,10 @@ def daemons(context: Context) -> Iterator[Problem]:
                 taken = "every GPU" if task.takes_all_gpus else f"{task.least_gpus} of {gpus} GPUs"
                 yield Problem(
                     about=each.workload,
-                    message=f"the daemon {each.workload.name} reserves {taken} of every host of {pool.name}, and other "
-                    "tasks get what is left",
-                    fix="no GPU for it; a monitoring container sees the GPUs without one where nvidia is the default "
-                    "Docker runtime of the hosts",
+                    message=f"the daemon {each.workload.name} reserves {taken} on every host of {pool.name}, and other "
+                    "tasks get the rest",
+                    fix="remove its request for GPUs; a monitoring container sees the GPUs without one if nvidia is "
+                    "the default Docker runtime of the hosts",
                 )
 
 
@@ -111,8 +112,9 @@ def daemons(context: Context) -> Iterator[Problem]:
     "GPU085",
     Severity.INFO,
     about=Context,
-    question="can the tasks use every GPU of the hosts they need?",
-    because="a host without CPU, memory or network interfaces left takes no task, however many GPUs are free on it",
+    question="can the tasks use every GPU of the hosts that they need?",
+    because="a host that has no CPU, memory or network interface left takes no more tasks, however many GPUs are free "
+    "on it",
     source=_PLACEMENT,
 )
 def stranded(context: Context) -> Iterator[Problem]:
@@ -121,10 +123,10 @@ def stranded(context: Context) -> Iterator[Problem]:
         for idle in each.stranded:
             yield Problem(
                 about=each.pool,
-                message=f"{idle.gpus} of {idle.gpus_per_host} GPUs of each {_hosts(each, idle)} stay idle, for "
-                f"{and_list(idle.exhausted)} of the host are used up "
+                message=f"{idle.gpus} of {idle.gpus_per_host} GPUs of each {_hosts(each, idle)} stay idle, because "
+                f"tasks use up the {and_list(idle.exhausted)} of the host "
                 f"first{_room_left(context, each)}{_wasted(each, idle)}",
-                fix=f"less {and_list(idle.exhausted)} for each task, or hosts with fewer GPUs{_trunking(idle)}",
+                fix=f"ask for less {and_list(idle.exhausted)} in each task, or hosts with fewer GPUs{_trunking(idle)}",
             )
 
 
@@ -132,8 +134,9 @@ def stranded(context: Context) -> Iterator[Problem]:
     "GPU087",
     Severity.INFO,
     about=Context,
-    question="does the first host come without a second one that nobody needs?",
-    because="from zero ECS always scales out to two instances, and takes the one that is not needed away later",
+    question="does a pool that needs one host launch only one?",
+    because="when ECS scales out from zero it always launches two instances, and removes the one that is not needed "
+    "later",
     source=_SCALING,
 )
 def two_from_zero(context: Context) -> Iterator[Problem]:
@@ -143,18 +146,18 @@ def two_from_zero(context: Context) -> Iterator[Problem]:
         if not from_zero or known(pool.max_instances, otherwise=0) < 2 or each.hosts_needed != 1:  # noqa: PLR2004
             continue
         cost = cost_of(pool, 1)
-        if cost is not None and cost.usd_per_hour >= _WORTH_A_WORD_USD:
+        if cost is not None and cost.usd_per_hour >= _WORTH_REPORTING_USD:
             yield Problem(
                 about=pool,
-                message=f"one host of {pool.name} is enough, and from zero ECS launches two: the second costs {cost} "
-                "until it is scaled in",
-                fix="max_instances=1, where one is all there will ever be",
+                message=f"one host of {pool.name} is enough, but ECS launches two when it scales out from zero: the "
+                f"second costs {cost} until it is scaled in",
+                fix="a MaxSize of 1, if one host is always enough",
             )
 
 
 @by_identity(maxsize=4)
 def _with_copies(proof: Proof) -> Mapping[str, tuple[str, ...]]:
-    """Workloads of which a pool gets copies, by its name."""
+    """The workloads whose copies a pool gets, by the name of the pool."""
     found: dict[str, list[str]] = {each.pool.name: [] for each in proof.pools}
     for each in proof.workloads:
         if each.workload.daemon is False and each.workload.task is not None:
@@ -170,23 +173,23 @@ def _most_copies(proof: Proof, name: str) -> str:
 
 
 def _short(each: PoolProof) -> str:
-    """Why what comes to a pool has no room, or may have none; empty if it has."""
+    """Why a pool has no room for its workloads, or may have none; empty if it has room."""
     most = each.hosts_at_most
     if isinstance(most, Unknown) or each.hosts_at_least is None or each.answer is True:
         return ""
     if each.hosts_at_least > most:
-        return f"need {each.hosts_at_least} hosts for {each.decided_by}, and max_instances is {most}"
+        return f"need {each.hosts_at_least} hosts for {each.decided_by}, and MaxSize is {most}"
     if not isinstance(each.hosts_needed, Unknown) and each.hosts_needed > most:
         return (
-            f"may need {each.hosts_needed} hosts, the largest first, and max_instances is {most}; no fewer than "
-            f"{each.hosts_at_least} could do"
+            f"may need {each.hosts_needed} hosts, if the largest tasks are placed first, and MaxSize is {most}; at "
+            f"least {each.hosts_at_least} are needed"
         )
     return ""
 
 
 def _trunking(idle: Stranded) -> str:
     by_interfaces = UNITS[-1] in idle.exhausted
-    return ", unless awsvpcTrunking is on, which gives hosts more network interfaces" if by_interfaces else ""
+    return ", or awsvpcTrunking, which gives hosts more network interfaces" if by_interfaces else ""
 
 
 def _hosts(each: PoolProof, idle: Stranded) -> str:
@@ -195,7 +198,7 @@ def _hosts(each: PoolProof, idle: Stranded) -> str:
 
 
 def _room_left(context: Context, each: PoolProof) -> str:
-    """What the only workload of a pool asks for, and how many copies a host takes then."""
+    """What the only workload of a pool asks for, and how many copies a host has room for."""
     if len(each.workloads) != 1:
         return ""
     task = next(of.task for of in context.fleet.workloads if of.name == each.workloads[0])
@@ -204,7 +207,7 @@ def _room_left(context: Context, each: PoolProof) -> str:
     if room is None or need is None:
         return ""
     vcpus = need.units[2] / CPU_UNITS_PER_VCPU
-    return f": {vcpus:g} vCPU and {need.units[3]} MiB a task leave room for {copies_per_host(need, room)}"
+    return f": {vcpus:g} vCPU and {need.units[3]} MiB for each task leave room for {copies_per_host(need, room)}"
 
 
 def _wasted(each: PoolProof, idle: Stranded) -> str:

@@ -9,7 +9,7 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Fleet, StrategyItem, Unknown, UserData, Workload
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.query import parse, render
-from gpu_constructs.rules.expressions.attributes import existing, one_family
+from gpu_constructs.rules.expressions.attributes import names_exist, only_named_families
 from tests.rules.given import a_pool, container, fleet_of, gpu, member_of, only, said, service, task_of
 
 TYPE = "attribute:ecs.instance-type"
@@ -23,20 +23,28 @@ def expressed(*expressions: str) -> Fleet:
 @pytest.mark.parametrize(
     ("expression", "words", "fix"),
     [
-        (f"{TYPE} == g5.xlrge", "'g5.xlrge' is no instance type that was known on", "g5.xlarge"),
-        (f"{TYPE} in [g5.xlarge, g5]", "'g5' is no instance type", "did you mean g5.xlarge"),
-        (f"{TYPE} != G5.xlarge", "'G5.xlarge' is no instance type", "g5.xlarge"),
+        (f"{TYPE} == g5.xlrge", "no instance type 'g5.xlrge' was known on", "g5.xlarge"),
+        (f"{TYPE} in [g5.xlarge, g5]", "no instance type 'g5'", "did you mean g5.xlarge"),
+        (f"{TYPE} != G5.xlarge", "no instance type 'G5.xlarge'", "g5.xlarge"),
         (f"{TYPE} =~ g9.*", "the pattern g9.* matches no instance type", TYPE),
-        ("attribute:ecs.instance-typ == g5.xlarge", "ecs.instance-typ is no attribute", "ecs.instance-type?"),
-        ("attribute:ecs.Instance-Type == g5.xlarge", "ecs.Instance-Type is no attribute", "ecs.instance-type?"),
-        ("attribute:ecs.gpu-count == 4", "ecs.gpu-count is no attribute that ECS documents", ""),
-        ("attribute:instance-type == g5.xlarge", "ECS calls its one ecs.instance-type", f"{TYPE}"),
+        (
+            "attribute:ecs.instance-typ == g5.xlarge",
+            "ECS documents no attribute ecs.instance-typ",
+            "ecs.instance-type?",
+        ),
+        (
+            "attribute:ecs.Instance-Type == g5.xlarge",
+            "ECS documents no attribute ecs.Instance-Type",
+            "ecs.instance-type?",
+        ),
+        ("attribute:ecs.gpu-count == 4", "ECS documents no attribute ecs.gpu-count", ""),
+        ("attribute:instance-type == g5.xlarge", "that of ECS is called ecs.instance-type", f"{TYPE}"),
         ("attribute:ecs.cpu-architecture == amd64", "ecs.cpu-architecture is never 'amd64'", "x86_64 or arm64"),
         ("attribute:ecs.os-type == Linux", "ecs.os-type is never 'Linux'", "linux or windows"),
     ],
 )
 def test_what_no_host_has_is_a_warning_with_the_nearest_name(expression: str, words: str, fix: str) -> None:
-    finding = only(existing, expressed(expression))
+    finding = only(names_exist, expressed(expression))
     assert (finding.rule, finding.severity) == ("GPU042", "warning")
     assert words in finding.message
     assert fix in finding.fix
@@ -56,32 +64,32 @@ def test_what_no_host_has_is_a_warning_with_the_nearest_name(expression: str, wo
     ],
 )
 def test_what_exists_or_is_the_users_own_is_silent(expression: str) -> None:
-    assert said(existing, expressed(expression)) == []
+    assert said(names_exist, expressed(expression)) == []
 
 
 def test_an_attribute_of_the_users_own_may_be_called_as_one_of_ecs() -> None:
     data = UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", '{"instance-type": "fast"}'),))
     fleet = replace(expressed("attribute:instance-type == fast"), pools=(a_pool(user_data=data),))
-    assert said(existing, fleet) == []
+    assert said(names_exist, fleet) == []
 
 
 def test_the_same_doubt_in_two_constraints_is_said_once() -> None:
-    assert len(said(existing, expressed(f"{TYPE} == g5.xlrge", f"{TYPE} in [g5.xlrge]"))) == 1
+    assert len(said(names_exist, expressed(f"{TYPE} == g5.xlrge", f"{TYPE} in [g5.xlrge]"))) == 1
 
 
 @pytest.mark.parametrize(
     ("expression", "words", "in_fix", "not_in_fix"),
     [
-        (f"{TYPE} =~ g5.*", "means g5 and also matches g5g (arm64, T4g)", "g5.48xlarge", "g5g"),
+        (f"{TYPE} =~ g5.*", "names g5 and also matches g5g (arm64, T4g)", "g5.48xlarge", "g5g"),
         (f"{TYPE} =~ g6.*", "g6e (x86_64, L40S) and g6f (x86_64, part of an L4)", "g6.xlarge", "g6e"),
         (f"{TYPE} =~ p5.*", "p5e (x86_64, H200) and p5en (x86_64, H200)", "p5.4xlarge", "p5e"),
-        (f"{TYPE} =~ (g5|g6).*", "means g5 and g6 and also matches g5g", "g6.xlarge", "g5g"),
+        (f"{TYPE} =~ (g5|g6).*", "names g5 and g6 and also matches g5g", "g6.xlarge", "g5g"),
     ],
 )
 def test_a_pattern_that_matches_another_family_is_a_warning_with_the_list(
     expression: str, words: str, in_fix: str, not_in_fix: str
 ) -> None:
-    finding = only(one_family, expressed(expression))
+    finding = only(only_named_families, expressed(expression))
     assert (finding.rule, finding.severity) == ("GPU043", "warning")
     assert words in finding.message
     assert in_fix in finding.fix
@@ -105,13 +113,13 @@ def test_a_pattern_that_matches_another_family_is_a_warning_with_the_list(
     ],
 )
 def test_a_pattern_that_the_rest_makes_harmless_is_silent(expressions: tuple[str, ...]) -> None:
-    assert said(one_family, expressed(*expressions)) == []
+    assert said(only_named_families, expressed(*expressions)) == []
 
 
 def test_a_strategy_whose_hosts_are_all_of_the_family_makes_it_harmless() -> None:
     task = replace(TASK, constraints=(member_of(f"{TYPE} =~ g5.*"),))
     fits = service(task, a_pool("g5.xlarge", name="A10G"))
-    assert said(one_family, fleet_of(task, workloads=(fits,))) == []
+    assert said(only_named_families, fleet_of(task, workloads=(fits,))) == []
 
 
 @pytest.mark.parametrize(("cluster", "count"), [("gpu", 0), ("other", 1), (UNKNOWN, 1)])
@@ -119,14 +127,14 @@ def test_hosts_of_its_cluster_count_where_a_service_has_no_strategy(cluster: str
     task = replace(TASK, constraints=(member_of(f"{TYPE} =~ g5.*"),))
     runs = Workload(name="s", task=task, launch_type="EC2", cluster=cluster)
     fleet = Fleet(pools=(a_pool("g5.xlarge", cluster="gpu"),), tasks=(task,), workloads=(runs,))
-    assert len(said(one_family, fleet)) == count
+    assert len(said(only_named_families, fleet)) == count
 
 
 def test_a_task_that_is_built_for_the_other_processor_is_not_placed_there() -> None:
     constraints = (member_of(f"{TYPE} =~ g5.*"),)
     for built, count in ((Architecture.X86_64, 0), (Architecture.ARM64, 1), (None, 1)):
         task = replace(TASK, constraints=constraints, architecture=built)
-        assert len(said(one_family, fleet_of(task))) == count
+        assert len(said(only_named_families, fleet_of(task))) == count
 
 
 @pytest.mark.parametrize("of_task", [True, False])
@@ -140,5 +148,5 @@ def test_hosts_that_may_be_of_the_other_family_do_not(of_task: bool) -> None:
         Workload(name="s", task=task, launch_type="EC2"),
         Workload(name="s", task=task, strategy=(StrategyItem(provider="elsewhere"),)),
     ):
-        finding = only(one_family, fleet_of(task, workloads=(replace(workload, constraints=own),)))
+        finding = only(only_named_families, fleet_of(task, workloads=(replace(workload, constraints=own),)))
         assert "g5g" in finding.message

@@ -49,7 +49,7 @@ def test_constraints_that_no_type_satisfies_are_an_error_with_the_expression_and
         "a host (g6.xlarge or g6.2xlarge) does not satisfy 'attribute:ecs.instance-type in [g5.xlarge]'"
         in finding.message
     )
-    assert finding.fix == "an expression that is true for g6.xlarge and g6.2xlarge, or none"
+    assert finding.fix == "an expression that is true for g6.xlarge and g6.2xlarge, or no constraint"
 
 
 def test_two_constraints_that_leave_no_type_between_them_are_an_error() -> None:
@@ -78,7 +78,7 @@ def test_constraints_that_leave_out_some_types_may_stop_scale_out() -> None:
     assert (finding.rule, finding.severity) == ("GPU071", Severity.WARNING)
     assert "a host (g6.xlarge) does not satisfy" in finding.message
     assert "never launch g6.2xlarge" in finding.message
-    assert finding.fix == "a capacity provider of its own for g6.2xlarge"
+    assert finding.fix == "a separate capacity provider for g6.2xlarge"
 
 
 class TestServicesWithoutAStrategy:

@@ -13,8 +13,8 @@ from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.expressions import readable_constraints
 from gpu_constructs.rules.expressions.readable_constraints import (
     consistent,
-    in_the_language,
-    satisfiable,
+    readable_by_ecs,
+    satisfied_by_a_named_type,
     within_limits,
 )
 from gpu_constructs.rules.finding import Severity
@@ -51,7 +51,7 @@ def service_of(fleet: Fleet, *constraints: PlacementConstraint) -> Fleet:
 def test_an_expression_that_cannot_be_read_is_an_error_with_the_column_and_the_text(
     expression: str, words: str
 ) -> None:
-    finding = only(in_the_language, expressed(expression))
+    finding = only(readable_by_ecs, expressed(expression))
     assert (finding.rule, finding.severity) == ("GPU040", Severity.ERROR)
     assert words in finding.message
     assert expression in finding.message
@@ -60,7 +60,7 @@ def test_an_expression_that_cannot_be_read_is_an_error_with_the_column_and_the_t
 
 def test_a_long_expression_is_quoted_around_the_column() -> None:
     long = " or ".join([f"{TYPE} == g5.xlarge"] * 30)
-    finding = only(in_the_language, expressed(f"{long} or ("))
+    finding = only(readable_by_ecs, expressed(f"{long} or ("))
     assert len(finding.message) < 400
     assert finding.message.endswith("or (")
 
@@ -76,7 +76,7 @@ def test_a_long_expression_is_quoted_around_the_column() -> None:
     ],
 )
 def test_what_can_be_read_or_is_another_mistake_is_silent(fleet: Fleet) -> None:
-    assert said(in_the_language, fleet) == []
+    assert said(readable_by_ecs, fleet) == []
 
 
 @given(st.text(max_size=300))
@@ -123,7 +123,7 @@ def test_what_some_host_may_satisfy_is_silent(expressions: tuple[str, ...]) -> N
 @pytest.mark.parametrize(
     ("constraint", "words", "fix"),
     [
-        (PlacementConstraint(type="distinctInstance"), "takes memberOf only", "move it to the service"),
+        (PlacementConstraint(type="distinctInstance"), "only takes memberOf", "move it to the service"),
         (PlacementConstraint(type="memberOf"), "without an expression", TYPE),
         (PlacementConstraint(type="memberOf", expression="  "), "without an expression", TYPE),
         (PlacementConstraint(type="MemberOf", expression=f"{TYPE} == g5.xlarge"), "'MemberOf'", "memberOf"),
@@ -176,7 +176,7 @@ def test_a_constraint_of_a_service_that_ecs_takes_is_silent(constraint: Placemen
 )
 def test_types_that_satisfy_nothing_else_that_is_asked_are_one_error(rule: str, expressions: tuple[str, ...]) -> None:
     fleet = expressed(*expressions)
-    (finding,) = (*said(satisfiable, fleet), *said(consistent, fleet))
+    (finding,) = (*said(satisfied_by_a_named_type, fleet), *said(consistent, fleet))
     assert finding.rule == rule
     assert "g5" in finding.message
 
@@ -194,17 +194,17 @@ def test_types_that_satisfy_nothing_else_that_is_asked_are_one_error(rule: str, 
     ],
 )
 def test_what_an_instance_type_may_satisfy_is_silent(expression: str) -> None:
-    assert said(satisfiable, expressed(expression)) == []
+    assert said(satisfied_by_a_named_type, expressed(expression)) == []
 
 
 def test_a_service_whose_types_do_not_go_with_its_task_is_an_error_of_the_service() -> None:
     fleet = service_of(expressed("attribute:ecs.cpu-architecture == x86_64"), member_of(f"{TYPE} == g5g.xlarge"))
-    finding = only(satisfiable, fleet)
+    finding = only(satisfied_by_a_named_type, fleet)
     assert (finding.rule, finding.subject) == ("GPU045", "web")
-    assert "allow g5g.xlarge by name" in finding.message
+    assert "only allow g5g.xlarge" in finding.message
 
 
 def test_a_service_is_not_blamed_for_types_of_its_task() -> None:
     fleet = expressed(f"{TYPE} == g5g.xlarge and attribute:ecs.cpu-architecture == x86_64")
-    findings = said(satisfiable, service_of(fleet, member_of("attribute:stack == prod")))
+    findings = said(satisfied_by_a_named_type, service_of(fleet, member_of("attribute:stack == prod")))
     assert [each.subject for each in findings] == ["train"]

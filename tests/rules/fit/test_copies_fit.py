@@ -1,4 +1,4 @@
-"""Room for the copies of one workload: on its hosts, on hosts of their own, on ports, and while it is deployed to."""
+"""Room for the copies of one workload: on its hosts, on different hosts, on ports, and while it is deployed to."""
 
 from __future__ import annotations
 
@@ -81,80 +81,80 @@ def found(workload: Workload) -> list[Finding]:
         pytest.param(
             service(task(4), pool(), copies=5, low=0),
             "GPU009",
-            ["5 tasks are wanted", "L4 holds 2 at max_instances", "wait for ever", "raise max_instances"],
+            ["5 tasks are wanted", "L4 holds 2 at MaxSize", "never start", "raise MaxSize"],
             id="more than all hosts take",
         ),
         pytest.param(
             service(task(4), pool(), pool(name="B", most=6), copies=6, low=0),
             "GPU009",
-            ["gives 3 of 6 tasks to L4, which holds 2", "moves none", "weights in proportion"],
+            ["gives 3 of 6 tasks to L4, which holds 2", "does not move them", "weights in proportion"],
             id="weights send too many to one provider",
         ),
         pytest.param(
             service(task(4), pool(most=1)),
             "GPU010",
-            ["1 tasks run, 1 fit", "makes 8 GPUs, and the hosts have 4", "min_healthy_percent=0"],
+            ["1 task runs, 1 fits at MaxSize", "need 8 GPUs, and the hosts have 4", "a MinimumHealthyPercent of 0"],
             id="the only copy on the only host",
         ),
         pytest.param(
             service(task(2), pool(), copies=4),
             "GPU010",
-            ["4 tasks run, 4 fit", "at least 100 %", "at most 200 %", "makes 10 GPUs, and the hosts have 8"],
+            ["4 tasks run, 4 fit", "at least 100 %", "at most 200 %", "need 10 GPUs, and the hosts have 8"],
             id="a full fleet",
         ),
         pytest.param(
             service(task(), pool(), copies=UNKNOWN),
             "GPU012",
-            ["the number of copies of service only exists at deploy time", "scaling with a maximum"],
+            ["the number of copies of service is only known at deploy time", "service auto scaling with a MaxCapacity"],
             id="a count of the deploy",
         ),
         pytest.param(
             service(task(gib=46), pool(), copies=7, low=0),
             "GPU012",
-            ["hold 6 to 8 copies of the 7", "register too little memory"],
+            ["hold 6 to 8 of the 7 copies", "register too little memory"],
             id="memory near the nominal size",
         ),
         pytest.param(
             service(task(), pool("g6.12xlarge", "g6.48xlarge", managed_scaling=False), copies=9, low=0),
             "GPU012",
-            ["L4 may launch types of different sizes", "hold 8 to 16 copies of the 9"],
+            ["L4 may launch types of different sizes", "hold 8 to 16 of the 9 copies"],
             id="types of different sizes",
         ),
         pytest.param(
             service(task(mode=UNKNOWN), pool("g5.48xlarge"), copies=14, low=0),
             "GPU012",
-            ["the network mode only exists at deploy time"],
+            ["the network mode is only known at deploy time"],
             id="a network mode of the deploy",
         ),
         pytest.param(
             service(task(mode="awsvpc"), pool("g5.48xlarge"), copies=14, low=0),
             "GPU009",
-            ["L4 holds 12 at max_instances (each takes a network interface", "awsvpcTrunking, or raise max_instances"],
+            ["L4 holds 12 at MaxSize (each takes a network interface", "awsvpcTrunking, or raise MaxSize"],
             id="more copies than network interfaces",
         ),
         pytest.param(
             service(task(mode="awsvpc"), pool("g5.48xlarge"), copies=12),
             "GPU010",
-            ["12 fit at max_instances (each takes a network interface", "where awsvpcTrunking is on", "=91, so that"],
+            ["12 fit at MaxSize (each takes a network interface", "where awsvpcTrunking is on", "of 91, so that"],
             id="a fleet that is full of network interfaces",
         ),
         pytest.param(
             service(task(), pool(most=0), copies=3, low=0),
             "GPU009",
-            ["none of the 3 tasks has room: L4 holds 0 at max_instances"],
+            ["none of the 3 tasks have room: L4 holds 0 at MaxSize"],
             id="no hosts at all",
         ),
         pytest.param(
             service(task(4), pool(), copies=1, low=100, max_healthy_percent=100),
             "GPU010",
-            ["at most 100 % may run", "max_healthy_percent=200", "or min_healthy_percent=0, so"],
+            ["at most 100 % may run", "a MaximumPercent of 200", "or a MinimumHealthyPercent of 0, so"],
             id="percentages that allow no step",
         ),
         pytest.param(
             service(task(), pool(), copies=3, constraints=DISTINCT),
             "GPU083",
-            ["3 tasks must be on hosts of their own", "L4 has 2 at most", "distinctInstance", "for 3 hosts"],
-            id="more copies than hosts of their own",
+            ["3 tasks must run on different hosts", "L4 has 2 at most", "distinctInstance", "to 3 hosts"],
+            id="more copies than different hosts",
         ),
         pytest.param(
             service(task(ports=(8080,)), pool(), copies=3),
@@ -165,7 +165,7 @@ def found(workload: Workload) -> list[Finding]:
         pytest.param(
             service(task(ports=(2376,)), pool()),
             "GPU084",
-            ["host port 2376/tcp", "the agent keeps", "below 32768"],
+            ["host port 2376/tcp", "the ECS agent reserves", "below 32768"],
             id="a port of the agent",
         ),
         pytest.param(
@@ -194,7 +194,7 @@ def test_what_has_no_room_is_said_with_the_numbers(workload: Workload, rule: str
         pytest.param(service(task(4), pool(), pool(name="B", most=6), copies=6, weights=(1, 3), low=0), id="weights"),
         pytest.param(service(task(gib=46), pool(), copies=6, low=0), id="memory is enough for those that are wanted"),
         pytest.param(service(task(), pool(), copies=UNKNOWN, max_count=4), id="scaling decides"),
-        pytest.param(service(task(), pool(), copies=2, constraints=DISTINCT, low=50), id="a host of its own for each"),
+        pytest.param(service(task(), pool(), copies=2, constraints=DISTINCT, low=50), id="a host for each"),
         pytest.param(service(task(ports=(8080,)), pool(), copies=2, low=50), id="the port on each host"),
         pytest.param(service(task(ports=(8080,), mode="awsvpc"), pool(), copies=3), id="ports of their own"),
         pytest.param(service(task(ports=(8080, 8080), mode=UNKNOWN), pool()), id="a network mode of the deploy"),

@@ -40,8 +40,8 @@ NEURON_RESOURCE = Task(
         (given_devices("/dev/neuron0"), a_pool("inf2.xlarge")),
         (given_devices("/dev/infiniband/uverbs0"), a_pool()),
         (NEURON_RESOURCE, a_pool("inf2.xlarge", kind=PoolKind.MANAGED_INSTANCES)),
-        (NEURON_RESOURCE, a_pool("inf2.xlarge")),  # GPU027 tells
-        (sharing(8000), a_pool("g6f.large")),  # GPU032 tells
+        (NEURON_RESOURCE, a_pool("inf2.xlarge")),  # found by GPU027
+        (sharing(8000), a_pool("g6f.large")),  # found by GPU032
     ],
 )
 def test_hosts_that_are_what_a_task_is_made_for_have_no_finding(task: Task, pool: Pool) -> None:
@@ -55,15 +55,15 @@ def test_hosts_that_are_what_a_task_is_made_for_have_no_finding(task: Task, pool
             a_task("1", architecture=Architecture.ARM64),
             a_pool("g6.xlarge", "g6.2xlarge"),
             "GPU067",
-            "train runs nowhere on Hosts: a host (g6.xlarge or g6.2xlarge) is x86_64, and the task is built for arm64",
-            "hosts with arm64, such as g5g.xlarge",
+            "train cannot run on Hosts: a host (g6.xlarge or g6.2xlarge) is x86_64, and the task is built for arm64",
+            "arm64 hosts, such as g5g.xlarge",
         ),
         (
             sharing(12_000, 12_000),
             a_pool(),
             "GPU068",
             "memory of one GPU, shared through MPS: 24000 MiB asked, g6.xlarge has 22888 MiB",
-            "GPUs with more memory, such as g6e.xlarge, or nvidiaMps memory of 22888 MiB at most, all containers",
+            "GPUs with more memory, such as g6e.xlarge, or MemoryMiB of NvidiaMps no higher than 22888 for",
         ),
         (
             given_devices("/dev/neuron0", "/dev/neuron1"),

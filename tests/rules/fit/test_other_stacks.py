@@ -30,10 +30,10 @@ def test_a_service_that_fits_no_host_of_its_cluster_here_is_a_warning() -> None:
     finding = only(FIT_RULES, on_launch_type(CPU, task=a_task("1")))
     assert (finding.rule, finding.severity, finding.subject) == ("GPU075", Severity.WARNING, "service")
     assert finding.message == (
-        "train fits on no host of its cluster here (Cpu: GPUs: 1 asked, m6i.large has 0): it waits for ever, unless "
+        "train fits on no host of its cluster here (Cpu: GPUs: 1 asked, m6i.large has 0): it only starts if "
         "hosts of other files join the cluster"
     )
-    assert finding.fix == "give the files with its hosts too, and all of them are checked together"
+    assert finding.fix == "check the files that define its hosts together with these"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_task_that_nothing_here_runs_is_a_warning(task: Task, pool: Pool) -> N
     finding = only(FIT_RULES, Fleet(pools=(pool,), tasks=(task,)))
     assert (finding.rule, finding.severity, finding.subject) == ("GPU075", Severity.WARNING, "train")
     assert "GPUs: 8 asked, g5.xlarge has 1" in finding.message
-    assert finding.message.endswith("nothing here runs it: hosts of other files may take it")
+    assert finding.message.endswith("no service here runs it: it needs hosts of other files")
 
 
 @pytest.mark.parametrize(

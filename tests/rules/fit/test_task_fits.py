@@ -127,7 +127,7 @@ class TestLargerTypesBehindASmallOne:
         finding = only(FIT_RULES, running_on(a_pool("g5.xlarge", "g5.12xlarge"), task=a_task("4")))
         assert finding.rule == "GPU060"
         assert "only g5.12xlarge can run it, and managed scaling looks at the smallest type" in finding.message
-        assert finding.fix == "a capacity provider of its own for g5.12xlarge"
+        assert finding.fix == "a separate capacity provider for g5.12xlarge"
 
     @pytest.mark.parametrize(
         "changes", [{"min_instances": 2}, {"min_instances": UNKNOWN}, {"managed_scaling": UNKNOWN}]
@@ -136,7 +136,7 @@ class TestLargerTypesBehindASmallOne:
         finding = only(FIT_RULES, running_on(a_pool("g5.xlarge", "g5.12xlarge", **changes), task=a_task("4")))
         assert (finding.rule, finding.severity) == ("GPU069", Severity.WARNING)
         assert "g5.12xlarge" in finding.message
-        assert finding.fix == "a capacity provider of its own for g5.12xlarge"
+        assert finding.fix == "a separate capacity provider for g5.12xlarge"
 
 
 class TestLaunchTypes:

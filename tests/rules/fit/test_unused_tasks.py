@@ -46,7 +46,7 @@ def test_jobs_of_batch_go_to_compute_environments_and_tasks_of_ecs_to_the_others
 def test_hosts_without_gpus_are_a_warning_that_names_some_with() -> None:
     finding = only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("4"),)))
     assert (finding.rule, finding.severity) == ("GPU062", Severity.WARNING)
-    assert finding.message == "train asks for GPUs, and the hosts here have none (Cpu)"
+    assert finding.message == "train asks for GPUs, and the hosts here have no GPUs (Cpu)"
     assert finding.fix.startswith("hosts with GPUs, such as g")
 
 
@@ -70,10 +70,10 @@ def test_a_service_of_another_cluster_says_where_its_hosts_are() -> None:
 @pytest.mark.parametrize(
     ("task", "words"),
     [
-        (a_task("32"), "asks one host for 32 GPUs; the largest that is offered, p6-b300.48xlarge, has 8 GPUs"),
-        (a_task("8", memory_limit_mib=5_000_000), "asks one host for 8 GPUs and 5000000 MiB of memory;"),
-        (a_task("5", architecture=Architecture.ARM64), "asks one host for 5 GPUs, built for arm64;"),
-        (a_task("0.75"), "the parts of a GPU that hosts have are 0.125, 0.25 and 0.5"),
+        (a_task("32"), "on one host it asks for 32 GPUs; the largest type on offer, p6-b300.48xlarge, has 8 GPUs"),
+        (a_task("8", memory_limit_mib=5_000_000), "on one host it asks for 8 GPUs and 5000000 MiB of memory;"),
+        (a_task("5", architecture=Architecture.ARM64), "on one host it asks for 5 GPUs, built for arm64;"),
+        (a_task("0.75"), "instance types have these parts of a GPU: 0.125, 0.25 and 0.5"),
     ],
 )
 @pytest.mark.parametrize("with_pool", [False, True])

@@ -44,21 +44,21 @@ H100 = pool("p5.48xlarge")
             [service("chat", L4, 3, 2), service("rank", L4, 2)],
             "GPU080",
             Severity.WARNING,
-            ["chat and rank each have room on L4 alone", "need 3 hosts for GPUs", "max_instances is 2"],
+            ["chat and rank would each have room on L4 alone", "need 3 hosts for GPUs", "MaxSize is 2"],
             id="GPUs",
         ),
         pytest.param(
             [service("chat", L4, 0, 2, vcpus=30), service("rank", L4, 0, 1, vcpus=30)],
             "GPU080",
             Severity.WARNING,
-            ["need 3 hosts for CPU", "pool of its own"],
+            ["need 3 hosts for CPU", "a separate capacity provider"],
             id="CPU",
         ),
         pytest.param(
             [service("chat", L4, 4, 1, most=3)],
             "GPU081",
             Severity.WARNING,
-            ["chat at 3 copies", "need 3 hosts for", "max_instances is 2", "scale to fewer"],
+            ["chat at 3 copies", "need 3 hosts for", "MaxSize is 2", "lower the MaxCapacity"],
             id="scaling above the hosts",
         ),
         pytest.param(
@@ -72,14 +72,14 @@ H100 = pool("p5.48xlarge")
             [replace(service("dcgm", L4, 1), daemon=True)],
             "GPU082",
             Severity.WARNING,
-            ["the daemon dcgm reserves 1 of 4 GPUs of every host of L4", "no GPU for it"],
+            ["the daemon dcgm reserves 1 of 4 GPUs on every host of L4", "remove its request"],
             id="a daemon with a GPU",
         ),
         pytest.param(
             [service("chat", L4, 1, 2, vcpus=40)],
             "GPU085",
             Severity.INFO,
-            ["3 of 4 GPUs of each g6.12xlarge stay idle", "CPU", "40 vCPU and 4096 MiB a task leave room for 1",
+            ["3 of 4 GPUs of each g6.12xlarge stay idle", "CPU", "40 vCPU and 4096 MiB for each task leave room for 1",
              "$6.90 of $9.20 an hour", "2026-07-20"],
             id="stranded GPUs",
         ),
@@ -87,7 +87,7 @@ H100 = pool("p5.48xlarge")
             [service("chat", H100, 8)],
             "GPU087",
             Severity.INFO,
-            ["one host of L4 is enough", "launches two", "$55.04", "2026-07-20", "max_instances=1"],
+            ["one host of L4 is enough", "launches two", "$55.04", "2026-07-20", "a MaxSize of 1"],
             id="two hosts from zero",
         ),
     ],
@@ -106,7 +106,10 @@ def test_a_packing_that_only_the_best_order_finds_may_not_be_found() -> None:
     sizes = [(1, 37), (4, 90), (2, 88), (2, 52), (3, 33), (4, 17)]  # two hosts hold them, but no order of first fit
     said = found(*(service(f"w{index}", hosts, gpus, vcpus=vcpus) for index, (gpus, vcpus) in enumerate(sizes)))
     (finding,) = [each for each in said if each.rule == "GPU080"]
-    assert "may need 3 hosts, the largest first, and max_instances is 2; no fewer than 2 could do" in finding.message
+    assert (
+        "may need 3 hosts, if the largest tasks are placed first, and MaxSize is 2; at least 2 are needed"
+        in finding.message
+    )
 
 
 @pytest.mark.parametrize(
