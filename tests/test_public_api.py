@@ -29,6 +29,12 @@ def test_every_module_names_what_it_offers() -> None:
             assert "__all__ = [" in path.read_text(), path
 
 
+def test_every_room_says_which_question_it_answers() -> None:
+    for path in (ROOT / "gpu_constructs").glob("*/**/__init__.py"):
+        first_paragraph = path.read_text().partition("\n\n")[0]
+        assert "?" in first_paragraph, path
+
+
 def test_a_name_that_is_not_offered_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'GpuFleet'"):
         getattr(gpu_constructs, "GpuFleet")  # noqa: B009 - the type checker would not let it through

@@ -1,4 +1,4 @@
-"""Hosts of an Auto Scaling group: what a capacity can be asked to be, and the resources that it becomes.
+"""What can I say about the hosts of an Auto Scaling group, and which resources do they become?
 
 `choice` is what a user asks for, `plan` checks the whole of it before anything is made, `gpu_capacity` puts the
 resources together; each of the others is one part of a capacity: `images`, `purchase`, `scaling`, `storage`, `network`,

@@ -1,4 +1,4 @@
-"""How do we meet CDK: what users give, tokens, constructs made whole or not at all, and the check at synth."""
+"""How do we meet CDK? What users give, tokens, constructs made whole or not at all, refusals, the check at synth."""
 
 "synth?"
 

@@ -1,4 +1,4 @@
-"""The command line: ``gpu-constructs check cdk.out`` says why a GPU task would never start, before it is deployed.
+"""Why would a GPU task never start? ``gpu-constructs check cdk.out`` answers on the command line, before a deploy.
 
 The `program` finds the command and turns what goes wrong into words and exit codes. One file per command (`check`,
 `explain` with its `places`, `instances`, `rules`) is loaded when it is called; what it reads is in `inputs`. Reports

@@ -1,4 +1,4 @@
-"""What was asked for: pools of hosts, tasks, and the workloads that are to run them, in AWS's own words.
+"""What was asked for? Pools of hosts, tasks, and the workloads that run them, in AWS's own words.
 
 The constructs build these values and keep them, and `gpu_constructs.template` reads the same values out of
 CloudFormation; everything that decides whether something fits reads them. Nothing in this room knows CDK, and importing

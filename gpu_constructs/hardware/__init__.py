@@ -1,4 +1,4 @@
-"""What exists: instance types with accelerators, the drivers and images that run on them, the quotas they count to.
+"""What exists? Instance types with accelerators, their drivers and images, their quotas and prices, limits of AWS.
 
 Data with a source and typed look-ups over it; no cloud library, no I/O but the package's own files::
 

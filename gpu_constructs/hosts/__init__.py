@@ -1,3 +1,3 @@
-"""What the hosts of one cluster share, whoever launches them: network, roles, and a place in the cluster's list."""
+"""What do all hosts of one cluster share? Network, roles, and a place in the cluster's list of capacity providers."""
 
 __all__ = []

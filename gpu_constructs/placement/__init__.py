@@ -1,4 +1,4 @@
-"""Does it fit, and why not: pure decisions over the fleet and the facts.
+"""Where may a task go, does it fit there, and why not? Pure decisions over the fleet and the facts.
 
 A model of what the ECS scheduler does, written from the ECS documentation. What it cannot know it calls unknown; it
 never calls it a fit. Where things are:

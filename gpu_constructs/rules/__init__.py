@@ -1,4 +1,4 @@
-"""What cannot work, what may not, and what is worth knowing: rules with stable ids over a fleet.
+"""What cannot work, what may not, and what is worth knowing? Rules with stable ids over a fleet.
 
 A rule is a question with a severity, the mechanism behind it and the page that says so; ``docs/rules.md`` is made of
 them. `check` asks all of them::

@@ -1,4 +1,4 @@
-"""Tasks: where one lands, what its containers ask of a host, and the task definition that it becomes.
+"""What do the containers of a task ask of a host, where can it go, and which task definition does it become?
 
 `landing` says what the capacities of a task allow, `gpu_ask`, `gpu_share`, `gpu_needs` and `efa_container` what a
 container asks for, `host_share` and `fit` what a host has for it. `gpu_container`, `neuron_container` and `sidecar` are

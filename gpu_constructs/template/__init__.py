@@ -1,4 +1,4 @@
-"""The fleet out of CloudFormation: templates, cloud assemblies and task definitions, as real ones are.
+"""Which fleet do these files describe? Reads templates, cloud assemblies and task definitions that anybody wrote.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Assertions about the GPUs of a template, and templates as snapshots keep them, for the tests of any app.
+"""How does the test of an app ask about its GPUs? Assertions on templates, and templates in a form for snapshots.
 
 ::
 

@@ -1,3 +1,3 @@
-"""Evidence: what several rules look at, worked out once. This room holds no rules."""
+"""Evidence: what do several rules look at? It is worked out once here; this room holds no rules."""
 
 __all__ = []

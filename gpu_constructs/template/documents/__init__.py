@@ -1,4 +1,4 @@
-"""The first half of reading: files as plain values, before anything in them is worked out.
+"""What do the files say? The first step of reading: plain values, before anything in them is worked out.
 
 What a path turns out to be (`discovery`: a template, a cloud `assembly`, bare `task_definitions`), which `files` may be
 opened for it, and how a text becomes a `document` (`json_text`, `yaml_text`) of plain values (`node`) with lines.

@@ -1,4 +1,4 @@
-"""The middle of reading: plain values as stacks, with CloudFormation's functions worked out.
+"""What do CloudFormation's functions come to? The second step of reading: plain values become stacks.
 
 `assemble` makes the templates of one call into stacks. Each template has an `evaluator`, which works out its
 `parameters`, `conditions`, `functions` and `loops`. What all templates have in common is in `shared`: their `exports`,

@@ -1,4 +1,4 @@
-"""The last half of reading: resources of stacks as a fleet, one file for each kind of resource.
+"""Which pools, tasks and workloads are these resources? The last step of reading, a file for each kind of resource.
 
 `fleet` asks the readers: `tasks` and `containers`, `services`, `clusters`, `pools` with their `groups`, `launch`
 templates and `managed` instances, `batch_hosts` and `batch_jobs`. They find each other through the `index`, call things
