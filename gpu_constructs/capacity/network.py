@@ -10,6 +10,7 @@ from constructs import Construct
 
 from gpu_constructs.capacity.part import HostPart
 from gpu_constructs.cdk.arguments import flag
+from gpu_constructs.cdk.refusal import ARGUMENTS, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
 from gpu_constructs.fleet.efa import require_one_efa_layout
@@ -17,6 +18,8 @@ from gpu_constructs.fleet.efa import require_one_efa_layout
 __all__ = ["HostNetwork", "NetworkResources", "interfaces_data", "network_resources"]
 
 _ARGUMENT = "network"
+_ONE_ADAPTER = (NetworkInterface(), NetworkInterface(device=1, type="efa-only"))
+"""What is asked for where no type has EFA, so that the rules refuse it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +106,7 @@ class HostNetwork(HostPart):
             pool: What the capacity can launch, how it is bought included.
 
         Raises:
-            IncompatibleError: A type has no EFA, two of them have it at different network cards, or a type is only
-                known at deploy time.
+            IncompatibleError: Two types have EFA at different network cards, or a type is only known at deploy time.
         """
         return replace(pool, interfaces=self._interfaces(pool), placement_group=self._is_cluster_group(pool))
 
@@ -115,8 +117,8 @@ class HostNetwork(HostPart):
             pool: What the capacity can launch, this network included.
 
         Raises:
-            IncompatibleError: The subnets are in several Availability Zones, or a Capacity Block is to start in a
-                placement group.
+            IncompatibleError: A type has no EFA, the subnets are in several Availability Zones, or a Capacity Block is
+                to start in a placement group.
         """
         if pool.bought.option is PurchaseOption.CAPACITY_BLOCK and self._wants_group(pool):
             raise IncompatibleError(
@@ -125,15 +127,16 @@ class HostNetwork(HostPart):
                 value=self.placement_group,
                 fix="leave placement_group out",
             )
-        is_together = self.has_efa or self._is_cluster_group(pool) is True
-        if is_together and pool.zones is not None and pool.zones > 1:
-            why = "EFA traffic does not leave" if self.has_efa else "a cluster placement group is in"
+        require_yes(pool, "GPU091", "GPU118")
+        # Whether its user wants a placement group is for the user to say, so only the zones are asked about.
+        require_yes(replace(pool, placement_group=UNKNOWN), "GPU095")
+        if self._is_cluster_group(pool) is True and pool.zones is not None and pool.zones > 1:
             raise IncompatibleError(
-                f"{why} one Availability Zone, and the subnets of {pool.name} are in {pool.zones}",
-                argument=_ARGUMENT,
+                f"a cluster placement group is in one Availability Zone, and the subnets of {pool.name} are in "
+                f"{pool.zones}",
+                argument="vpc_subnets",
                 value=pool.zones,
-                allowed="subnets of one zone",
-                fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
+                fix=ARGUMENTS["subnets of one zone"],
             )
 
     def _interfaces(self, pool: Pool) -> tuple[NetworkInterface, ...]:
@@ -147,8 +150,11 @@ class HostNetwork(HostPart):
                 value=pool.name,
                 fix="take the type from context instead of a parameter",
             )
+        with_efa = [each for each in pool.instance_types if each.network.efa_supported is not False]
+        if not with_efa:
+            return _ONE_ADAPTER
         return require_one_efa_layout(
-            pool.instance_types,
+            with_efa,
             argument=_ARGUMENT,
             fix=lambda layouts: f"one add_capacity for each layout ({layouts} here)",
         )

@@ -12,6 +12,7 @@ from aws_cdk import aws_ec2 as ec2
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
 from gpu_constructs.capacity.part import Contribution, HostPart
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import LocalDiskUse, Pool, Unknown
@@ -137,8 +138,8 @@ class HostStorage(HostPart):
     def require_possible(self, pool: Pool) -> None:
         """Refuses what the hosts of a pool do not have.
 
-        Whether a type that is a token has disks only its host can say, which then refuses to start Docker without;
-        rule GPU174 says so.
+        Whether a type that is a token has disks is known on its hosts only, which do not start Docker without. Rule
+        GPU174 warns of it at synth.
 
         Args:
             pool: What the capacity can launch.
@@ -149,16 +150,8 @@ class HostStorage(HostPart):
         if self.local_disks is LocalDiskUse.NONE:
             return
         argument = "images_on_local_disks" if self.images_on_local_disks else "scratch_on_local_disks"
-        without = [each.name for each in pool.instance_types if not each.local_disks and each.regions]
-        if without:
-            others = [each.name for each in pool.instance_types if each.local_disks]
-            raise IncompatibleError(
-                f"{', '.join(without)} {'has' if len(without) == 1 else 'have'} no local disks",
-                argument=argument,
-                value=True,
-                allowed="types with an NVMe instance store, such as g6.xlarge or p5.48xlarge",
-                fix=f"instance_types={others!r}" if others else f"leave {argument} out",
-            )
+        if pool.instance_types:
+            require_yes(replace(pool, has_unknown_types=False), "GPU174", arguments={"UserData": argument})
         if self.scratch_on_local_disks and pool.operating_system is OperatingSystem.BOTTLEROCKET:
             raise IncompatibleError(
                 "Bottlerocket gives its local disks to directories of its own only, and tasks mount none of them",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet.host import NetworkInterface
-from gpu_constructs.hardware import InstanceType, family
+from gpu_constructs.hardware import InstanceType
 
 __all__ = ["efa_layout", "require_one_efa_layout"]
 
@@ -32,10 +32,10 @@ def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
 def require_one_efa_layout(
     instance_types: Iterable[InstanceType], *, argument: str, fix: Callable[[int], str] = lambda _: ""
 ) -> tuple[NetworkInterface, ...]:
-    """Refuses types that one launch template with EFA interfaces cannot start, each of them.
+    """Refuses types of which one launch template cannot use every Elastic Fabric Adapter.
 
     Args:
-        instance_types: What the pool should launch; at least one.
+        instance_types: What the pool should launch, types with EFA; at least one.
         argument: The argument that asked for EFA, for the error.
         fix: What to write instead of types with several layouts, given the number of layouts.
 
@@ -43,17 +43,9 @@ def require_one_efa_layout(
         The layout that they share.
 
     Raises:
-        IncompatibleError: A type supports no EFA, its network cards are not recorded, or two layouts differ.
+        IncompatibleError: The network cards of a type are not recorded, or two layouts differ.
     """
     types = tuple(instance_types)
-    without = [each for each in types if each.network.efa_supported is False]
-    if without:
-        raise IncompatibleError(
-            f"{_named(without)} {'supports' if len(without) == 1 else 'support'} no Elastic Fabric Adapter",
-            argument=argument,
-            value=[each.name for each in without],
-            fix=_with_efa(without),
-        )
     layouts: dict[tuple[NetworkInterface, ...], list[InstanceType]] = {}
     for each in types:
         layouts.setdefault(efa_layout(each), []).append(each)
@@ -86,12 +78,3 @@ def _described(layout: tuple[NetworkInterface, ...]) -> str:
     cards = [each.card for each in layout if each.is_efa]
     where = f"card {cards[0]}" if len(cards) == 1 else f"cards {cards[0]} to {cards[-1]}"
     return f"{len(cards)} at {where}"
-
-
-def _with_efa(without: Iterable[InstanceType]) -> str:
-    """For each family the smallest size that has EFA."""
-    fixes = []
-    for name in dict.fromkeys(each.family for each in without):
-        enough = next((each for each in family(name) if efa_layout(each)), None)
-        fixes.append(f"{enough} is the smallest {name} that does" if enough else f"no {name} does")
-    return f"{', '.join(fixes)}; or leave it out for one plain interface"

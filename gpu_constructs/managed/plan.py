@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import of_kind
+from gpu_constructs.cdk.refusal import require_allowed
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Bought, Pool, PoolKind
@@ -71,20 +72,22 @@ def plan_managed(
     if stored.local_disks:
         choice = choice.with_local_storage()
     require_provider_name(capacity_provider_name)
+    pool = Pool(
+        name=name,
+        instance_types=choice.types,
+        image=UNKNOWN,
+        min_instances=0,
+        max_instances=UNKNOWN,
+        kind=PoolKind.MANAGED_INSTANCES,
+        region=region,
+        bought=Bought(option=bought.option, reservation=bought.reservation),
+        zones=1 if subnets.in_one_zone else None,
+        requirements=choice.requirements,
+        provider=UNKNOWN if is_token(capacity_provider_name) else capacity_provider_name,
+    )
+    require_allowed(pool)
     return ManagedPlan(
-        pool=Pool(
-            name=name,
-            instance_types=choice.types,
-            image=UNKNOWN,
-            min_instances=0,
-            max_instances=UNKNOWN,
-            kind=PoolKind.MANAGED_INSTANCES,
-            region=region,
-            bought=Bought(option=bought.option, reservation=bought.reservation),
-            zones=1 if subnets.in_one_zone else None,
-            requirements=choice.requirements,
-            provider=UNKNOWN if is_token(capacity_provider_name) else capacity_provider_name,
-        ),
+        pool=pool,
         architecture=choice.architecture,
         capacity_provider_name=capacity_provider_name,
         operation=run,

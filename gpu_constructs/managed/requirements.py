@@ -18,6 +18,7 @@ from gpu_constructs.hardware.accelerator_names import ECS_VALUES, MANUFACTURERS,
 from gpu_constructs.hardware.aws_limits import NO_PRICE_THRESHOLD_PERCENT
 from gpu_constructs.hardware.managed_instances import is_managed_size, may_be_managed
 from gpu_constructs.managed.need import HostNeed, generation_of, model_of
+from gpu_constructs.placement.reasons import listed
 
 __all__ = ["ManagedChoice", "choice_of_need", "choice_of_types"]
 
@@ -82,7 +83,7 @@ class ManagedChoice:
         }
 
     def with_local_storage(self) -> ManagedChoice:
-        """The same of hosts with local disks only.
+        """The same choice, limited to hosts with local disks.
 
         Raises:
             IncompatibleError: A type that was named has none, or no type has any.
@@ -90,7 +91,7 @@ class ManagedChoice:
         without = [each.name for each in self.types if not each.local_disks]
         if without and (self.requirements.allowed_instance_types or len(without) == len(self.types)):
             raise IncompatibleError(
-                f"{', '.join(without)} has no local disks",
+                f"{listed(without)} {'has' if len(without) == 1 else 'have'} no local disks",
                 argument="storage",
                 value=without,
                 fix="ManagedStorage(volume_gib=…) without local_disks, or types with instance store",
@@ -110,7 +111,7 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
 
     Raises:
         UnknownNameError: A type does not exist.
-        InvalidValueError: It is no list of names.
+        InvalidValueError: It is not a list of names.
         IncompatibleError: ECS has no use for the accelerators of a type, Managed Instances never launch one, or the
             types differ in architecture or vendor.
     """

@@ -101,7 +101,7 @@ def test_types_without_local_disks_are_refused(site: Site, choice: str) -> None:
     with pytest.raises(IncompatibleError, match="m7i.large has no local disks") as raised:
         site.capacity("m7i.large", "m6id.large", storage=HostStorage(**{choice: True}))
     assert raised.value.argument == choice
-    assert raised.value.fix == "instance_types=['m6id.large']"
+    assert (raised.value.rule, raised.value.fix) == ("GPU174", "only m6id.large")
     with pytest.raises(IncompatibleError, match="g5g.xlarge has no local disks"):
         site.capacity("g5g.xlarge", storage=HostStorage(**{choice: True}))
 

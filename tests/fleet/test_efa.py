@@ -119,10 +119,6 @@ def test_types_with_the_same_cards_share_a_layout(names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["g6.xlarge"], ["g6.xlarge supports no Elastic Fabric Adapter", "g6.8xlarge is the smallest g6 that does"]),
-        (["p5.48xlarge", "g6.xlarge", "g6.2xlarge"], ["g6.xlarge, g6.2xlarge support no", "g6.8xlarge is the"]),
-        (["g5g.xlarge"], ["g5g.xlarge supports no", "no g5g does"]),
-        (["g5.xlarge", "inf2.xlarge"], ["g5.8xlarge is the smallest g5 that does, no inf2 does"]),
         (["p6e-gb200.36xlarge"], ["network cards of p6e-gb200.36xlarge are not recorded", "p5en.48xlarge"]),
         (["p3.16xlarge"], ["network cards of p3.16xlarge are not recorded"]),
         (

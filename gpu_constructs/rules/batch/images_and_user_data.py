@@ -1,4 +1,4 @@
-"""What AWS Batch refuses of images and user data that ECS itself takes."""
+"""Images and user data that ECS takes: does AWS Batch take them, too?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import Image, OperatingSystem
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -17,39 +16,42 @@ _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2C
 @rule(
     "GPU105",
     Severity.WARNING,
-    about=Context,
-    question="does a new compute environment do without Amazon Linux 2?",
-    because="since 2026-06-30 AWS Batch refuses new compute environments on its Amazon Linux 2 AMIs; those that exist "
+    about=Pool,
+    question="does a new compute environment use another system than Amazon Linux 2?",
+    because="since 2026-06-30 AWS Batch refuses new compute environments on its Amazon Linux 2 AMIs; existing ones "
     "keep running",
     source=_CONFIGURATION,
 )
-def not_amazon_linux_2(context: Context) -> Iterator[Problem]:
-    for pool, image in _provided(context):
-        if image.operating_system is OperatingSystem.AMAZON_LINUX_2:
-            yield Problem(
-                about=pool,
-                message=f"AWS Batch refuses new compute environments on {image.name} since 2026-06-30",
-                fix=f"imageType ECS_AL2023{'_NVIDIA' if image.accelerator else ''}",
-            )
+def not_amazon_linux_2(pool: Pool) -> Iterator[Problem]:
+    image = _image_of_batch(pool)
+    if image is not None and image.operating_system is OperatingSystem.AMAZON_LINUX_2:
+        yield Problem(
+            about=pool,
+            message=f"AWS Batch refuses new compute environments on {image.name} since 2026-06-30",
+            fix=f"imageType ECS_AL2023{'_NVIDIA' if image.accelerator else ''}",
+            property_name="ImageType",
+        )
 
 
 @rule(
     "GPU106",
     Severity.WARNING,
-    about=Context,
+    about=Pool,
     question="does the Amazon Linux 2023 GPU image of AWS Batch support the instance types?",
     because="AWS Batch lists p3 and g3 as unsupported on ECS_AL2023_NVIDIA, though the ECS image carries their driver",
     source=_CONFIGURATION,
 )
-def listed(context: Context) -> Iterator[Problem]:
-    for pool, image in _provided(context):
-        unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
-        if image.name == "al2023-gpu" and unlisted:
-            yield Problem(
-                about=pool,
-                message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
-                fix="a newer type, such as g6.xlarge",
-            )
+def listed(pool: Pool) -> Iterator[Problem]:
+    image = _image_of_batch(pool)
+    unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
+    if image is not None and image.name == "al2023-gpu" and unlisted:
+        yield Problem(
+            about=pool,
+            message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
+            fix="a newer type, such as g6.xlarge",
+            property_name="InstanceTypes",
+            value=[each.name for each in unlisted],
+        )
 
 
 @rule(
@@ -66,12 +68,13 @@ def mergeable(pool: Pool) -> Iterator[Problem]:
         yield Problem(
             about=pool,
             message=f"the user data is a {form.value}, and AWS Batch takes a MIME multi-part archive only",
-            fix="ec2.MultipartUserData in CDK",
+            fix="a MIME multi-part archive, which is ec2.MultipartUserData in CDK",
+            property_name="UserData",
         )
 
 
-def _provided(context: Context) -> Iterator[tuple[Pool, Image]]:
-    """Compute environments with an image of AWS Batch's own."""
-    for pool in context.fleet.pools:
-        if pool.kind is PoolKind.BATCH and not isinstance(pool.image, Unknown) and pool.image.release != "custom":
-            yield pool, pool.image.image
+def _image_of_batch(pool: Pool) -> Image | None:
+    """The image that AWS Batch itself provides for a compute environment."""
+    if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
+        return None
+    return pool.image.image

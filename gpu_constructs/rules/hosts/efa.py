@@ -1,20 +1,21 @@
-"""Elastic Fabric Adapters: whether the instance types take them where the launch template puts them."""
+"""Elastic Fabric Adapters: do the instance types take them where the launch template puts them?"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool
-from gpu_constructs.hardware import InstanceType
+from gpu_constructs.fleet.efa import efa_layout
+from gpu_constructs.hardware import InstanceType, family
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
 _EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
 _CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
-_SUPPORTED = "a larger size of the family, or interfaces of type interface"
+_PROPERTY = "NetworkInterfaces"
 _MOST_NAMED = 4
 _TYPES = ("interface", "efa", "efa-only")
 
@@ -23,8 +24,8 @@ _TYPES = ("interface", "efa", "efa-only")
     "GPU090",
     Severity.ERROR,
     about=Pool,
-    question="is the interface type one that EC2 has?",
-    because="launch templates are not validated when they are made; every launch is refused",
+    question="does EC2 have the interface type?",
+    because="EC2 does not validate a launch template when it is created, and refuses every launch",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
 )
 def interface_type(pool: Pool) -> Iterator[Problem]:
@@ -34,8 +35,9 @@ def interface_type(pool: Pool) -> Iterator[Problem]:
     if wrong:
         yield Problem(
             about=pool,
-            message=f"{with_verb(wrong, 'is no interface type', 'are no interface types')}; EC2 has {and_list(_TYPES)}",
+            message=f"EC2 does not have the interface type {or_list(wrong)}; it has {and_list(_TYPES)}",
             fix="InterfaceType efa",
+            property_name=_PROPERTY,
         )
 
 
@@ -52,8 +54,10 @@ def supported(pool: Pool) -> Iterator[Problem]:
     if without and len(without) == len(pool.instance_types) and pool.types_are_known:
         yield Problem(
             about=pool,
-            message=f"the launch template has EFA interfaces, and {or_list(without)} supports none",
-            fix=_SUPPORTED,
+            message=f"{_support_none(without)}, and the launch template has EFA interfaces",
+            fix=_with_efa(without),
+            property_name=_PROPERTY,
+            value=[each.name for each in without],
         )
 
 
@@ -70,33 +74,37 @@ def on_its_cards(pool: Pool) -> Iterator[Problem]:
         if count > 1:
             card, device = position
             yield Problem(
-                about=pool, message=f"{count} interfaces are at network card {card}, device {device}; one can be"
+                about=pool,
+                message=f"{count} interfaces are at network card {card}, device {device}, which has room for one",
+                property_name=_PROPERTY,
             )
     if pool.types_are_known and not _able(pool):
         for each in pool.instance_types:
             for message in _misplaced(pool, each):
-                yield Problem(about=pool, message=message)
+                yield Problem(about=pool, message=message, property_name=_PROPERTY)
 
 
 @rule(
     "GPU118",
     Severity.WARNING,
     about=Pool,
-    question="do the interfaces of the launch template go with every instance type of the pool?",
-    because="EC2 refuses to launch the types that do not take them, and the group goes on with the others",
+    question="does every instance type of the pool take the interfaces of the launch template?",
+    because="EC2 refuses to launch the types that do not take them, and the group launches the others only",
     source=_EFA,
 )
 def every_type(pool: Pool) -> Iterator[Problem]:
     without = _without(pool)
     if not _able(pool) and pool.types_are_known:
         return
-    reasons = [f"{or_list(without)} supports no EFA interface"] if without else []
+    reasons = [_support_none(without)] if without else []
     reasons += [message for each in pool.instance_types for message in _misplaced(pool, each)]
     if reasons:
         yield Problem(
             about=pool,
-            message=f"the launch template is not for all types of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
-            fix=f"a launch template of its own for the others, {_SUPPORTED}",
+            message=f"the launch template does not suit every type of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
+            fix=_with_efa(without) if without else "types that take the same interfaces",
+            property_name=_PROPERTY,
+            value=[each.name for each in without],
         )
 
 
@@ -104,7 +112,7 @@ def every_type(pool: Pool) -> Iterator[Problem]:
     "GPU093",
     Severity.ERROR,
     about=Pool,
-    question="can the primary interface carry IP traffic?",
+    question="does the primary interface carry IP traffic?",
     because="an EFA-only interface has no IP address and cannot be the primary one",
     source=_CARDS,
 )
@@ -115,6 +123,7 @@ def primary(pool: Pool) -> Iterator[Problem]:
             message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
             "address",
             fix="InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
+            property_name=_PROPERTY,
         )
 
 
@@ -122,7 +131,7 @@ def primary(pool: Pool) -> Iterator[Problem]:
     "GPU094",
     Severity.ERROR,
     about=Pool,
-    question="does a host with several interfaces do without a public address?",
+    question="do hosts with several interfaces start without a public address?",
     because="EC2 refuses AssociatePublicIpAddress in a launch with more than one interface",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
 )
@@ -132,6 +141,7 @@ def private(pool: Pool) -> Iterator[Problem]:
             about=pool,
             message=f"AssociatePublicIpAddress cannot go with {len(pool.interfaces)} interfaces",
             fix="private subnets with a NAT gateway or VPC endpoints",
+            property_name=_PROPERTY,
         )
 
 
@@ -140,7 +150,8 @@ def private(pool: Pool) -> Iterator[Problem]:
     Severity.WARNING,
     about=Pool,
     question="are hosts with EFA near each other?",
-    because="EFA traffic does not cross Availability Zones, and a cluster placement group keeps hosts near each other",
+    because="EFA traffic does not leave its Availability Zone, and a cluster placement group keeps hosts near each "
+    "other",
     source=_EFA,
 )
 def together(pool: Pool) -> Iterator[Problem]:
@@ -149,17 +160,20 @@ def together(pool: Pool) -> Iterator[Problem]:
     if pool.zones is not None and pool.zones > 1:
         yield Problem(
             about=pool,
-            message=f"its hosts have EFA and are spread over {pool.zones} Availability Zones, which EFA traffic "
-            "does not cross",
+            message="EFA traffic does not leave one Availability Zone, and the subnets of "
+            f"{pool.name} are in {pool.zones}",
             fix="subnets of one zone",
+            property_name="VPCZoneIdentifier",
+            value=pool.zones,
         )
-    # The hosts of a Capacity Block are near each other anyway, and a reservation says itself where its hosts are
+    # The hosts of a Capacity Block are near each other anyway, and a reservation determines where its hosts are
     # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
     elif pool.placement_group is False and not _is_reserved(pool):
         yield Problem(
             about=pool,
             message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
             fix="a placement group with strategy cluster",
+            property_name="Placement",
         )
 
 
@@ -177,8 +191,21 @@ def _without(pool: Pool) -> list[InstanceType]:
     return [each for each in pool.instance_types if each.network.efa_supported is False] if _efa(pool) else []
 
 
+def _support_none(without: Iterable[InstanceType]) -> str:
+    return f"{with_verb(without, 'supports', 'support')} no Elastic Fabric Adapter"
+
+
+def _with_efa(without: Iterable[InstanceType]) -> str:
+    """For each family the smallest size that has EFA."""
+    fixes = []
+    for name in dict.fromkeys(each.family for each in without):
+        enough = next((each for each in family(name) if efa_layout(each)), None)
+        fixes.append(f"{enough} is the smallest {name} that does" if enough else f"no {name} does")
+    return f"{', '.join(fixes)}; or no EFA"
+
+
 def _able(pool: Pool) -> list[InstanceType]:
-    """Types that nothing is known to keep from taking all interfaces."""
+    """Types that take all interfaces, as far as is known."""
     without = _without(pool)
     return [each for each in pool.instance_types if each not in without and not any(_misplaced(pool, each))]
 
@@ -196,7 +223,8 @@ def _misplaced(pool: Pool, instance_type: InstanceType) -> Iterator[str]:
     wanted = _efa(pool)
     most = network.max_efa_interfaces
     if most and len(wanted) > most:
-        yield f"{instance_type} takes {most} EFA interface{'s' if most > 1 else ''}, and {len(wanted)} are there"
+        takes = f"{instance_type} takes {most} EFA interface{'s' if most > 1 else ''}"
+        yield f"{takes}, and the launch template has {len(wanted)}"
     if network.cards is None:
         return
     used = dict.fromkeys(each.card for each in pool.interfaces if isinstance(each.card, int))

@@ -1,4 +1,4 @@
-"""SSM parameters that stand for a machine image: whether they hold an AMI id, and of a system that ECS hosts run.
+"""SSM parameters that stand for a machine image: do they hold the AMI id of a system that ECS hosts run?
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html
 """
@@ -13,7 +13,7 @@ from functools import cache
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Pool
-from gpu_constructs.hardware import IMAGES, Image
+from gpu_constructs.hardware import IMAGES, RECORDED, Image
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.finding import Severity
@@ -40,42 +40,45 @@ _NOT_OF_ECS: Mapping[str, str] = {
 @rule(
     "GPU130",
     Severity.ERROR,
-    about=Context,
+    about=Pool,
     question="does the SSM parameter of the machine image hold an AMI id?",
-    because="the parameter of an ECS-optimized image without /image_id at its end holds a JSON document, which is no "
+    because="the parameter of an ECS-optimized image without /image_id at its end holds a JSON document instead of an "
     "AMI id, so no host is launched",
     source=_PAGE,
 )
-def holds_an_id(context: Context) -> Iterator[Problem]:
-    for pool, name in _parameters(context):
-        folder = name.rpartition("/")[0]
-        if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and folder in _folders():
-            yield Problem(
-                about=pool,
-                message=f"the parameter {shown(brief(name))} holds a JSON document, and an ImageId is an AMI id",
-                fix=f"{name}{_LEAF}",
-            )
+def holds_an_id(pool: Pool) -> Iterator[Problem]:
+    name = _parameter(pool)
+    if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and name.rpartition("/")[0] in _folders():
+        yield Problem(
+            about=pool,
+            message=f"the parameter {shown(brief(name))} holds a JSON document, and ImageId takes an AMI id",
+            fix=f"{name}{_LEAF}",
+            property_name="ImageId",
+            value=name,
+        )
 
 
 @rule(
     "GPU141",
     Severity.WARNING,
-    about=Context,
-    question="is the SSM parameter of the machine image one that AWS publishes?",
+    about=Pool,
+    question="does AWS publish the SSM parameter of the machine image?",
     because="a parameter that does not exist fails the deploy, or every launch",
     source=_PAGE,
 )
-def published(context: Context) -> Iterator[Problem]:
-    for pool, name in _parameters(context):
-        of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _other_system(name)
-        folder = name.removesuffix(_LEAF).rpartition("/")[0]
-        if of_ecs and folder not in _folders() and name.rpartition("/")[0] not in _folders():
-            near = get_close_matches(folder[:LABEL], _folders(), n=1, cutoff=_NEAR)
-            yield Problem(
-                about=pool,
-                message=f"no image that is known here has the parameter {shown(brief(name))}",
-                fix=f"did you mean {_folders()[near[0]].ssm_parameter}?" if near else "",
-            )
+def published(pool: Pool) -> Iterator[Problem]:
+    name = _parameter(pool)
+    of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _other_system(name)
+    folder = name.removesuffix(_LEAF).rpartition("/")[0]
+    if of_ecs and folder not in _folders() and name.rpartition("/")[0] not in _folders():
+        near = get_close_matches(folder[:LABEL], _folders(), n=1, cutoff=_NEAR)
+        yield Problem(
+            about=pool,
+            message=f"the catalogue of {RECORDED} does not have an image with the parameter {shown(brief(name))}",
+            fix=f"did you mean {_folders()[near[0]].ssm_parameter}?" if near else "",
+            property_name="ImageId",
+            value=name,
+        )
 
 
 @rule(
@@ -83,12 +86,13 @@ def published(context: Context) -> Iterator[Problem]:
     Severity.WARNING,
     about=Context,
     question="is the machine image of GPU tasks made for ECS on Linux?",
-    because="a host without the ECS agent joins no cluster, and one without an NVIDIA driver registers no GPU, unless "
-    "the user data installs them",
+    because="a host without the ECS agent does not join a cluster, and a host without an NVIDIA driver does not "
+    "register its GPUs, unless the user data installs them",
     source=_PAGE,
 )
 def made_for_ecs(context: Context) -> Iterator[Problem]:
-    for pool, name in _parameters(context):
+    for pool in context.fleet.pools:
+        name = _parameter(pool)
         system = _other_system(name)
         waiting = context.gpu_workloads.get(pool.name) if system else None
         if waiting:
@@ -97,16 +101,15 @@ def made_for_ecs(context: Context) -> Iterator[Problem]:
                 message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
                 f"{shown(brief(name))} is {system}",
                 fix=f"{{{{resolve:ssm:{_AMAZON_LINUX}amazon-linux-2023/gpu/recommended{_LEAF}}}}}",
+                property_name="ImageId",
+                value=name,
             )
 
 
-def _parameters(context: Context) -> Iterator[tuple[Pool, str]]:
-    """Pools whose image is written as an SSM parameter that says nothing, with its name."""
-    for pool in context.fleet.pools:
-        written = (pool.image_written or "").strip()
-        found = _PARAMETER.fullmatch(written[:MESSAGE])
-        if found:
-            yield pool, found[1]
+def _parameter(pool: Pool) -> str:
+    """The SSM parameter that stands for the image of a pool; empty if none does, or its image is known."""
+    found = _PARAMETER.fullmatch((pool.image_written or "").strip()[:MESSAGE])
+    return found[1] if found else ""
 
 
 def _other_system(name: str) -> str:

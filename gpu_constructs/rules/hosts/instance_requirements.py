@@ -1,4 +1,4 @@
-"""Instance requirements, by which ECS Managed Instances and Auto Scaling groups choose types themselves."""
+"""Instance requirements, by which ECS Managed Instances and Auto Scaling groups choose types: do they select any?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
 from gpu_constructs.hardware.accelerator_names import EC2_VALUES, ECS_VALUES
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -39,117 +38,124 @@ _RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
 @rule(
     "GPU100",
     Severity.ERROR,
-    about=Context,
-    question="is there an instance type that satisfies the requirements?",
+    about=Pool,
+    question="can an instance type satisfy the requirements?",
     because="requirements that contradict each other select no type, so no host can ever be launched",
     source=_EC2,
 )
-def satisfiable(context: Context) -> Iterator[Problem]:
-    for pool, wanted in _required(context):
-        for field, low, high in _out_of_order(wanted):
-            yield Problem(
-                about=pool,
-                message=f"{_API_NAMES[field]} asks for {low} at least and {high} at most: nothing is both",
-            )
-        if _selects_nothing(pool, wanted) and _contradicts(wanted):
-            yield _unsatisfied(pool, wanted)
+def satisfiable(pool: Pool) -> Iterator[Problem]:
+    wanted = pool.requirements
+    if wanted is None:
+        return
+    for field, low, high in _out_of_order(wanted):
+        yield Problem(
+            about=pool,
+            message=f"{_API_NAMES[field]} asks for at least {low} and at most {high}, which contradict each other",
+            fix=f"Min no higher than {high}, or Max no lower than {low}",
+            property_name=_API_NAMES[field],
+            value=(low, high),
+        )
+    if _selects_nothing(pool, wanted) and _contradicts(wanted):
+        yield _unsatisfied(pool, wanted)
 
 
 @rule(
     "GPU109",
     Severity.WARNING,
-    about=Context,
-    question="is there an instance type in the catalogue that satisfies the requirements?",
-    because="requirements that no type satisfies launch no host; a type that is newer than the catalogue may",
+    about=Pool,
+    question="does an instance type of the catalogue satisfy the requirements?",
+    because="requirements that no type satisfies launch no host; a type that is newer than the catalogue may satisfy "
+    "them",
     source=_EC2,
+    unless=("GPU100",),
 )
-def satisfied(context: Context) -> Iterator[Problem]:
-    for pool, wanted in _required(context):
-        if not _selects_nothing(pool, wanted) or _contradicts(wanted) or any(_out_of_order(wanted)):
-            continue
-        yield _unsatisfied(pool, wanted)
+def satisfied(pool: Pool) -> Iterator[Problem]:
+    if pool.requirements is not None and _selects_nothing(pool, pool.requirements):
+        yield _unsatisfied(pool, pool.requirements)
 
 
 @rule(
     "GPU101",
     Severity.WARNING,
-    about=Context,
+    about=Pool,
     question="do the requirements select NVIDIA GPUs only?",
-    because="acceleratorTypes gpu, or a mere count, is satisfied by AMD GPUs and other accelerators too, which ECS "
-    "cannot hand to a task as GPU",
+    because="AMD GPUs and other accelerators satisfy acceleratorTypes gpu, or a count alone, and ECS does not hand "
+    "them to a task as GPU",
     source=_EC2,
 )
-def nvidia_only(context: Context) -> Iterator[Problem]:
-    for pool, _ in _required(context):
-        others = [each for each in pool.instance_types if each.accelerators and not _is_nvidia(each)]
-        if others and any(_is_nvidia(each) for each in pool.instance_types):
-            families = dict.fromkeys(each.family for each in others)
-            yield Problem(
-                about=pool,
-                message=f"the requirements also admit {and_list(families)}, which have no NVIDIA GPU",
-                fix="AcceleratorManufacturers nvidia",
-            )
+def nvidia_only(pool: Pool) -> Iterator[Problem]:
+    if pool.requirements is None:
+        return
+    others = [each for each in pool.instance_types if each.accelerators and not _is_nvidia(each)]
+    if others and any(_is_nvidia(each) for each in pool.instance_types):
+        families = dict.fromkeys(each.family for each in others)
+        yield Problem(
+            about=pool,
+            message=f"the requirements also select {and_list(families)}, without NVIDIA GPUs",
+            fix="AcceleratorManufacturers nvidia",
+            property_name="AcceleratorManufacturers",
+        )
 
 
 @rule(
     "GPU102",
     Severity.ERROR,
-    about=Context,
+    about=Pool,
     question="does the API have the values of the requirements?",
     because="accelerator names, manufacturers and types are enumerations; the API refuses every other value",
     source=_EC2,
 )
-def in_api(context: Context) -> Iterator[Problem]:
-    for pool, wanted in _required(context):
-        for field, value in _outside(wanted, EC2_VALUES):
-            yield Problem(
-                about=pool,
-                message=f"{_API_NAMES[field]} has no {shown(value)}; "
-                f"the API has {', '.join(sorted(EC2_VALUES[field]))}",
-                fix=_say_instead(field, value),
-            )
+def in_api(pool: Pool) -> Iterator[Problem]:
+    for field, value in _outside(pool.requirements, EC2_VALUES):
+        allowed = ", ".join(sorted(EC2_VALUES[field]))
+        yield Problem(
+            about=pool,
+            message=f"{_API_NAMES[field]} does not have the value {shown(value)}; the API has {allowed}",
+            fix=_say_instead(field, value),
+            property_name=_API_NAMES[field],
+            value=value,
+        )
 
 
 @rule(
     "GPU103",
     Severity.WARNING,
-    about=Context,
-    question="does ECS itself have the values of the requirements?",
-    because="the ECS API lists fewer accelerators than EC2 and CloudFormation; what it makes of others, no page says",
+    about=Pool,
+    question="does the ECS API, too, have the values of the requirements?",
+    because="the ECS API lists fewer accelerators than EC2 and CloudFormation, and no page says what ECS does with the "
+    "others",
     source=_ECS,
 )
-def in_ecs(context: Context) -> Iterator[Problem]:
-    for pool, wanted in _required(context):
-        if pool.kind is not PoolKind.MANAGED_INSTANCES:
-            continue
-        for field, value in _outside(wanted, ECS_VALUES):
-            if value in EC2_VALUES[field]:
-                yield Problem(
-                    about=pool,
-                    message=f"{_API_NAMES[field]} {value} is in the API of EC2, not in that of ECS",
-                    fix=_by_type(value),
-                )
+def in_ecs(pool: Pool) -> Iterator[Problem]:
+    if pool.kind is not PoolKind.MANAGED_INSTANCES:
+        return
+    for field, value in _outside(pool.requirements, ECS_VALUES):
+        if value in EC2_VALUES[field]:
+            yield Problem(
+                about=pool,
+                message=f"{_API_NAMES[field]} {value} is in the API of EC2 and not in the API of ECS",
+                fix=_by_type(value),
+                property_name=_API_NAMES[field],
+                value=value,
+            )
 
 
 @rule(
     "GPU108",
     Severity.WARNING,
-    about=Context,
-    question="does every allowed pattern name an instance type?",
+    about=Pool,
+    question="does every allowed pattern match an instance type?",
     because="a pattern that matches nothing is newer than the catalogue, or misspelt",
     source=_EC2,
 )
-def patterns_match(context: Context) -> Iterator[Problem]:
-    for pool, wanted in _required(context):
-        for pattern in _unmatched(wanted):
-            yield Problem(
-                about=pool,
-                message=f"AllowedInstanceTypes {shown(pattern)} matches no type of the catalogue of {RECORDED}",
-            )
-
-
-def _required(context: Context) -> Iterator[tuple[Pool, InstanceRequirements]]:
-    return ((pool, pool.requirements) for pool in context.fleet.pools if pool.requirements is not None)
+def patterns_match(pool: Pool) -> Iterator[Problem]:
+    for pattern in _unmatched(pool.requirements):
+        yield Problem(
+            about=pool,
+            message=f"AllowedInstanceTypes {shown(pattern)} does not match any type of the catalogue of {RECORDED}",
+            property_name="AllowedInstanceTypes",
+            value=pattern,
+        )
 
 
 def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
@@ -169,7 +175,7 @@ def _out_of_order(wanted: InstanceRequirements) -> Iterator[tuple[str, int, int]
 
 
 def _contradicts(wanted: InstanceRequirements) -> bool:
-    """Whether what they say of the accelerators goes for none, each of which is known: an AMD T4."""
+    """Whether no accelerator is all that they ask for, each of which is known: an AMD T4."""
     said = {field: getattr(wanted, field) for field in EC2_VALUES if getattr(wanted, field)}
     alone = (_some(accelerated(), InstanceRequirements(**{field: value})) for field, value in said.items())
     return len(said) > 1 and all(alone) and not _some(accelerated(), InstanceRequirements(**said))
@@ -219,7 +225,9 @@ def _some(types: Iterable[InstanceType], wanted: InstanceRequirements) -> bool:
     return any(satisfies(each, wanted) for each in types)
 
 
-def _unmatched(wanted: InstanceRequirements) -> list[str]:
+def _unmatched(wanted: InstanceRequirements | None) -> list[str]:
+    if wanted is None:
+        return []
     return [
         each
         for each in wanted.allowed_instance_types
@@ -228,7 +236,9 @@ def _unmatched(wanted: InstanceRequirements) -> list[str]:
     ]
 
 
-def _outside(wanted: InstanceRequirements, values: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+def _outside(wanted: InstanceRequirements | None, values: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+    if wanted is None:
+        return []
     return [(field, value) for field, known in values.items() for value in getattr(wanted, field) if value not in known]
 
 

@@ -1,4 +1,4 @@
-"""Launch configurations, which EC2 Auto Scaling has left behind."""
+"""Launch configurations: can they still be created, and launch the instance types?"""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def old_enough(pool: Pool) -> Iterator[Problem]:
             message=f"a launch configuration cannot launch {or_list(newer)}: types that were released after "
             "2022-12-31 are refused",
             fix=_FIX,
+            property_name="LaunchConfigurationName",
         )
 
 
@@ -41,15 +42,16 @@ def old_enough(pool: Pool) -> Iterator[Problem]:
     Severity.WARNING,
     about=Pool,
     question="are the hosts launched from a launch template?",
-    because="accounts created since 2024-10-01 cannot create launch configurations at all",
+    because="accounts that were created since 2024-10-01 cannot create launch configurations",
     source=_PAGE,
 )
 def launch_template(pool: Pool) -> Iterator[Problem]:
     if pool.launch_configuration and not _too_new(pool):
         yield Problem(
             about=pool,
-            message=f"{pool.name} has a launch configuration, which an account created since 2024-10-01 cannot create",
+            message=f"{pool.name} has a launch configuration, which accounts since 2024-10-01 cannot create",
             fix=_FIX,
+            property_name="LaunchConfigurationName",
         )
 
 

@@ -1,11 +1,11 @@
-"""Local disks: hosts whose user data prepares an instance store have one."""
+"""Local disks: do hosts whose user data prepares an instance store have one?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import LocalDiskUse, Pool
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -14,9 +14,9 @@ from gpu_constructs.rules.rule import Problem, rule
     "GPU174",
     Severity.WARNING,
     about=Pool,
-    question="has every host the local disks that its user data prepares?",
-    because="a type without an instance store has nothing to prepare: scratch data and images are on the root volume "
-    "then, or the host takes no task",
+    question="does every host have the local disks that its user data prepares?",
+    because="a type without an instance store has nothing to prepare: scratch data and images are then on the root "
+    "volume, or the host takes no task",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html",
 )
 def has_local_disks(pool: Pool) -> Iterator[Problem]:
@@ -25,17 +25,22 @@ def has_local_disks(pool: Pool) -> Iterator[Problem]:
         return
     # Of a type that no region offers, the catalogue does not know the disks.
     without = [each.name for each in pool.instance_types if not each.local_disks and each.regions]
+    others = [each.name for each in pool.instance_types if each.local_disks]
     if without:
         yield Problem(
             about=pool,
-            message=f"the user data prepares local disks for {use.value}, and {and_list(without)} "
-            f"{'has' if len(without) == 1 else 'have'} none",
-            fix="types with an instance store, such as g6.xlarge",
+            message=f"{with_verb(without, 'has', 'have')} no local disks, and the user data prepares them for "
+            f"{use.value}",
+            fix=f"only {and_list(others)}" if others else "types with an instance store, such as g6.xlarge",
+            property_name="UserData",
+            value=use.value,
+            allowed="types with an instance store",
         )
     elif not pool.types_are_known:
         yield Problem(
             about=pool,
-            message=f"the user data prepares local disks for {use.value}, and whether the hosts have any is not "
-            "known before the deploy",
+            message=f"the user data prepares local disks for {use.value}, and whether the hosts have any is not known "
+            "before the deploy",
             fix="instance types that are known at synth",
+            property_name="UserData",
         )

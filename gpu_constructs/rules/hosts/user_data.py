@@ -1,4 +1,4 @@
-"""What hosts are told at boot: whether their system reads it, and what the ECS agent makes of it."""
+"""User data: does the operating system read it, and what does the ECS agent make of it?"""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, User
     Severity.ERROR,
     about=Pool,
     question="is the user data in the form that the operating system reads?",
-    because="Bottlerocket reads settings in TOML and has no shell; Amazon Linux reads what cloud-init knows, and that "
-    "is not TOML; the hosts then join no cluster of yours",
+    because="Bottlerocket reads settings in TOML and has no shell; Amazon Linux reads what cloud-init knows, which is "
+    "not TOML; the hosts then do not join your cluster",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-bottlerocket.html",
 )
 def readable(pool: Pool) -> Iterator[Problem]:
@@ -35,12 +35,14 @@ def readable(pool: Pool) -> Iterator[Problem]:
             about=pool,
             message=f"the user data is a {form.value}, and {pool.image.image.name} reads TOML only",
             fix='[settings.ecs] and cluster = "…" in TOML',
+            property_name="UserData",
         )
     if not bottlerocket and form is UserDataFormat.TOML:
         yield Problem(
             about=pool,
             message=f"the user data is TOML, and {pool.image.image.name} reads shell scripts and cloud-config",
             fix="a shell script that writes to /etc/ecs/ecs.config",
+            property_name="UserData",
         )
 
 
@@ -48,9 +50,9 @@ def readable(pool: Pool) -> Iterator[Problem]:
     "GPU058",
     Severity.ERROR,
     about=Context,
-    question="does the agent register the GPUs?",
-    because="with ECS_ENABLE_GPU_SUPPORT off the agent registers a host without its GPUs, also on the GPU image, whose "
-    "own setting the user data overrides",
+    question="does the ECS agent register the GPUs?",
+    because="with ECS_ENABLE_GPU_SUPPORT off the agent registers a host without its GPUs; on the GPU image, too, the "
+    "user data overrides the setting of the image",
     source=_AGENT,
 )
 def gpu_support(context: Context) -> Iterator[Problem]:
@@ -64,6 +66,7 @@ def gpu_support(context: Context) -> Iterator[Problem]:
                 message="ECS_ENABLE_GPU_SUPPORT is off, which keeps the agent from registering the GPUs that "
                 f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for",
                 fix="leave ECS_ENABLE_GPU_SUPPORT out; the GPU image sets it",
+                property_name="UserData",
             )
 
 
@@ -72,7 +75,7 @@ def gpu_support(context: Context) -> Iterator[Problem]:
     Severity.WARNING,
     about=Pool,
     question="do the hosts join the cluster of their capacity provider?",
-    because="an agent that is told no cluster joins the one that is called default",
+    because="without a cluster in its settings the agent joins the cluster called default",
     source=_AGENT,
 )
 def joins(pool: Pool) -> Iterator[Problem]:
@@ -82,7 +85,8 @@ def joins(pool: Pool) -> Iterator[Problem]:
         yield Problem(
             about=pool,
             message=f"the user data names no cluster, so its hosts join the cluster default and not {pool.cluster}",
-            fix="ECS_CLUSTER in /etc/ecs/ecs.config, on Bottlerocket cluster in [settings.ecs]",
+            fix="ECS_CLUSTER in /etc/ecs/ecs.config, or on Bottlerocket cluster in [settings.ecs]",
+            property_name="UserData",
         )
 
 
@@ -90,9 +94,9 @@ def joins(pool: Pool) -> Iterator[Problem]:
     "GPU059",
     Severity.WARNING,
     about=Pool,
-    question="do spot hosts drain before they are reclaimed?",
-    because="without ECS_ENABLE_SPOT_INSTANCE_DRAINING a host that gets the notice of two minutes keeps its tasks and "
-    "may get new ones until it is gone",
+    question="do Spot hosts drain before EC2 reclaims them?",
+    because="without ECS_ENABLE_SPOT_INSTANCE_DRAINING a host that has two minutes left keeps its tasks and may get "
+    "new ones until it is gone",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-spot.html",
 )
 def drains(pool: Pool) -> Iterator[Problem]:
@@ -106,11 +110,12 @@ def drains(pool: Pool) -> Iterator[Problem]:
             message=f"its hosts are {pool.bought.option}, and {variable} is {'off' if off else 'not set'}: tasks die "
             "with a host that is reclaimed",
             fix=f"{variable}=true in /etc/ecs/ecs.config",
+            property_name="UserData",
         )
 
 
 def _says_nothing_about(pool: Pool, variable: str) -> bool:
-    """Whether it is certain that nobody sets an agent variable: not the user data, nor an image of the user's own."""
+    """Whether it is certain that neither the user data nor an image of the user's own sets an agent variable."""
     return (
         pool.kind in {PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE}
         and not isinstance(pool.image, Unknown)

@@ -52,9 +52,9 @@ def test_whole_gpus_and_tasks_of_ecs_are_silent(task: Task) -> None:
 @pytest.mark.parametrize(
     ("changes", "words", "fix"),
     [
-        ({"memory_limit_mib": None}, "has no MEMORY", '{"Type": "MEMORY", "Value": "15000"} in MiB'),
-        ({"cpu": 0}, "has no VCPU", '{"Type": "VCPU", "Value": "4"}'),
-        ({"cpu": 0, "memory_limit_mib": None}, "has no VCPU and MEMORY", '"VCPU", "Value": "4"}, {"Type": "MEMORY"'),
+        ({"memory_limit_mib": None}, "without MEMORY,", '{"Type": "MEMORY", "Value": "15000"} in MiB'),
+        ({"cpu": 0}, "without VCPU,", '{"Type": "VCPU", "Value": "4"}'),
+        ({"cpu": 0, "memory_limit_mib": None}, "without VCPU and MEMORY,", '"VCPU", "Value": "4"}, {"Type": "MEMORY"'),
     ],
 )
 def test_a_job_without_sizes_is_refused(changes: dict[str, Any], words: str, fix: str) -> None:

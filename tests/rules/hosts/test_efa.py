@@ -26,26 +26,38 @@ NEAR = {"placement_group": True, "zones": 1}
 def test_a_misspelt_interface_type_is_refused_at_launch() -> None:
     found = asked(RULES, a_pool("p5.48xlarge", interfaces=(_nic("efaa"),), **NEAR))
     assert list(found) == ["GPU090"]
-    assert "'efaa' is no interface type; EC2 has interface, efa and efa-only" in found["GPU090"].message
+    assert "EC2 does not have the interface type 'efaa'; it has interface, efa and efa-only" in found["GPU090"].message
 
 
 @pytest.mark.parametrize("name", ["g5.xlarge", "g6.4xlarge", "inf2.48xlarge"])
 def test_a_type_without_efa_takes_no_efa_interface(name: str) -> None:
     found = asked(RULES, a_pool(name, interfaces=(_nic(),), **NEAR))
     assert list(found) == ["GPU091"]
-    assert f"{name} supports none" in found["GPU091"].message
+    assert found["GPU091"].message.startswith(f"{name} supports no Elastic Fabric Adapter")
 
 
 def test_several_types_without_efa_are_one_error() -> None:
     found = asked(RULES, a_pool("g5.xlarge", "g6.xlarge", interfaces=(_nic(),), **NEAR))
     assert list(found) == ["GPU091"]
-    assert "g5.xlarge or g6.xlarge supports none" in found["GPU091"].message
+    assert "g5.xlarge and g6.xlarge support no Elastic Fabric Adapter" in found["GPU091"].message
+
+
+@pytest.mark.parametrize(
+    ("types", "fix"),
+    [
+        (("g6.xlarge",), "g6.8xlarge is the smallest g6 that does; or no EFA"),
+        (("g5g.xlarge",), "no g5g does"),
+        (("g5.xlarge", "inf2.xlarge"), "g5.8xlarge is the smallest g5 that does, no inf2 does"),
+    ],
+)
+def test_a_larger_size_of_the_family_may_have_efa(types: tuple[str, ...], fix: str) -> None:
+    assert fix in asked(RULES, a_pool(*types, interfaces=(_nic(),), **NEAR))["GPU091"].fix
 
 
 @pytest.mark.parametrize(
     ("types", "interfaces", "words"),
     [
-        (("g6.xlarge", "g6.8xlarge"), (_nic(),), "g6.xlarge supports no EFA interface"),
+        (("g6.xlarge", "g6.8xlarge"), (_nic(),), "g6.xlarge supports no Elastic Fabric Adapter"),
         (("p5.48xlarge", "g6.8xlarge"), (_nic(), _nic("efa-only", 1)), "g6.8xlarge takes 1 EFA interface"),
     ],
 )
@@ -64,7 +76,11 @@ def test_a_type_that_is_not_known_may_take_them() -> None:
 @pytest.mark.parametrize(
     ("name", "interfaces", "words"),
     [
-        ("g6.8xlarge", (_nic(), _nic("efa-only", 0, 1)), "g6.8xlarge takes 1 EFA interface, and 2 are there"),
+        (
+            "g6.8xlarge",
+            (_nic(), _nic("efa-only", 0, 1)),
+            "g6.8xlarge takes 1 EFA interface, and the launch template has 2",
+        ),
         ("p4d.24xlarge", (_nic(), _nic(card=4)), "has network cards 0 to 3, and an interface is on card 4"),
         ("g6.8xlarge", (_nic(), _nic("interface", 1)), "has card 0 only, and an interface is on card 1"),
         ("p6-b300.48xlarge", (_nic(),), "network card 0 of p6-b300.48xlarge takes no EFA interface"),
@@ -90,7 +106,9 @@ def test_one_adapter_more_than_its_layout_is_too_many(name: str) -> None:
     layout = efa_layout(instance_type(name))
     found = asked(RULES, a_pool(name, interfaces=(*layout, _nic("efa-only", 1, 2)), **NEAR))
     assert list(found) == ["GPU092"]
-    assert f"takes {len(layout) - 1} EFA interfaces, and {len(layout)} are there" in found["GPU092"].message
+    assert (
+        f"takes {len(layout) - 1} EFA interfaces, and the launch template has {len(layout)}" in found["GPU092"].message
+    )
 
 
 def test_an_efa_only_interface_cannot_be_the_primary_one() -> None:
@@ -110,7 +128,7 @@ def test_a_public_address_cannot_go_with_several_interfaces() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"zones": 3, "placement_group": True}, "spread over 3 Availability Zones"),
+        ({"zones": 3, "placement_group": True}, "one Availability Zone, and the subnets of Hosts are in 3"),
         ({"zones": 1, "placement_group": False}, "in no cluster placement group"),
         ({"placement_group": False}, "in no cluster placement group"),
         ({"placement_group": False, "reservation": Reservation(preference="none")}, "in no cluster placement group"),

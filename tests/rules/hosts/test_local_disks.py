@@ -18,7 +18,10 @@ def test_types_without_disks_are_a_warning() -> None:
     found = asked(RULES, a_pool("g5g.xlarge", "g5g.2xlarge", user_data=PREPARES))
     assert list(found) == ["GPU174"]
     assert found["GPU174"].severity is Severity.WARNING
-    assert "local disks for scratch data, and g5g.xlarge and g5g.2xlarge have none" in found["GPU174"].message
+    assert (
+        "g5g.xlarge and g5g.2xlarge have no local disks, and the user data prepares them for scratch data"
+        in found["GPU174"].message
+    )
 
 
 @pytest.mark.parametrize("changes", [{"has_unknown_types": True}, {"unknown_type_names": ("g9.xlarge",)}])
