@@ -6,14 +6,15 @@ Rules speak of properties, as CloudFormation calls them. `ARGUMENTS` is the one 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gpu_constructs.errors import DoesNotFitError, GpuConstructsError, IncompatibleError, InvalidValueError
-from gpu_constructs.fleet import Pool, Task, Workload
-from gpu_constructs.rules import Finding, Severity, check_alone, rules_of
+from gpu_constructs.fleet import Fleet, Pool, StrategyItem, Task, Workload
+from gpu_constructs.rules import RULES, Finding, Severity, check, check_alone, rules_of
 from gpu_constructs.rules import fit as rules_of_fit
+from gpu_constructs.rules import tasks as rules_of_tasks
 
-__all__ = ["ARGUMENTS", "in_arguments", "raise_first", "require_allowed", "require_yes"]
+__all__ = ["ARGUMENTS", "in_arguments", "raise_first", "require_allowed", "require_served", "require_yes"]
 
 ARGUMENTS: Mapping[str, str] = {
     "MaxSize": "max_instances",
@@ -35,8 +36,7 @@ ARGUMENTS: Mapping[str, str] = {
 """Properties of templates, and what the constructs call them."""
 
 _FITS = frozenset(each.id for each in rules_of(rules_of_fit))
-_ONE_VALUE: frozenset[str] = frozenset()
-"""Rules about a value that is wrong whatever the others are."""
+_OF_TASKS = tuple(each for each in RULES if each.about is Task or each in rules_of(rules_of_tasks))
 
 
 def require_allowed(thing: Pool | Task | Workload, arguments: Mapping[str, str] | None = None) -> None:
@@ -68,22 +68,58 @@ def require_yes(thing: Pool | Task | Workload, *rules: str, arguments: Mapping[s
         GpuConstructsError: Of the kind that the first rule calls for that found something.
     """
     for each in check_alone(thing, rules=rules):
-        raise _refusal(each, {**ARGUMENTS, **(arguments or {})})
+        raise _refusal(each, {**ARGUMENTS, **(arguments or {})}, {})
 
 
-def raise_first(findings: Iterable[Finding], arguments: Mapping[str, str] | None = None) -> None:
+def require_served(
+    task: Task,
+    pools: Sequence[Pool],
+    arguments: Mapping[str, str] | None = None,
+    *,
+    given: Mapping[str, object] | None = None,
+    also: Collection[str] = (),
+) -> None:
+    """Refuses a task that cannot work, or that the hosts of some pools cannot serve, however much room they have.
+
+    Args:
+        task: What a constructor is about to define.
+        pools: Where it may run.
+        arguments: Arguments of that constructor by property, where they differ from `ARGUMENTS`.
+        given: What the user gave, by argument, where that is not what the property says.
+        also: Ids of warnings that this constructor refuses, because it knows more than the reader of a file.
+
+    Raises:
+        InvalidValueError: One value is wrong by itself.
+        IncompatibleError: Two values cannot work together.
+    """
+    by_name = {each.name: each for each in pools}
+    strategy = tuple(StrategyItem(provider=name, pool=pool, weight=1) for name, pool in by_name.items())
+    workload = Workload(name=task.name, task=task, strategy=strategy)
+    fleet = Fleet(pools=tuple(by_name.values()), tasks=(task,), workloads=(workload,))
+    raise_first(check(fleet, rules=_OF_TASKS), arguments, given=given, also=also)
+
+
+def raise_first(
+    findings: Iterable[Finding],
+    arguments: Mapping[str, str] | None = None,
+    *,
+    given: Mapping[str, object] | None = None,
+    also: Collection[str] = (),
+) -> None:
     """Raises the first error among some findings.
 
     Args:
         findings: What rules found.
         arguments: Arguments by property, where they differ from `ARGUMENTS`.
+        given: What the user gave, by argument, where that is not what the property says.
+        also: Ids of warnings that are raised as well.
 
     Raises:
         GpuConstructsError: Of the kind that the rule calls for.
     """
     for each in findings:
-        if each.severity is Severity.ERROR:
-            raise _refusal(each, {**ARGUMENTS, **(arguments or {})})
+        if each.severity is Severity.ERROR or each.rule in also:
+            raise _refusal(each, {**ARGUMENTS, **(arguments or {})}, given or {})
 
 
 def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
@@ -100,18 +136,19 @@ def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
     return words.sub(lambda found: arguments[found[0]], text)
 
 
-def _refusal(finding: Finding, arguments: Mapping[str, str]) -> GpuConstructsError:
-    return _kind(finding.rule)(
+def _refusal(finding: Finding, arguments: Mapping[str, str], given: Mapping[str, object]) -> GpuConstructsError:
+    argument = arguments.get(finding.property_name, finding.property_name) or None
+    return _kind(finding)(
         in_arguments(finding.message, arguments),
-        argument=arguments.get(finding.property_name, finding.property_name) or None,
-        value=finding.value,
+        argument=argument,
+        value=given.get(argument or "", finding.value),
         allowed=in_arguments(finding.allowed, arguments) or None,
         fix=in_arguments(finding.fix, arguments) or None,
         rule=finding.rule,
     )
 
 
-def _kind(rule: str) -> type[GpuConstructsError]:
-    if rule in _FITS:
+def _kind(finding: Finding) -> type[GpuConstructsError]:
+    if finding.rule in _FITS:
         return DoesNotFitError
-    return InvalidValueError if rule in _ONE_VALUE else IncompatibleError
+    return InvalidValueError if finding.one_value else IncompatibleError

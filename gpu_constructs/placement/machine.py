@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import HostImage, Pool, PoolKind, Task, Unknown
-from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility
+from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility, mps
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
 
 __all__ = [
-    "FIRST_RELEASE_WITH_MPS",
-    "LEAST_CAPABILITY",
     "doubt_of_sharing",
     "gpu_support_is_off",
     "is_before_volta",
@@ -24,16 +22,6 @@ __all__ = [
     "registers_no_gpu",
     "why_too_old",
 ]
-
-FIRST_RELEASE_WITH_MPS = "20260922"
-"""Date of the first release of the Amazon Linux 2023 GPU image with ECS agent 1.107.0.
-
-Agent 1.107.0 is the first that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0); the public
-SSM parameter of this image reports it.
-"""
-
-LEAST_CAPABILITY = (7, 0)
-"""CUDA compute capability from which MPS limits the memory and the compute of each client (Volta)."""
 
 _GPU_SUPPORT = "ECS_ENABLE_GPU_SUPPORT"
 _OFF = frozenset({"false", "0", "f"})
@@ -105,7 +93,7 @@ def is_before_volta(instance_type: InstanceType) -> bool:
     """Whether MPS cannot limit what a client takes of the type's GPUs."""
     devices = instance_type.accelerators
     capability = None if devices is None else devices.compute_capability
-    return capability is not None and capability < LEAST_CAPABILITY
+    return capability is not None and capability < mps.LEAST_CAPABILITY
 
 
 def why_too_old(pool: Pool) -> str | None:
@@ -116,7 +104,7 @@ def why_too_old(pool: Pool) -> str | None:
     if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2:
         return f"image {image.image.name} is Amazon Linux 2, which has no MPS service"
     released = _released(image)
-    if released is not None and released < FIRST_RELEASE_WITH_MPS:
+    if released is not None and released < mps.FIRST_RELEASE:
         return (
             f"image {image.image.name} is pinned to the release of {released[:4]}-{released[4:6]}-{released[6:]}, "
             "whose ECS agent is older than 1.107.0"

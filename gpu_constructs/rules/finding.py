@@ -39,6 +39,7 @@ class Finding:
         property_name: The property to change, in the words of CloudFormation; empty where there is not one.
         value: What was written there.
         allowed: What may stand there instead, in words.
+        one_value: Whether that value is wrong by itself, whatever the others are.
         origin: Where it was written; None where that is not known.
     """
 
@@ -50,4 +51,5 @@ class Finding:
     property_name: str = field(default="", compare=False)
     value: object = field(default=None, compare=False)
     allowed: str = field(default="", compare=False)
+    one_value: bool = field(default=False, compare=False)
     origin: Origin | None = None

@@ -29,6 +29,7 @@ class Problem:
         property_name: The property to change, in the words of CloudFormation, such as ``MaxSize``.
         value: What was written there.
         allowed: What may stand there instead, in words.
+        one_value: Whether that value is wrong by itself, whatever the others are.
         origin: Where it was written; by default where `about` was.
         container: The container of a task that it is about.
         involves: Other pools, tasks and workloads that take part in the cause. A rule that yields to another one is
@@ -41,6 +42,7 @@ class Problem:
     property_name: str = ""
     value: object = None
     allowed: str = ""
+    one_value: bool = False
     origin: Origin | None = None
     container: Container | None = None
     involves: tuple[Pool | Task | Workload, ...] = ()
@@ -72,6 +74,7 @@ class Rule:
         unless: Ids of rules that name the cause better: where one of them finds something about the same thing, this
             rule is silent.
         ask: Looks at the subject.
+        in_fleet: Asks the same of the whole fleet, such as where a task is sent; None where one subject says it all.
     """
 
     id: str
@@ -82,6 +85,7 @@ class Rule:
     source: str
     unless: tuple[str, ...]
     ask: Callable[[Any], Iterable[Problem]]
+    in_fleet: Callable[[Context], Iterable[Problem]] | None = None
 
     def problems(self, context: Context) -> Iterator[Problem]:
         """What it finds, before rules that it yields to are asked.
@@ -100,6 +104,8 @@ class Rule:
         )
         for each in subjects:
             yield from self.ask(each)
+        if self.in_fleet is not None:
+            yield from self.in_fleet(context)
 
     def signed(self, problem: Problem) -> Finding:
         """A problem as a finding of this rule.
@@ -121,6 +127,7 @@ class Rule:
             property_name=problem.property_name,
             value=problem.value,
             allowed=problem.allowed,
+            one_value=problem.one_value,
             origin=origin,
         )
 
@@ -134,6 +141,7 @@ def rule(
     because: str,
     source: str,
     unless: tuple[str, ...] = (),
+    in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
 ) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
     """Makes a rule of a function, and registers it with the room that it is written in.
 
@@ -145,6 +153,7 @@ def rule(
         because: What happens otherwise.
         source: What it rests on.
         unless: Rules that it yields to.
+        in_fleet: Asks the same of the whole fleet.
     """
 
     def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
@@ -157,6 +166,7 @@ def rule(
             source=source,
             unless=unless,
             ask=ask,
+            in_fleet=in_fleet,
         )
 
     return made

@@ -10,8 +10,9 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.arguments import flag, known_or, texts, variables, whole_number
 from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token, known_text
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
@@ -28,6 +29,15 @@ __all__ = [
 ]
 
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
+
+_ARGUMENTS: Mapping[str, str] = {
+    "Cpu": "cpu",
+    "Environment": "environment",
+    "LinuxParameters.SharedMemorySize": "shared_memory_mib",
+    "Memory": "memory_mib",
+}
+# Which GPUs a container sees, and settings that Managed Instances refuse: the constructor knows that neither can work.
+_REFUSED_WARNINGS = ("GPU037", "GPU047")
 
 _FIX_SHARE = "leave it out for the share of the host that goes with its accelerators"
 
@@ -97,6 +107,8 @@ def finish_plan(
     pools: Sequence[Pool],
     settings: ContainerSettings,
     variables_by_default: Mapping[str, str],
+    arguments: Mapping[str, str],
+    given: Mapping[str, object],
 ) -> ContainerPlan:
     """Gives a container that asks for accelerators everything else, and checks it against the smallest hosts.
 
@@ -104,8 +116,10 @@ def finish_plan(
         asked: The container with what it asks of accelerators.
         task: The containers before it.
         pools: Where the task may run.
-        settings: What was given beside.
+        settings: The arguments that all containers with accelerators have.
         variables_by_default: Environment variables that it gets where nothing else was given.
+        arguments: The other arguments by property, see `gpu_constructs.cdk.refusal.ARGUMENTS`.
+        given: Their values as given, by argument.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -120,8 +134,16 @@ def finish_plan(
         cpu=0 if cpu is None else whole_number("cpu", cpu, smallest=0, unit="CPU units", fix=_FIX_SHARE),
         memory_limit_mib=0
         if memory_mib is None
-        else whole_number("memory_mib", memory_mib, smallest=MIN_CONTAINER_MEMORY_MIB, unit="MiB", fix=_FIX_SHARE),
+        else whole_number("memory_mib", memory_mib, smallest=1, unit="MiB", fix=_FIX_SHARE),
         devices=(*asked.devices, *devices),
+    )
+    every = _variables({**variables_by_default, **defaults}, settings.environment, settings.secrets)
+    require_served(
+        with_container(task, _as_far_as_known(asked, every, settings)),
+        pools,
+        {**_ARGUMENTS, **arguments, **_hidden(settings)},
+        given=given,
+        also=_REFUSED_WARNINGS,
     )
     # Accelerators first: a share of the host only exists for those that it has.
     require_fit(with_container(task, asked), pools)
@@ -134,7 +156,6 @@ def finish_plan(
         )
         require_fit(with_container(task, asked), pools)
     shared = _shared_memory(settings.shared_memory_mib, asked, pools)
-    every = _variables({**variables_by_default, **defaults}, settings.environment, settings.secrets)
     asked = replace(
         asked,
         shared_memory_mib=UNKNOWN if is_token(shared) else shared,
@@ -200,22 +221,32 @@ def _variables(
     return {**{name: value for name, value in defaults.items() if name not in hidden}, **plain}
 
 
+def _as_far_as_known(asked: Container, variables_of_all: Mapping[str, str], settings: ContainerSettings) -> Container:
+    """The container before its share of the host is worked out; containers after it may be essential."""
+    secrets = tuple((name, UNKNOWN) for name in settings.secrets or ())
+    shared = settings.shared_memory_mib
+    return replace(
+        asked,
+        cpu=UNKNOWN if settings.cpu is None else asked.cpu,
+        memory_limit_mib=UNKNOWN if settings.memory_mib is None else asked.memory_limit_mib,
+        shared_memory_mib=UNKNOWN if is_token(shared) else shared,
+        environment=(*known_variables(variables_of_all), *secrets),
+        essential=UNKNOWN,
+    )
+
+
+def _hidden(settings: ContainerSettings) -> Mapping[str, str]:
+    """The argument of an environment variable that is a secret."""
+    return {"Environment": "secrets"} if "NVIDIA_VISIBLE_DEVICES" in (settings.secrets or ()) else {}
+
+
 def _unsized(container: Container) -> Container:
     return replace(container, cpu=0, memory_limit_mib=0)
 
 
 def _shared_memory(given: int | None, container: Container, pools: Sequence[Pool]) -> int | None:
-    managed = next((pool.name for pool in pools if pool.kind is PoolKind.MANAGED_INSTANCES), None)
-    if managed is not None:
-        # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html
-        if given is None:
-            return None
-        raise IncompatibleError(
-            f"{managed} is of ECS Managed Instances, where /dev/shm keeps the size that Docker gives it",
-            argument="shared_memory_mib",
-            value=given,
-            fix="leave it out",
-        )
+    if any(pool.kind is PoolKind.MANAGED_INSTANCES for pool in pools):
+        return None
     memory_mib = container.memory_mib
     if given is None:
         largest = _LARGEST_DEFAULT_SHARED_MEMORY_MIB

@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -22,6 +22,11 @@ __all__ = ["NeuronDevices", "plan_neuron_container"]
 NeuronDevices: TypeAlias = int | Literal["ALL"]
 
 _ALL = "ALL"
+_ARGUMENTS: Mapping[str, str] = {
+    "ResourceRequirements": "devices",
+    '{"Type": "NeuronDevice", "Value": "ALL"}': "devices='ALL'",
+    "ALL": "'ALL'",
+}
 _FIX = "devices='ALL' for every device of the host, or a number such as devices=1"
 
 # As in AWS's own example (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html, read
@@ -39,7 +44,7 @@ def plan_neuron_container(
         task: The containers before it, whose devices it does not get.
         pools: Where the task may run.
         devices: How many devices, as given.
-        settings: What was given beside.
+        settings: The other arguments.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -50,45 +55,39 @@ def plan_neuron_container(
     _require_neuron(pools)
     require_container_name(name)
     count = None if isinstance(devices, str) and devices == _ALL else _number(devices)
+    managed = _are_managed(pools)
     before = [each.name for each in task.containers if _has_neuron(each)]
-    if before and count is None:
+    if before and count is None and not managed:
         raise IncompatibleError(
             f"{name} asks for all Neuron devices of the host, of which {before[-1]} of the same task has some",
             argument="devices",
             value=devices,
             fix="a number of devices for each, or another task definition for one of them",
         )
-    managed = _are_managed(pools)
     if managed:
-        _require_all(count, pools)
-        container = Container(name=name, requirements=(ResourceRequirement(type=NEURON_DEVICE, value=_ALL),))
+        value = _ALL if count is None else str(count)
+        container = Container(name=name, requirements=(ResourceRequirement(type=NEURON_DEVICE, value=value),))
     else:
         first = demand_of(task).neuron_devices
         end = _devices_of_host(pools) if count is None else first + count
         container = Container(name=name, devices=tuple(f"/dev/neuron{index}" for index in range(first, end)))
-    plan = finish_plan(container, task=task, pools=pools, settings=settings, variables_by_default={})
+    plan = finish_plan(
+        container,
+        task=task,
+        pools=pools,
+        settings=settings,
+        variables_by_default={},
+        arguments=_ARGUMENTS,
+        given={"devices": devices},
+    )
     if managed:
         return replace(plan, requirement={"Type": NEURON_DEVICE, "Value": _ALL})
     return replace(plan, capabilities=_CAPABILITIES)
 
 
-def _require_all(count: int | None, pools: Sequence[Pool]) -> None:
-    """ECS Managed Instances give all devices of a host to one container of a task (GPU027)."""
-    if count is not None:
-        raise IncompatibleError(
-            f"{pools[0].name} is of ECS Managed Instances, where a container gets every Neuron device of its host",
-            argument="devices",
-            value=count,
-            allowed="'ALL'",
-            fix="leave it out, on a type with as many devices",
-        )
-
-
 def _number(devices: NeuronDevices) -> int:
     if is_token(devices):
-        raise InvalidValueError(
-            "a number that is only known at deploy time is no list of devices", argument="devices", fix=_FIX
-        )
+        raise InvalidValueError("a list of devices needs a number that is known at synth", argument="devices", fix=_FIX)
     return known(whole_number("devices", devices, smallest=1, unit="Neuron devices", fix=_FIX))
 
 
@@ -110,8 +109,8 @@ def _are_managed(pools: Sequence[Pool]) -> bool:
     others = [pool.name for pool in pools if pool.kind is not PoolKind.MANAGED_INSTANCES]
     if managed and others:
         raise IncompatibleError(
-            f"ECS Managed Instances ({', '.join(managed)}) hand out Neuron devices as a resource, and hosts of an Auto "
-            f"Scaling group ({', '.join(others)}) by their paths",
+            f"ECS Managed Instances ({', '.join(managed)}) give out Neuron devices as a resource, and hosts of an Auto "
+            f"Scaling group ({', '.join(others)}) by path",
             argument="capacity",
             value=[pool.name for pool in pools],
             fix="one task definition for each",

@@ -1,18 +1,36 @@
-"""A container without accelerators beside those that have some: what it takes of the host."""
+"""A container without accelerators in a task that has some: what it takes of the host."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Container, Pool, Task, Unknown
-from gpu_constructs.hardware.aws_limits import MIN_CONTAINER_MEMORY_MIB
-from gpu_constructs.tasks.container_plan import known_variables, with_container
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
+from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_container
 from gpu_constructs.tasks.fit import require_fit
 
 __all__ = ["plan_sidecar", "require_no_gpus"]
+
+
+def _argument(setting: str) -> str:
+    """The argument of CDK for a setting: ``dns_servers`` for ``DnsServers``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", setting).lower()
+
+
+_SETTINGS = {each: _argument(each) for each in CONTAINER_SETTINGS_REFUSED if "." not in each}
+_ARGUMENTS: Mapping[str, str] = {
+    **_SETTINGS,
+    "Cpu": "cpu",
+    "Memory": "memory_limit_mib",
+    "MemoryReservation": "memory_reservation_mib",
+}
+_REFUSED_WARNINGS = ("GPU047",)
 
 
 def plan_sidecar(
@@ -23,7 +41,7 @@ def plan_sidecar(
     cpu: float | None,
     memory_limit_mib: float | None,
     memory_reservation_mib: float | None,
-    essential: bool | None,
+    options: Mapping[str, object],
     environment: Mapping[str, str] | None,
 ) -> Task:
     """Counts a container without GPUs.
@@ -35,26 +53,36 @@ def plan_sidecar(
         cpu: CPU units; None asks for none.
         memory_limit_mib: Memory in MiB above which it is stopped; None sets no limit.
         memory_reservation_mib: Memory in MiB that is kept for it; None keeps the limit.
-        essential: Whether the task stops with it; None is CDK's default, that it does.
+        options: The other arguments of `ecs.TaskDefinition.add_container`.
         environment: Its environment variables.
 
     Returns:
         The task with it.
 
     Raises:
-        InvalidValueError: A number is wrong by itself.
+        InvalidValueError: A value is wrong by itself.
+        IncompatibleError: A pool is of ECS Managed Instances, where a setting is not valid, or two values do not match.
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
+    require_container_name(name)
+    accelerators = options.get("inference_accelerator_resources")
     container = Container(
         name=name,
+        requirements=(ResourceRequirement(type="InferenceAccelerator", value=UNKNOWN),) if accelerators else (),
         cpu=0 if cpu is None else whole_number("cpu", _whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
         memory_limit_mib=_memory("memory_limit_mib", memory_limit_mib),
         memory_reservation_mib=_memory("memory_reservation_mib", memory_reservation_mib),
-        essential=essential is not False,
+        essential=options.get("essential") is not False,
         environment=known_variables(environment or {}),
+        used_keys=tuple(setting for setting, argument in _SETTINGS.items() if options.get(argument) is not None),
     )
-    require_fit(with_container(task, container), pools)
-    return with_container(task, container)
+    given = {argument: options[argument] for argument in _SETTINGS.values() if options.get(argument) is not None}
+    planned = with_container(task, container)
+    # A container that is added later may be the essential one.
+    open_ended = with_container(task, replace(container, essential=UNKNOWN))
+    require_served(open_ended, pools, _ARGUMENTS, given=given, also=_REFUSED_WARNINGS)
+    require_fit(planned, pools)
+    return planned
 
 
 def require_no_gpus(name: str, gpu_count: float | None) -> None:
@@ -79,7 +107,7 @@ def require_no_gpus(name: str, gpu_count: float | None) -> None:
 def _memory(argument: str, value: float | None) -> int | Unknown | None:
     if value is None:
         return None
-    return whole_number(argument, _whole(value), smallest=MIN_CONTAINER_MEMORY_MIB, unit="MiB", fix=f"{argument}=256")
+    return whole_number(argument, _whole(value), smallest=1, unit="MiB", fix=f"{argument}=256")
 
 
 def _whole(number: float) -> float:

@@ -14,7 +14,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.arguments import of_interface
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.atomic import creating, require_construct_id, require_free_ids, rolled_back_on_error
 from gpu_constructs.cdk.overrides import called_like
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import METADATA_KEY, Task
@@ -27,7 +27,7 @@ from gpu_constructs.tasks.log_router import Containers
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
 from gpu_constructs.tasks.rehearsal import rehearse
 from gpu_constructs.tasks.sidecar import plan_sidecar, require_no_gpus
-from gpu_constructs.tasks.task_target import Capacity, Landing, landing_on, require_settings
+from gpu_constructs.tasks.task_target import Capacity, Landing, landing_on
 
 __all__ = ["GpuTaskDefinition"]
 
@@ -211,6 +211,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             precision=precision,
             nvlink=nvlink,
         )
+        self._require_new(construct_id)
         plan = plan_gpu_container(
             construct_id,
             task=self._so_far.before(logging),
@@ -283,6 +284,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             readonly_root_filesystem=readonly_root_filesystem,
             logging=logging,
         )
+        self._require_new(construct_id)
         plan = plan_neuron_container(
             construct_id, task=self._so_far.before(logging), pools=self._pools, devices=devices, settings=settings
         )
@@ -298,6 +300,10 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             # CDK numbers the containers of a template in this order.
             write_requirement(self._resource, len(self._containers) - 1, plan.requirement)
         return container
+
+    def _require_new(self, name: str) -> None:
+        require_construct_id(name)
+        require_free_ids(self, name)
 
     @cached_property
     def _resource(self) -> ecs.CfnTaskDefinition:
@@ -381,15 +387,15 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         *,
         is_router: bool = False,
     ) -> _Container:
-        require_settings(options, self._pools)
+        self._require_new(name)
         logging = options.get("logging")
         task = plan_sidecar(
-            name,
+            options.get("container_name") or name,
             # A log router takes the place of the one that CDK would add.
             task=self._so_far.task if is_router else self._so_far.before(logging),
             pools=self._pools,
             **sizes,
-            essential=options.get("essential"),
+            options=options,
             environment=options.get("environment"),
         )
         rehearse(add, self, name, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,14 +11,13 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import PlacementConstraint, Pool, PoolKind, Task
+from gpu_constructs.fleet import PlacementConstraint, PoolKind, Task
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hardware.aws_limits import MAX_STRATEGY_PROVIDERS
-from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED, TASK_SETTINGS_REFUSED
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
 
-__all__ = ["Capacity", "Landing", "capacity_of_service", "landing_on", "require_settings"]
+__all__ = ["Capacity", "Landing", "capacity_of_service", "landing_on"]
 
 Capacity: TypeAlias = GpuCapacity | ManagedGpuCapacity
 
@@ -27,19 +25,8 @@ _EC2 = "EC2"
 _MANAGED_INSTANCES = "MANAGED_INSTANCES"
 
 
-def _argument(setting: str) -> str:
-    """The argument of CDK for a setting: ``dns_servers`` for ``DnsServers``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", setting).lower()
-
-
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21
 _MANAGED_MODES = (ecs.NetworkMode.AWS_VPC, ecs.NetworkMode.HOST)
-# Arguments of `ecs.TaskDefinition.add_container`; CDK writes the last of them as resource requirements.
-_REFUSED_BY_MANAGED = {
-    **{_argument(each): name for each, name in CONTAINER_SETTINGS_REFUSED.items() if "." not in each},
-    "inference_accelerator_resources": TASK_SETTINGS_REFUSED["InferenceAccelerators"],
-}
-
 # CPU architectures as ``runtimePlatform`` spells them.
 _SPELLED = {Architecture.X86_64: "X86_64", Architecture.ARM64: "ARM64"}
 _LINUX = "LINUX"
@@ -162,27 +149,6 @@ def landing_on(capacity: Sequence[Capacity]) -> Landing:
         compatibilities=(*(() if only_managed else (_EC2,)), *((_MANAGED_INSTANCES,) if True in managed else ())),
         architecture=next(iter(architectures)) if True in managed else None,
     )
-
-
-def require_settings(options: Mapping[str, object], pools: Sequence[Pool]) -> None:
-    """Refuses settings of a container that ECS Managed Instances do not take.
-
-    Args:
-        options: Arguments of `ecs.TaskDefinition.add_container`.
-        pools: Where the task may run.
-
-    Raises:
-        IncompatibleError: A pool is of Managed Instances, where ECS refuses a setting.
-    """
-    managed = next((each.name for each in pools if each.kind is PoolKind.MANAGED_INSTANCES), None)
-    refused = next((name for name in _REFUSED_BY_MANAGED if options.get(name) is not None), None)
-    if managed is not None and refused is not None:
-        raise IncompatibleError(
-            f"{managed} is of ECS Managed Instances, where {_REFUSED_BY_MANAGED[refused]} is not valid",
-            argument=refused,
-            value=options[refused],
-            fix="leave it out, or capacity of an Auto Scaling group",
-        )
 
 
 def _mode_written(network_mode: ecs.NetworkMode | None) -> str:

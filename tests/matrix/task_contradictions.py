@@ -138,14 +138,14 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "the one part of a GPU twice",
         _GPU,
         IncompatibleError,
-        r"is one too many: .* has the one part",
+        r"a host has one part, which serves one container",
         lambda its: len(its.ask.parts) > 1 and any(each.part for each in its.hosts),
     ),
     _no(
         "all GPUs, and another",
         _GPU,
         IncompatibleError,
-        r"is one too many: .* asks for all GPUs",
+        r"asks for ALL GPUs of the host, which leaves none",
         lambda its: its.ask.takes_all and its.ask.gpu_containers > 1 and not its.ask.shares,
     ),
     _no(
@@ -180,7 +180,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "a share of GPUs before Volta",
         "https://docs.nvidia.com/deploy/mps/introduction.html",
         IncompatibleError,
-        r"compute capability 5\.2, and MPS limits",
+        r"compute capability 5\.2; MPS limits",
         lambda its: bool(its.ask.shares) and _lacks_capability(its, (7, 0)),
     ),
     _no(
@@ -222,7 +222,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "GPUs chosen by name",
         "https://github.com/aws/amazon-ecs-agent/blob/master/agent/api/task/task.go",
         InvalidValueError,
-        r"^(environment|secrets): NVIDIA_VISIBLE_DEVICES is written by the ECS agent",
+        r"^(environment|secrets): .* sets NVIDIA_VISIBLE_DEVICES .* the ECS agent overwrites it",
         lambda its: any(
             "NVIDIA_VISIBLE_DEVICES" in (*each.options.get("environment", ()), each.secret)
             for each in its.ask.containers
@@ -256,21 +256,21 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "all Neuron devices, and another",
         _NEURON,
         IncompatibleError,
-        r"asks for all Neuron devices of the host, of which",
+        r"asks for all Neuron devices of the host, of which|only one container of a task can have Neuron devices",
         lambda its: "ALL" in its.ask.neuron and len(its.ask.neuron) > 1,
     ),
     _no(
         "some of the Neuron devices of Managed Instances",
         _NEURON,
         IncompatibleError,
-        r"where a container gets every Neuron device",
+        r"a container gets all Neuron devices of its host",
         lambda its: bool(its.managed) and any(want != "ALL" for want in its.ask.neuron),
     ),
     _no(
         "Neuron devices for a task that can move",
         _NEURON,
         IncompatibleError,
-        r"hand out Neuron devices as a resource, and hosts of an Auto Scaling group",
+        r"give out Neuron devices as a resource, and hosts of an Auto Scaling group",
         lambda its: bool(its.ask.neuron and its.managed and its.groups),
     ),
     _no(
@@ -284,7 +284,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "a size of /dev/shm on Managed Instances",
         _MANAGED,
         IncompatibleError,
-        r"shm keeps the size that Docker gives it",
+        r"where sharedMemorySize is not valid",
         lambda its: bool(its.managed) and its.ask.asks("shared_memory_mib"),
     ),
     _no(

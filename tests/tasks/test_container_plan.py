@@ -117,7 +117,7 @@ def test_a_variable_is_plain_or_secret_and_not_both(site: Site) -> None:
     task = site.task()
     with pytest.raises(InvalidValueError, match="TOKEN is an environment variable already"):
         task.add_gpu_container("a", image=site.image, environment={"TOKEN": "x"}, secrets={"TOKEN": secret})
-    with pytest.raises(InvalidValueError, match="secrets: NVIDIA_VISIBLE_DEVICES"):
+    with pytest.raises(InvalidValueError, match="secrets: .*NVIDIA_VISIBLE_DEVICES.*GPU037"):
         task.add_gpu_container("a", image=site.image, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
     task.add_gpu_container("a", image=site.image, secrets={"TOKEN": secret})
     assert [each["Name"] for each in site.container()["Secrets"]] == ["TOKEN"]
@@ -165,7 +165,7 @@ def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None
     ("instance_type", "message"),
     [
         ("c7i.2xlarge", "Capacity is CPU capacity, c7i.2xlarge has no GPU"),
-        ("inf2.xlarge", r"Inferentia2 devices \(inf2.xlarge\), and ECS hands out NVIDIA GPUs only"),
+        ("inf2.xlarge", r"Inferentia2 devices \(inf2.xlarge\), and ECS gives out only NVIDIA GPUs"),
         ("trn1.32xlarge", "Trainium devices.*fix: add_neuron_container, or"),
         ("g6f.large", "0.125 of an NVIDIA GPU"),
     ],

@@ -1,4 +1,4 @@
-"""Neuron devices reach the container by their paths, on ECS Managed Instances as a resource."""
+"""Neuron devices reach the container by path, on ECS Managed Instances as a resource."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_type_that_is_not_known_has_no_all(site: Site) -> None:
 
 def test_a_number_that_is_not_known_is_no_list_of_devices(site: Site) -> None:
     task = site.task(site.capacity("inf2.xlarge"))
-    with pytest.raises(InvalidValueError, match="devices: a number that is only known at deploy time"):
+    with pytest.raises(InvalidValueError, match="devices: a list of devices needs a number that is known"):
         task.add_neuron_container("infer", image=site.image, devices=site.number("Devices"))
 
 
@@ -157,7 +157,7 @@ def test_two_copies_on_one_host_are_told_of(site: Site) -> None:
         min_healthy_percent=50,
     )
     (message,) = site.findings("GPU181")
-    assert "two copies of Task have room on one inf2.xlarge" in message
+    assert "two copies of Task fit on one inf2.xlarge" in message
 
 
 MANAGED = a_pool("inf2.xlarge", name="managed", image=of_image("al2023-neuron"), kind=PoolKind.MANAGED_INSTANCES)
@@ -189,9 +189,9 @@ def test_managed_instances_are_asked_for_a_resource() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"devices": 1}, "a container gets every Neuron device of its host; allowed: 'ALL'"),
-        ({"shared_memory_mib": 64}, "managed is of ECS Managed Instances, where /dev/shm"),
-        ({"task": replace(planned(MANAGED).task)}, "infer asks for all Neuron devices of the host, of which infer"),
+        ({"devices": 1}, "a container gets all Neuron devices of its host; allowed: 'ALL'"),
+        ({"shared_memory_mib": 64}, "where sharedMemorySize is not valid"),
+        ({"task": replace(planned(MANAGED).task)}, "infer and infer ask for NeuronDevice; only one container"),
     ],
 )
 def test_what_managed_instances_do_not_take_is_refused(arguments: dict[str, Any], message: str) -> None:
@@ -200,7 +200,7 @@ def test_what_managed_instances_do_not_take_is_refused(arguments: dict[str, Any]
 
 
 def test_both_kinds_of_hosts_hand_them_out_differently() -> None:
-    with pytest.raises(IncompatibleError, match=r"ECS Managed Instances \(managed\).*group \(group\) by their paths"):
+    with pytest.raises(IncompatibleError, match=r"ECS Managed Instances \(managed\).*group \(group\) by path"):
         planned(MANAGED, GROUP)
 
 

@@ -10,7 +10,7 @@ from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.walk import asks_for_accelerator
 
-__all__ = ["accelerated_tasks", "accelerated_workloads"]
+__all__ = ["accelerated_workloads", "is_accelerated", "tasks_on_accelerated_hosts"]
 
 
 def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
@@ -22,20 +22,25 @@ def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
     return tuple(
         each
         for each in context.fleet.workloads
-        if (each.task is not None and _asks(each.task))
+        if (each.task is not None and is_accelerated(each.task))
         or any(host.accelerators for pool in pools_of(context.fleet, each) for host in pool.instance_types)
     )
 
 
-def accelerated_tasks(context: Context) -> Iterator[Task]:
-    """Tasks that ask for an accelerator, and those of such workloads.
+def tasks_on_accelerated_hosts(context: Context) -> Iterator[Task]:
+    """Tasks of such workloads that ask for no accelerator themselves.
 
     Args:
         context: The fleet that is checked.
     """
     run = {each.task.name for each in context.once(accelerated_workloads) if each.task is not None}
-    return (each for each in context.tasks if each.name in run or _asks(each))
+    return (each for each in context.tasks if each.name in run and not is_accelerated(each))
 
 
-def _asks(task: Task) -> bool:
+def is_accelerated(task: Task) -> bool:
+    """Whether a task asks for an accelerator, rightly or wrongly.
+
+    Args:
+        task: One task.
+    """
     return any(map(asks_for_accelerator, task.containers)) or demand_of(task).wants_accelerator

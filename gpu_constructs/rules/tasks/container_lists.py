@@ -10,45 +10,56 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.hardware.aws_limits import MAX_CONTAINERS
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.accelerated import accelerated_tasks
+from gpu_constructs.rules.evidence.accelerated import is_accelerated, tasks_on_accelerated_hosts
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
 
+def _of_other_tasks(context: Context) -> Iterator[Problem]:
+    for task in tasks_on_accelerated_hosts(context):
+        yield from _of_task(task)
+
+
 @rule(
     "GPU127",
     Severity.ERROR,
-    about=Context,
-    question="does ECS take the containers of a task together?",
-    because=f"a task definition has up to {MAX_CONTAINERS} containers with names of their own, of which at least one "
-    "is essential, and a container waits for others of the same task, never in a circle; ECS refuses any other",
+    about=Task,
+    question="can the containers be together in one task definition?",
+    because=f"a task definition has up to {MAX_CONTAINERS} containers with different names, at least one of them is "
+    "essential, and containers depend on other containers of the same task, never in a circle; ECS refuses other task "
+    "definitions",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
+    in_fleet=_of_other_tasks,
 )
-def taken_together(context: Context) -> Iterator[Problem]:
-    for task in accelerated_tasks(context):
-        if task.scheduler is Scheduler.ECS:
-            for message, fix in _problems(task):
-                yield Problem(about=task, message=message, fix=fix)
+def taken_together(task: Task) -> Iterator[Problem]:
+    if is_accelerated(task):
+        yield from _of_task(task)
+
+
+def _of_task(task: Task) -> Iterator[Problem]:
+    if task.scheduler is Scheduler.ECS:
+        for message, fix in _problems(task):
+            yield Problem(about=task, message=message, fix=fix)
 
 
 def _problems(task: Task) -> Iterator[tuple[str, str]]:
     containers = task.containers
     if len(containers) > MAX_CONTAINERS:
         yield (
-            f"{task.name} has {len(containers)} containers, and a task definition takes {MAX_CONTAINERS}",
+            f"{task.name} has {len(containers)} containers, and a task definition has {MAX_CONTAINERS} at most",
             "fewer containers, or several task definitions",
         )
     for name, times in Counter(each.name for each in containers if each.name).items():
         if times > 1:
             yield (
-                f"{times} containers of {task.name} are called {shown(name)}; each needs a name of its own",
+                f"{times} containers of {task.name} are called {shown(name)}; container names must differ",
                 "another name",
             )
     if containers and all(each.essential is False for each in containers):
         yield (
             f"no container of {task.name} is essential, and at least one must be",
-            "no Essential, or true, for the container that does the work",
+            "Essential true, the default, for the container that does the work",
         )
     yield from _of_dependencies(task)
 
@@ -71,14 +82,14 @@ def _of_dependencies(task: Task) -> Iterator[tuple[str, str]]:
             f"containers of {task.name} wait for each other in a circle: {' → '.join((*circle, circle[0]))}"
             if len(circle) > 1
             else f"container {circle[0]} of {task.name} waits for itself",
-            "no DependsOn for the one that starts first",
+            "no DependsOn for the container that starts first",
         )
 
 
 def _has_open_name(task: Task) -> bool:
-    """Whether a name may be the one that is missing: a name of the deploy has another one here.
+    """Whether a container has a name that is only known at deploy time, so that it may be the missing one.
 
-    Those are "unknown" and "unknown-2".
+    Such a name is read as "unknown" or "unknown-2".
     """
     return any(each.name == "unknown" or each.name.startswith("unknown-") for each in task.containers)
 
@@ -93,7 +104,7 @@ def _circle(waits: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
             others.difference_update(free)
     if not left:
         return ()
-    # Whoever is left waits for one that is left, so the way through them comes back to one that it has passed.
+    # Every container that is left waits for another one that is left, so following them comes back to one.
     passed = [next(iter(left))]
     while (following := min(left[passed[-1]])) not in passed:
         passed.append(following)

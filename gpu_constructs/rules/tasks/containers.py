@@ -21,7 +21,7 @@ _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 _HIDING = frozenset({"", "void", "none"})
 
 _ASKED = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}] instead of the variable'
-_OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is nobody else's"
+_OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
 
 _CONTAINER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
 _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
@@ -37,9 +37,9 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.htm
     source=_CONTAINER,
 )
 def has_memory(task: Task) -> Iterator[Problem]:
+    if task.scheduler is not Scheduler.ECS or task.memory_limit_mib is not None:
+        return
     for container in task.containers:
-        if task.scheduler is not Scheduler.ECS or task.memory_limit_mib is not None:
-            continue
         sizes = (container.memory_limit_mib, container.memory_reservation_mib)
         if all(each is None or each == 0 for each in sizes):
             yield Problem(
@@ -47,7 +47,9 @@ def has_memory(task: Task) -> Iterator[Problem]:
                 container=container,
                 message=f"container {container.name} has no memory: neither Memory nor MemoryReservation, and the task "
                 "has none either",
-                fix='"Memory": 8192, in MiB',
+                fix="Memory of 8192, in MiB",
+                property_name="Memory",
+                one_value=True,
             )
 
 
@@ -55,15 +57,15 @@ def has_memory(task: Task) -> Iterator[Problem]:
     "GPU036",
     Severity.ERROR,
     about=Task,
-    question="do the sizes of containers go together, and with those of the task?",
-    because=f"a container keeps no more memory than its limit and has at least {MIN_CONTAINER_MEMORY_MIB} MiB, "
-    "and all containers together have no more CPU and memory than their task; ECS or Docker refuses anything else",
+    question="do the CPU and memory of containers match each other, and those of the task?",
+    because=f"a container reserves no more memory than its limit, which is at least {MIN_CONTAINER_MEMORY_MIB} MiB, "
+    "and all containers together have no more CPU and memory than their task; ECS or Docker refuses other sizes",
     source=_CONTAINER,
 )
 def sizes(task: Task) -> Iterator[Problem]:
     for container in task.containers:
         yield from _sizes(task, container)
-    # Of a Windows task its own CPU and memory are ignored.
+    # ECS ignores the CPU and memory of a Windows task.
     if demand_of(task).windows:
         return
     for name, unit, limit, total in (
@@ -82,9 +84,9 @@ def sizes(task: Task) -> Iterator[Problem]:
     "GPU037",
     Severity.WARNING,
     about=Task,
-    question="is it left to ECS to say which GPUs a container sees?",
-    because="the ECS agent writes NVIDIA_VISIBLE_DEVICES of a container that asks for GPUs over whatever is set, with "
-    "the ids of those that it reserved",
+    question="does a GPU container leave it to ECS which GPUs it sees?",
+    because="the ECS agent overwrites NVIDIA_VISIBLE_DEVICES of a container that asks for GPUs with the ids of the "
+    "GPUs that it reserved",
     source=_GPUS,
 )
 def left_to_ecs(task: Task) -> Iterator[Problem]:
@@ -95,8 +97,11 @@ def left_to_ecs(task: Task) -> Iterator[Problem]:
                 about=task,
                 container=container,
                 message=f"container {container.name} sets {_VISIBLE} to {_quoted(value)} and asks for GPUs: the ECS "
-                "agent writes the ids of the GPUs that it reserved over it",
-                fix=f"leave {_VISIBLE} out",
+                "agent overwrites it with the ids of the GPUs that it reserved",
+                fix=f"leave {_VISIBLE} out; ResourceRequirements says how many GPUs",
+                property_name="Environment",
+                value=value,
+                one_value=True,
             )
 
 
@@ -104,9 +109,9 @@ def left_to_ecs(task: Task) -> Iterator[Problem]:
     "GPU038",
     Severity.WARNING,
     about=Context,
-    question="does a container that wants to see GPUs also ask ECS for them?",
-    because="the agent sets the NVIDIA runtime only in tasks that ask for GPUs, and the scheduler counts nothing else: "
-    "such a container sees no GPU, or with NVIDIA as Docker's default runtime those of other tasks",
+    question="does a container that is to see GPUs also ask ECS for them?",
+    because="the agent sets the NVIDIA runtime only for tasks that ask for GPUs, and the scheduler counts only GPUs "
+    "that are asked for: such a container sees no GPU, or GPUs of other tasks where NVIDIA is Docker's default runtime",
     source=_GPUS,
 )
 def asked_of_ecs(context: Context) -> Iterator[Problem]:
@@ -121,8 +126,8 @@ def asked_of_ecs(context: Context) -> Iterator[Problem]:
                     about=task,
                     container=container,
                     message=f"container {container.name} sets {_VISIBLE} to {_quoted(value)}, and no container of "
-                    f"{task.name} asks for a GPU: ECS places it on any host and counts none, and unless NVIDIA is the "
-                    "default runtime there it sees none",
+                    f"{task.name} asks for a GPU: ECS places it on any host and reserves no GPU, and it sees none "
+                    "unless NVIDIA is the default runtime there",
                     fix=_OF_A_DAEMON if task.name in daemons else _ASKED,
                 )
 
@@ -132,8 +137,8 @@ def asked_of_ecs(context: Context) -> Iterator[Problem]:
     Severity.INFO,
     about=Task,
     question="is /dev/shm large enough for several GPUs?",
-    because="Docker gives a container 64 MiB of shared memory, and NCCL and the workers of a PyTorch DataLoader hand "
-    "data over in it",
+    because="Docker gives a container 64 MiB of shared memory, through which NCCL and the workers of a PyTorch "
+    "DataLoader pass data",
     source="https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
 )
 def shared_memory(task: Task) -> Iterator[Problem]:
@@ -148,7 +153,7 @@ def shared_memory(task: Task) -> Iterator[Problem]:
                 about=task,
                 container=container,
                 message=f"container {container.name} has {several} and Docker's {_DEFAULT_SHARED_MEMORY_MIB} MiB of "
-                f"{_SHARED_MEMORY}, where NCCL and a DataLoader's workers hand data over",
+                f"{_SHARED_MEMORY}, through which NCCL and the workers of a DataLoader pass data",
                 fix=_larger(task),
             )
 
@@ -162,15 +167,22 @@ def _sizes(task: Task, container: Container) -> Iterator[Problem]:
                 container=container,
                 message=f"container {container.name} has {size} MiB ({name}); Docker takes no less than "
                 f"{MIN_CONTAINER_MEMORY_MIB} MiB",
-                fix=f'"{name}" in MiB: 8 GiB are 8192',
+                fix=f"{name} in MiB: 8 GiB are 8192",
+                property_name=name,
+                value=size,
+                allowed=f"{MIN_CONTAINER_MEMORY_MIB} or more",
+                one_value=True,
             )
     if isinstance(limit, int) and isinstance(kept, int) and 0 < limit < kept:
         yield Problem(
             about=task,
             container=container,
-            message=f"container {container.name} keeps {kept} MiB (MemoryReservation) and is stopped above {limit} MiB "
-            "(Memory)",
+            message=f"container {container.name} reserves {kept} MiB (MemoryReservation) and is stopped above {limit} "
+            "MiB (Memory)",
             fix=f"Memory of {kept} or more, or MemoryReservation of {limit} or less",
+            property_name="MemoryReservation",
+            value=kept,
+            allowed=f"up to {limit}",
         )
 
 
@@ -185,4 +197,4 @@ def _visible(container: Container) -> str | Unknown | None:
 
 
 def _quoted(value: str | Unknown) -> str:
-    return "a value of the deploy" if isinstance(value, Unknown) else shown(value)
+    return "a value that is only known at deploy time" if isinstance(value, Unknown) else shown(value)

@@ -1,4 +1,4 @@
-"""Whether the processors beside the GPUs can feed them."""
+"""Whether a task has enough CPU to keep its GPUs busy."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
     "GPU074",
     Severity.WARNING,
     about=Context,
-    question="has a task with a CPU limit of its own at least one vCPU for each GPU?",
+    question="does a task with a CPU limit have at least one vCPU for each GPU?",
     because="the CPU of a task definition is a hard limit for all its containers together; with less than one vCPU for "
-    "a GPU, loading data and launching kernels is what it waits for (a heuristic: AWS sells four or more for each)",
+    "each GPU, the GPUs wait for data and for kernels to be launched (a heuristic: instance types have four vCPUs or "
+    "more for each GPU)",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size",
 )
 def fed(context: Context) -> Iterator[Problem]:

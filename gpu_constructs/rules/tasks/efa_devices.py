@@ -20,9 +20,9 @@ _UNREACHABLE = frozenset({"bridge", "none"})
     "GPU132",
     Severity.ERROR,
     about=Context,
-    question="have the hosts the EFA devices that the task is given?",
-    because="each Elastic Fabric Adapter of a host is one device, and a container that is given one its host does not "
-    "have does not start",
+    question="do the hosts have the EFA devices that the task is given?",
+    because="each Elastic Fabric Adapter of a host is one device, and a container does not start where its host does "
+    "not have a device that it is given",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
 )
 def given_efa(context: Context) -> Iterator[Problem]:
@@ -36,8 +36,8 @@ def given_efa(context: Context) -> Iterator[Problem]:
                 yield Problem(
                     about=assignment.workload,
                     message=f"{assignment.task.name} is given /dev/infiniband/uverbs{wanted}, and {reason}",
-                    fix="hosts with as many EFA interfaces, and a launch template that asks for them, or no such "
-                    "device",
+                    fix="hosts with as many EFA interfaces, and a launch template that asks for them, or leave the "
+                    "device out",
                 )
 
 
@@ -47,7 +47,7 @@ def given_efa(context: Context) -> Iterator[Problem]:
     about=Task,
     question="can a task with EFA devices be reached from other hosts?",
     because="NCCL and MPI connect their ranks over IP before EFA carries anything, and the address of a container in "
-    "mode bridge exists on its own host only",
+    "mode bridge exists only on its host",
     source="https://docs.docker.com/engine/network/drivers/bridge/",
 )
 def reachable(task: Task) -> Iterator[Problem]:
@@ -89,6 +89,6 @@ def _lacks(instance_type: InstanceType, index: int) -> bool:
 def _most(pool: Pool) -> str:
     without = [each for each in pool.instance_types if each.network.efa_supported is False]
     if len(without) == len(pool.instance_types):
-        return f"{or_list(without)} supports no EFA"
+        return f"{or_list(without)} does not support EFA"
     most = max(each.network.max_efa_interfaces or 0 for each in pool.instance_types)
     return f"{or_list(pool.instance_types)} has {most} at most, from uverbs0 on"

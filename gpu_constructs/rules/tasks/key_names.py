@@ -1,4 +1,4 @@
-"""Keys of resource requirements, and the words that people write in the place of the keys that ECS has.
+"""Keys of resource requirements, and the words that people write instead of the keys that ECS has.
 
 As of botocore 1.44.5 and the CloudFormation schema of ``AWS::ECS::TaskDefinition``, whose ``additionalProperties`` is
 false on every level (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html).
@@ -19,7 +19,7 @@ __all__ = [
     "plain",
 ]
 
-_ONLY_DESCRIBED = "leave it out: DescribeTaskDefinition returns it, nobody can set it"
+_ONLY_DESCRIBED = "leave it out: DescribeTaskDefinition returns it, and it cannot be set"
 
 TASK_WORDS: Mapping[str, str] = {
     "compatibilities": "RequiresCompatibilities",
@@ -35,7 +35,7 @@ TASK_WORDS: Mapping[str, str] = {
     "role": "TaskRoleArn",
     "status": _ONLY_DESCRIBED,
     "taskrole": "TaskRoleArn",
-    "version": "leave it out: ECS itself counts the revisions of a family",
+    "version": "leave it out: ECS counts the revisions of a family",
 }
 """What people write into a task definition, as `plain` writes it, and what would do what they mean."""
 
@@ -44,7 +44,7 @@ CONTAINER_WORDS: Mapping[str, str] = {
     "containername": "Name",
     "containerport": "PortMappings",
     "cpuunits": "Cpu",
-    "deploy": "ResourceRequirements for GPUs; deploy is of Docker Compose",
+    "deploy": "ResourceRequirements for GPUs; deploy is a key of Docker Compose",
     "devices": "LinuxParameters.Devices",
     "env": "Environment",
     "envfile": "EnvironmentFiles",
@@ -56,7 +56,7 @@ CONTAINER_WORDS: Mapping[str, str] = {
     "memorymib": "Memory",
     "memoryreservationmib": "MemoryReservation",
     "ports": "PortMappings",
-    "resources": "Cpu, Memory and ResourceRequirements; resources is of Kubernetes",
+    "resources": "Cpu, Memory and ResourceRequirements; resources is a key of Kubernetes",
     "restart": "RestartPolicy",
     "runtime": "nothing: ECS sets the NVIDIA runtime for a container with ResourceRequirements of type GPU",
     "sharedmemorysize": "LinuxParameters.SharedMemorySize",
@@ -68,16 +68,16 @@ CONTAINER_WORDS: Mapping[str, str] = {
 
 REQUIREMENT_WORDS: Mapping[str, str] = {
     "amount": "Value says how many",
-    "capabilities": "the environment variable NVIDIA_DRIVER_CAPABILITIES says what the driver gives the container",
+    "capabilities": "the environment variable NVIDIA_DRIVER_CAPABILITIES lists what the driver offers",
     "count": "Value says how many",
-    "deviceids": "ECS chooses the devices itself",
-    "devices": "ECS chooses the devices itself",
+    "deviceids": "ECS chooses the devices",
+    "devices": "ECS chooses the devices",
     "driver": "the machine image has the driver",
     "limits": "Value says how many",
     "number": "Value says how many",
     "quantity": "Value says how many",
 }
-"""The same for an entry of ``ResourceRequirements``, and what is so instead."""
+"""The same for an entry of ``ResourceRequirements``, and what says it instead."""
 
 GPU_WORDS = frozenset(
     {
@@ -101,7 +101,7 @@ GPU_WORDS = frozenset(
 
 
 def plain(key: str) -> str:
-    """A key without what people get wrong most: case, hyphens, underscores.
+    """A key without what people most often get wrong: case, hyphens, underscores.
 
     Args:
         key: As written, with dots between levels.

@@ -1,4 +1,4 @@
-"""Keys of task definitions: those that ECS Managed Instances refuse, and those that nobody knows."""
+"""Keys of task definitions: those that ECS Managed Instances refuse, and those that ECS does not have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpu_constructs.hardware.managed_instances import (
     VOLUME_SETTINGS_REFUSED,
 )
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list, with_verb
+from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -37,52 +37,60 @@ _NOT_MANAGED = {
 }
 
 
-@rule(
-    "GPU047",
-    Severity.WARNING,
-    about=Context,
-    question="does a task on ECS Managed Instances use only settings that are valid there?",
-    because="ECS checks a task definition for Managed Instances and refuses parameters that are not valid there, "
-    "ipcMode, sharedMemorySize and tmpfs among them",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
-)
-def manageable(context: Context) -> Iterator[Problem]:
-    managed = {
+def _sent_to_managed(context: Context) -> Iterator[Problem]:
+    sent = {
         assignment.task.name
         for assignment in context.assignments
         if any(each.pool.kind is PoolKind.MANAGED_INSTANCES for each in assignment.destinations)
     }
     for task in context.tasks:
-        if task.scheduler is not Scheduler.ECS or (
-            MANAGED_INSTANCES not in task.compatibilities and task.name not in managed
-        ):
-            continue
-        refused = tuple(dict.fromkeys(_refused(task)))
-        if refused:
-            yield Problem(
-                about=task,
-                message=f"{task.name} is for ECS Managed Instances, where {with_verb(refused, 'is', 'are')} not valid",
-                fix="leave out what is not valid there, or capacity of EC2 hosts",
-            )
+        if task.name in sent and MANAGED_INSTANCES not in task.compatibilities:
+            yield from _refused_there(task)
+
+
+@rule(
+    "GPU047",
+    Severity.WARNING,
+    about=Task,
+    question="does a task for ECS Managed Instances use only settings that are valid there?",
+    because="ECS checks a task definition for Managed Instances and refuses parameters that are not valid there, "
+    "ipcMode, sharedMemorySize and tmpfs among them",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
+    in_fleet=_sent_to_managed,
+)
+def manageable(task: Task) -> Iterator[Problem]:
+    if MANAGED_INSTANCES in task.compatibilities:
+        yield from _refused_there(task)
+
+
+def _refused_there(task: Task) -> Iterator[Problem]:
+    refused = dict(_refused(task)) if task.scheduler is Scheduler.ECS else {}
+    if refused:
+        yield Problem(
+            about=task,
+            message=f"{task.name} is for ECS Managed Instances, where {with_verb(refused, 'is', 'are')} not valid",
+            fix=f"leave {'it' if len(refused) == 1 else 'them'} out, or use EC2 hosts of an Auto Scaling group",
+            property_name=next(iter(refused.values())),
+        )
 
 
 @rule(
     "GPU048",
     Severity.ERROR,
-    about=Context,
-    question="are the keys of task definitions and containers spelled as ECS spells them?",
+    about=Task,
+    question="are the keys of the task definition and its containers spelled as ECS spells them?",
     because="CloudFormation refuses a key that the resource does not have (extraneous key is not permitted), and so "
     "does the AWS CLI",
     source=_CFN,
 )
-def spelled(context: Context) -> Iterator[Problem]:
-    for each in _unknown(context):
+def spelled(task: Task) -> Iterator[Problem]:
+    for each in _unknown(task):
         right = each.right
         if right is not None:
             yield Problem(
-                about=each.task,
+                about=task,
                 container=each.container,
-                message=f"{brief(each.key)} is no key of {each.where}",
+                message=f"{each.where} has no key {brief(each.key)}",
                 fix=right,
             )
 
@@ -90,35 +98,35 @@ def spelled(context: Context) -> Iterator[Problem]:
 @rule(
     "GPU049",
     Severity.WARNING,
-    about=Context,
-    question="are all keys of task definitions and containers known?",
-    because="a key that the resource does not have is refused; one that came after this library's list is not",
+    about=Task,
+    question="are all keys of the task definition and its containers known?",
+    because="CloudFormation refuses a key that the resource does not have; a key that AWS added after this library's "
+    "list was made is taken",
     source=_CFN,
 )
-def known_keys(context: Context) -> Iterator[Problem]:
-    for each in _unknown(context):
+def known_keys(task: Task) -> Iterator[Problem]:
+    for each in _unknown(task):
         if each.right is None:
             near = each.near
             yield Problem(
-                about=each.task,
+                about=task,
                 container=each.container,
-                message=f"{brief(each.key)} is no key of {each.where} that is known here; unless it is a new one, it "
-                "is refused",
+                message=f"{brief(each.key)} is not a known key of {each.where}; it is refused unless it is new",
                 fix=f"did you mean {near}?" if near else "leave it out",
             )
-    for task in context.tasks:
-        for container in task.containers:
-            keys = [key for entry in container.requirements for key in entry.unknown_keys]
-            # Of the others GPU021 has more to say.
-            unknown = [key for key in keys if plain(key) not in {*REQUIREMENT_WORDS, *REQUIREMENT_KEYS}]
-            if unknown:
-                yield Problem(
-                    about=task,
-                    container=container,
-                    message=f"{and_list(map(brief, unknown))} of a resource requirement of container {container.name} "
-                    "is not known here; unless it is a new key, it is refused",
-                    fix="Type and Value, or Type and SharingStrategy",
-                )
+    for container in task.containers:
+        keys = [key for entry in container.requirements for key in entry.unknown_keys]
+        # GPU021 has more to say about the others.
+        unknown = [key for key in keys if plain(key) not in {*REQUIREMENT_WORDS, *REQUIREMENT_KEYS}]
+        if unknown:
+            are_not = with_verb(map(brief, unknown), "is not a known key", "are not known keys")
+            yield Problem(
+                about=task,
+                container=container,
+                message=f"{are_not} of a resource requirement of container {container.name}; what is not new is "
+                "refused",
+                fix="Type and Value, or Type and SharingStrategy",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +134,6 @@ class _Key:
     """A key that the API does not have."""
 
     key: str
-    task: Task
     container: Container | None = None
 
     @property
@@ -135,7 +142,7 @@ class _Key:
 
     @property
     def right(self) -> str | None:
-        """What is certainly meant; None if nobody can say."""
+        """What is certainly meant; None if that is not clear."""
         own, other = (TASK_KEYS, CONTAINER_KEYS) if self.container is None else (CONTAINER_KEYS, TASK_KEYS)
         words = TASK_WORDS if self.container is None else CONTAINER_WORDS
         wanted = plain(self.key)
@@ -156,16 +163,15 @@ class _Key:
         return _cased(self.key, keys[found[0]]) if found else None
 
 
-def _unknown(context: Context) -> Iterator[_Key]:
-    """Keys that are not known, but those that ask for GPUs, of which GPU021 has more to say."""
-    for task in context.tasks:
-        if task.scheduler is not Scheduler.ECS:
-            continue
-        for key in _other(task.unknown_keys):
-            yield _Key(key=key, task=task)
-        for container in task.containers:
-            for key in _other(container.unknown_keys):
-                yield _Key(key=key, task=task, container=container)
+def _unknown(task: Task) -> Iterator[_Key]:
+    """Keys that are not known; not those that ask for GPUs, about which GPU021 has more to say."""
+    if task.scheduler is not Scheduler.ECS:
+        return
+    for key in _other(task.unknown_keys):
+        yield _Key(key=key)
+    for container in task.containers:
+        for key in _other(container.unknown_keys):
+            yield _Key(key=key, container=container)
 
 
 def _other(keys: Iterable[str]) -> Iterator[str]:
@@ -173,21 +179,22 @@ def _other(keys: Iterable[str]) -> Iterator[str]:
 
 
 def _cased(written: str, right: str) -> str:
-    """The right key in the case that fits: templates begin with a capital, the API's own JSON does not."""
+    """The right key in the case that fits: templates begin with a capital, the JSON of the API does not."""
     camel = ".".join(f"{each[0].lower()}{each[1:]}" for each in right.split("."))
     if written == right:
         return camel
     return right if written == camel else f"{right} (in a task definition of the ECS API: {camel})"
 
 
-def _refused(task: Task) -> Iterator[str]:
+def _refused(task: Task) -> Iterator[tuple[str, str]]:
+    """What is not valid on Managed Instances, as their page calls it, with the property."""
     if task.ipc_mode is not None:
-        yield "ipcMode"
-    # `bridge` is also what stands there when nothing was written, and then Managed Instances take awsvpc.
+        yield "ipcMode", "IpcMode"
+    # `bridge` also stands for nothing, where Managed Instances take awsvpc.
     if task.network_mode == "none":
-        yield "network mode none"
-    yield from (_NOT_MANAGED[key] for key in task.used_keys if key in _NOT_MANAGED)
+        yield "network mode none", "NetworkMode"
+    yield from ((_NOT_MANAGED[key], key) for key in task.used_keys if key in _NOT_MANAGED)
     for container in task.containers:
         if container.shared_memory_mib is not None:
-            yield "sharedMemorySize"
-        yield from (_NOT_MANAGED[key] for key in container.used_keys if key in _NOT_MANAGED)
+            yield "sharedMemorySize", "LinuxParameters.SharedMemorySize"
+        yield from ((_NOT_MANAGED[key], key) for key in container.used_keys if key in _NOT_MANAGED)

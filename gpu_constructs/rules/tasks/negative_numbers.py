@@ -14,8 +14,8 @@ from gpu_constructs.rules.rule import Problem, rule
     "GPU119",
     Severity.ERROR,
     about=Context,
-    question="is no count and no size below zero?",
-    because="the APIs of ECS and EC2 Auto Scaling refuse a number of tasks, of hosts, of CPU units or of MiB below 0",
+    question="are all counts and sizes zero or more?",
+    because="the APIs of ECS and EC2 Auto Scaling refuse a number of tasks, instances, CPU units or MiB below 0",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )
 def counts(context: Context) -> Iterator[Problem]:
@@ -60,6 +60,10 @@ def _negative(
             yield Problem(
                 about=about,
                 container=container,
-                message=f"{name} of {who} is {number}, which is no count; nothing that depends on it was checked",
-                fix=f"a {name} of 0 or more",
+                message=f"{name} of {who} is {number}, below 0; nothing that depends on it was checked",
+                fix=f"{name} of 0 or more",
+                property_name=name,
+                value=number,
+                allowed="0 or more",
+                one_value=True,
             )

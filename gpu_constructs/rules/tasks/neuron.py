@@ -1,4 +1,4 @@
-"""Neuron devices: as a resource of ECS, what a request may say and where it can run; by path, who else gets them."""
+"""Neuron devices: what a request may say and where it can run, and which tasks share devices given by path."""
 
 from __future__ import annotations
 
@@ -19,42 +19,48 @@ from gpu_constructs.rules.rule import Problem, rule
 _ON_EC2 = (
     "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
 )
+_ALL = '{"Type": "NeuronDevice", "Value": "ALL"}'
+
+
+def _sent_elsewhere(context: Context) -> Iterator[Problem]:
+    pools = {each.workload.name: each.destinations for each in context.assignments}
+    for workload in context.fleet.workloads:
+        if workload.task is not None and _asks(workload.task) and not _is_for_others(workload.task):
+            yield from _elsewhere(workload, pools.get(workload.name, ()))
 
 
 @rule(
     "GPU027",
     Severity.ERROR,
-    about=Context,
-    question="is each request for Neuron devices one that ECS takes, on ECS Managed Instances?",
-    because="the value of NeuronDevice must be ALL, one container of a task can have it, and it is supported on ECS "
-    "Managed Instances only",
+    about=Task,
+    question="does the task ask for Neuron devices as ECS takes it, on ECS Managed Instances?",
+    because="the value of NeuronDevice must be ALL, only one container of a task can have it, and only ECS Managed "
+    "Instances support it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html",
+    in_fleet=_sent_elsewhere,
 )
-def neuron(context: Context) -> Iterator[Problem]:
-    asking = {each.name: each for each in context.tasks if each.scheduler is Scheduler.ECS and _asks(each)}
-    elsewhere = {name for name, each in asking.items() if each.compatibilities and not _is_for_managed(each)}
-    for name, task in asking.items():
-        yield from _requests(task)
-        if name in elsewhere:
-            yield Problem(
-                about=task,
-                message=f"{task.name} asks for NeuronDevice, which ECS Managed Instances alone have, and is for "
-                f"{and_list(map(brief, task.compatibilities))}",
-                fix=f"RequiresCompatibilities of {MANAGED_INSTANCES}; {_ON_EC2}",
-            )
-    pools = {each.workload.name: each.destinations for each in context.assignments}
-    for workload in context.fleet.workloads:
-        if workload.task is not None and workload.task.name in asking.keys() - elsewhere:
-            yield from _elsewhere(workload, pools.get(workload.name, ()))
+def neuron(task: Task) -> Iterator[Problem]:
+    if not _asks(task):
+        return
+    yield from _requests(task)
+    if _is_for_others(task):
+        yield Problem(
+            about=task,
+            message=f"{task.name} asks for NeuronDevice, which only ECS Managed Instances have, and is for "
+            f"{and_list(map(brief, task.compatibilities))}",
+            fix=f"RequiresCompatibilities of {MANAGED_INSTANCES}; {_ON_EC2}",
+            property_name="RequiresCompatibilities",
+            value=task.compatibilities,
+        )
 
 
 @rule(
     "GPU181",
     Severity.WARNING,
     about=Context,
-    question="do copies of a task that is given Neuron devices have hosts of their own?",
-    because="only one task can run on a chip, and ECS does not count devices that are given by their path: it places a "
-    "second copy on the same ones if CPU and memory are left",
+    question="does each copy of a task with Neuron devices get a host to itself?",
+    because="only one task can run on a chip, and ECS does not count devices that are given by path: it places a "
+    "second copy on the same devices if CPU and memory are left",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html",
 )
 def apart(context: Context) -> Iterator[Problem]:
@@ -72,15 +78,15 @@ def apart(context: Context) -> Iterator[Problem]:
         if roomy:
             yield Problem(
                 about=workload,
-                message=f"two copies of {assignment.task.name} have room on one {roomy[0]}, where both are given the "
-                "same Neuron devices by path, which one task at a time can use",
+                message=f"two copies of {assignment.task.name} fit on one {roomy[0]}, where both are given the same "
+                "Neuron devices by path, which one task at a time can use",
                 fix=f"more than half of the host's memory for the task ({expected_memory_mib(roomy[0]) // 2 + 1} MiB), "
                 "or the placement constraint distinctInstance",
             )
 
 
-def _is_for_managed(task: Task) -> bool:
-    return MANAGED_INSTANCES in task.compatibilities
+def _is_for_others(task: Task) -> bool:
+    return bool(task.compatibilities) and MANAGED_INSTANCES not in task.compatibilities
 
 
 def _several(workload: Workload) -> bool:
@@ -89,7 +95,8 @@ def _several(workload: Workload) -> bool:
 
 
 def _asks(task: Task) -> bool:
-    return any(each.type == NEURON_DEVICE for container in task.containers for each in container.requirements)
+    entries = (each for container in task.containers for each in container.requirements)
+    return task.scheduler is Scheduler.ECS and any(each.type == NEURON_DEVICE for each in entries)
 
 
 def _requests(task: Task) -> Iterator[Problem]:
@@ -103,15 +110,19 @@ def _requests(task: Task) -> Iterator[Problem]:
             yield Problem(
                 about=task,
                 container=container,
-                message=f"container {container.name} asks for NeuronDevice with {value}; the value must be ALL, a "
-                "container gets every Neuron device of its host",
-                fix='{"Type": "NeuronDevice", "Value": "ALL"}',
+                message=f"container {container.name} asks for NeuronDevice with {value}; the value must be ALL, "
+                "because a container gets all Neuron devices of its host",
+                fix=f"{_ALL}, on an instance type with as many devices",
+                property_name="ResourceRequirements",
+                value=wrong[0].value,
+                allowed="ALL",
             )
     if len(asking) > 1:
         yield Problem(
             about=task,
-            message=f"{and_list(asking)} ask for NeuronDevice; one container of a task can have Neuron devices",
+            message=f"{and_list(asking)} ask for NeuronDevice; only one container of a task can have Neuron devices",
             fix="a task definition for each",
+            property_name="ResourceRequirements",
         )
 
 
@@ -129,7 +140,7 @@ def _elsewhere(workload: Workload, pools: tuple[Destination, ...]) -> Iterator[P
     if where:
         yield Problem(
             about=workload,
-            message=f"{workload.name} runs a task that asks for NeuronDevice, which ECS Managed Instances alone have, "
+            message=f"{workload.name} runs a task that asks for NeuronDevice, which only ECS Managed Instances have, "
             f"on {and_list(where)}",
             fix=f"a capacity provider of ECS Managed Instances; {_ON_EC2}",
         )

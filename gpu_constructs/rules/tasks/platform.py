@@ -1,4 +1,4 @@
-"""Where a GPU task can run at all: not on Fargate, not on Windows."""
+"""Where a GPU task cannot run: on Fargate and on Windows."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ _BATCH_FIX = "PlatformCapabilities of EC2, and a compute environment of EC2 host
 _FIX = "hosts with GPUs, such as g6.xlarge, behind a capacity provider"
 
 
+def _sent_to_fargate(context: Context) -> Iterator[Problem]:
+    for workload in context.fleet.workloads:
+        where, task = runs_on_fargate(workload), workload.task
+        if where and task is not None and "FARGATE" not in task.compatibilities and _accelerated(task):
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} runs {task.name}, which asks for GPUs ({_who(task)}), with {where}; Fargate "
+                "has no GPUs",
+                fix=_FIX,
+            )
+
+
 @rule(
     "GPU028",
     Severity.ERROR,
-    about=Context,
-    question="does every GPU task run on hosts, and none on Fargate?",
+    about=Task,
+    question="does the GPU task run on EC2 hosts or Managed Instances rather than Fargate?",
     because="gpu is among the parameters that are not valid in Fargate tasks, so the task definition is refused",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-tasks-services.html",
+    in_fleet=_sent_to_fargate,
 )
-def on_hosts(context: Context) -> Iterator[Problem]:
-    said = set()
-    for task in context.tasks:
-        if "FARGATE" in task.compatibilities and _accelerated(task):
-            said.add(task.name)
-            yield Problem(
-                about=task,
-                message=f"{task.name} asks for GPUs ({_who(task)}) and is for "
-                f"{and_list(map(brief, task.compatibilities))}; Fargate has no GPUs",
-                fix=_BATCH_FIX
-                if task.scheduler is Scheduler.BATCH
-                else f"RequiresCompatibilities without FARGATE, and {_FIX}",
-            )
-    for workload in context.fleet.workloads:
-        word = runs_on_fargate(workload)
-        task_or_none = workload.task
-        if word and task_or_none is not None and task_or_none.name not in said and _accelerated(task_or_none):
-            yield Problem(
-                about=workload,
-                message=f"{workload.name} runs {task_or_none.name}, which asks for GPUs ({_who(task_or_none)}), with "
-                f"{word}; Fargate has no GPUs",
-                fix=_FIX,
-            )
+def on_hosts(task: Task) -> Iterator[Problem]:
+    if "FARGATE" in task.compatibilities and _accelerated(task):
+        yield Problem(
+            about=task,
+            message=f"{task.name} asks for GPUs ({_who(task)}) and is for "
+            f"{and_list(map(brief, task.compatibilities))}; Fargate has no GPUs",
+            fix=_BATCH_FIX
+            if task.scheduler is Scheduler.BATCH
+            else f"RequiresCompatibilities without FARGATE, and {_FIX}",
+        )
 
 
 @rule(
     "GPU029",
     Severity.ERROR,
     about=Task,
-    question="does every GPU task run on Linux?",
-    because="the ECS agent finds and hands out GPUs on Linux only, so a Windows host registers none",
+    question="does the GPU task run on Linux?",
+    because="the ECS agent finds and assigns GPUs on Linux only, so a Windows host registers none",
     source="https://github.com/aws/amazon-ecs-agent/blob/master/agent/gpu/nvidia_gpu_manager_unix.go",
 )
 def on_linux(task: Task) -> Iterator[Problem]:
@@ -64,7 +64,7 @@ def on_linux(task: Task) -> Iterator[Problem]:
         yield Problem(
             about=task,
             message=f"{task.name} asks for GPUs ({_who(task)}) on {brief(str(task.operating_system))}; the ECS "
-            "agent hands out GPUs on Linux only",
+            "agent assigns GPUs on Linux only",
             fix="OperatingSystemFamily LINUX and Linux images",
         )
 

@@ -1,4 +1,4 @@
-"""What containers ask of the accelerators: whether the request says what ECS can read."""
+"""What containers ask of the accelerators: whether ECS can read the request."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.evidence.walk import asks_for_accelerator, is_gpu, requirements
+from gpu_constructs.rules.evidence.walk import asks_for_accelerator, is_gpu
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 from gpu_constructs.rules.tasks.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
@@ -23,7 +22,7 @@ RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 _CAPABILITIES = '"Environment": [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": "compute,utility"}]'
 _RIGHT_NEURON_FORM = '"ResourceRequirements": [{"Type": "NeuronDevice", "Value": "ALL"}]'
 
-_BATCH_NEURON = 'in a job, LinuxParameters.Devices: [{"HostPath": "/dev/neuron0"}], and no entry of this type'
+_BATCH_NEURON = 'in a job, LinuxParameters.Devices: [{"HostPath": "/dev/neuron0"}] instead of this entry'
 
 _HUGE = re.compile(r"[1-9][0-9]{6,}")
 """More GPUs than are read as a number of them."""
@@ -38,14 +37,14 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-spe
 @rule(
     "GPU020",
     Severity.ERROR,
-    about=Context,
+    about=Task,
     question="is the number of GPUs a value that ECS takes?",
-    because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; a task "
-    "definition with another value is refused, or gets no GPU",
+    because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; it refuses a "
+    "task definition with another value, or gives it no GPU",
     source=_GPUS,
 )
-def countable(context: Context) -> Iterator[Problem]:
-    for task, container, each in requirements(context):
+def countable(task: Task) -> Iterator[Problem]:
+    for container, each in _entries(task):
         value = each.value
         if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all:
             continue
@@ -76,8 +75,8 @@ def right_form(task: Task) -> Iterator[Problem]:
     if keys:
         yield Problem(
             about=task,
-            message=f"{with_verb(keys, 'is no key', 'are no keys')} of a task definition: GPUs are asked for by "
-            "container",
+            message=f"{with_verb(keys, 'is not a key', 'are not keys')} of a task definition: each container asks "
+            "for its GPUs",
             fix=f"in the container, {RIGHT_FORM}",
         )
     for container in task.containers:
@@ -87,13 +86,13 @@ def right_form(task: Task) -> Iterator[Problem]:
 @rule(
     "GPU022",
     Severity.ERROR,
-    about=Context,
-    question="does each request for GPUs say either how many or how they are shared?",
-    because="the API takes either value or sharingStrategy, and not both",
+    about=Task,
+    question="does each request for GPUs say either how many or how one is shared?",
+    because="the API takes either value or sharingStrategy, not both",
     source=_API,
 )
-def one_amount(context: Context) -> Iterator[Problem]:
-    for task, container, each in requirements(context):
+def one_amount(task: Task) -> Iterator[Problem]:
+    for container, each in _entries(task):
         if not is_gpu(each) or isinstance(each.value, Unknown) or each.unknown_keys:
             continue
         if each.value is None and each.nvidia_mps is None:
@@ -108,9 +107,9 @@ def one_amount(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=task,
                 container=container,
-                message=f"container {container.name} asks for GPUs of its own (Value {shown(each.value)}) and for a "
-                "share of one (SharingStrategy) in one entry",
-                fix="leave out Value to share a GPU, or SharingStrategy to have it alone",
+                message=f"container {container.name} asks for whole GPUs (Value {shown(each.value)}) and for a share "
+                "of one (SharingStrategy) in one entry",
+                fix="leave out Value to share a GPU, or SharingStrategy for whole GPUs",
             )
 
 
@@ -119,13 +118,13 @@ def one_amount(context: Context) -> Iterator[Problem]:
     Severity.ERROR,
     about=Task,
     question="do all GPU containers of a task ask in the same way?",
-    because="the containers of a task that request GPUs must all use the same option, value or sharingStrategy; and "
-    "one GPU serves one container, so that ALL leaves none for another, nor does the one part of a fractional host",
+    because="all GPU containers of a task must use the same option, value or sharingStrategy; a whole GPU, or the part "
+    "of a GPU that a host has, serves one container, so ALL leaves none for other containers",
     source=_API,
 )
 def one_option(task: Task) -> Iterator[Problem]:
     asking = [each for each in task.containers if each.wants_gpu]
-    if len(asking) < 2:  # noqa: PLR2004 - one has nobody to disagree with
+    if len(asking) < 2:  # noqa: PLR2004 - one agrees with itself
         return
     sharing = [each.name for each in asking if each.mps]
     alone = [each.name for each in asking if any(entry.value is not None for entry in each.gpu_requirements)]
@@ -133,9 +132,10 @@ def one_option(task: Task) -> Iterator[Problem]:
     if sharing and alone:
         yield Problem(
             about=task,
-            message=f"{and_list(sharing)} share a GPU through MPS and {and_list(alone)} ask for GPUs of their own; the "
-            "GPU containers of one task must all use the same option",
+            message=f"{with_verb(sharing, 'shares', 'share')} a GPU through MPS, and {with_verb(alone, 'asks', 'ask')} "
+            "for GPUs without sharing; all GPU containers of a task must use the same option",
             fix="SharingStrategy for all of them, Value for all of them, or two task definitions",
+            property_name="ResourceRequirements",
         )
     elif greedy:
         others = [each.name for each in asking if each.name != greedy[0]]
@@ -143,14 +143,16 @@ def one_option(task: Task) -> Iterator[Problem]:
             about=task,
             message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {and_list(others)} of the same "
             "task",
-            fix="a number of GPUs for each container",
+            fix="a number of GPUs for each container, or two task definitions",
+            property_name="ResourceRequirements",
         )
     elif task.scheduler is Scheduler.ECS and all(each.gpu_part for each in asking):
         yield Problem(
             about=task,
-            message=f"{and_list(each.name for each in asking)} ask for a part of a GPU each; a host has one "
-            "part, which serves one container",
+            message=f"{and_list(each.name for each in asking)} ask for a part of a GPU each; a host has one part, "
+            "which serves one container",
             fix="a task definition for each",
+            property_name="ResourceRequirements",
         )
 
 
@@ -158,7 +160,7 @@ def one_option(task: Task) -> Iterator[Problem]:
     "GPU024",
     Severity.WARNING,
     about=Task,
-    question="does each container have one entry for GPUs at most?",
+    question="does each container have at most one entry for GPUs?",
     because="no page says whether ECS adds up two entries, takes one of them or refuses the task definition",
     source="UNCONFIRMED: API_ResourceRequirement says nothing of a type that is listed twice",
 )
@@ -183,7 +185,7 @@ def one_entry(task: Task) -> Iterator[Problem]:
     Severity.WARNING,
     about=Task,
     question="does a container that is set up for a GPU also ask for one?",
-    because="a task that asks for no GPU is placed on any host, and its containers run without the NVIDIA runtime",
+    because="ECS places a task that asks for no GPU on any host and runs its containers without the NVIDIA runtime",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
     unless=("GPU038",),
 )
@@ -196,8 +198,8 @@ def asked_at_all(task: Task) -> Iterator[Problem]:
             yield Problem(
                 about=task,
                 container=container,
-                message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: it is "
-                "placed on any host and sees no GPU there",
+                message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: ECS "
+                "places it on any host, where it sees no GPU",
                 fix=RIGHT_FORM,
             )
 
@@ -206,7 +208,7 @@ def asked_at_all(task: Task) -> Iterator[Problem]:
     "GPU026",
     Severity.ERROR,
     about=Task,
-    question="is the accelerator one that still exists?",
+    question="is the accelerator one that AWS still offers?",
     because="Amazon Elastic Inference ended in April 2024",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ElasticInferenceAccelerator.html",
 )
@@ -222,13 +224,17 @@ def no_elastic_inference(task: Task) -> Iterator[Problem]:
         )
 
 
+def _entries(task: Task) -> Iterator[tuple[Container, ResourceRequirement]]:
+    return ((container, each) for container in task.containers for each in container.requirements)
+
+
 def _miscounted(container: Container, value: str) -> tuple[str, str]:
     if _HUGE.fullmatch(value):
         asked = f"container {container.name} asks for {brief(value)} GPUs"
         return f"{asked}; no host has that many", "the number of GPUs of one host"
     message = (
         f"container {container.name} asks for GPUs with the value {shown(value)}; ECS takes a whole number from 1, ALL "
-        "for every GPU of the host, or a decimal below 1 such as 0.25 for hosts with a part of a GPU"
+        "for all GPUs of the host, or a decimal below 1, such as 0.25, for hosts with a part of a GPU"
     )
     return message, _counted(value)
 
@@ -246,7 +252,7 @@ def _counted(value: str) -> str:
 
 
 def _misformed(task: Task, container: Container) -> Iterator[Problem]:
-    wrong = [f"{each} is no key of a container" for each in container.unknown_keys if plain(each) in GPU_WORDS]
+    wrong = [f"a container has no key {each}" for each in container.unknown_keys if plain(each) in GPU_WORDS]
     for entry in container.requirements:
         wrong.extend(_wrong_type(entry, task))
         wrong.extend(_wrong_keys(entry))
@@ -264,7 +270,7 @@ def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
     allowed = _BATCH_TYPES if task.scheduler is Scheduler.BATCH else _ECS_TYPES
     if entry.type == "":
         if not any(plain(each) == "type" for each in entry.unknown_keys):
-            yield f"an entry has no type, the types are {and_list(allowed)}"
+            yield f"an entry has no type; the types are {and_list(allowed)}"
     elif isinstance(entry.type, str) and entry.type not in allowed:
         near = [each for each in allowed if each.lower() == entry.type.lower()]
         right = f"it is written {near[0]}" if near else f"the types are {and_list(allowed)}"
@@ -274,7 +280,7 @@ def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
 def _wrong_keys(entry: ResourceRequirement) -> Iterator[str]:
     for key in entry.unknown_keys:
         if plain(key) in REQUIREMENT_WORDS:
-            yield f"{key} is no key of a resource requirement ({REQUIREMENT_WORDS[plain(key)]})"
+            yield f"a resource requirement has no key {key} ({REQUIREMENT_WORDS[plain(key)]})"
         elif plain(key) in REQUIREMENT_KEYS:
             yield f"{key} is written {REQUIREMENT_KEYS[plain(key)]}"
 

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Task, Unknown, Workload
-from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware import InstanceType, mps
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
-from gpu_constructs.placement.machine import FIRST_RELEASE_WITH_MPS, doubt_of_sharing, is_before_volta, why_too_old
+from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
-__all__ = ["NEW_ENOUGH"]
-
-_MOST_PERCENT = 100
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html"
 _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
     "ecs-gpu-sharing.md"
 )
-NEW_ENOUGH = f"image al2023-gpu of release 2023.0.{FIRST_RELEASE_WITH_MPS} or later"
-"""The images whose hosts share GPUs, as a fix."""
+_NEW_ENOUGH = f"image al2023-gpu of release 2023.0.{mps.FIRST_RELEASE} or later"
+_WHOLE = "whole GPUs (Value)"
+_LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
 
 
 @rule(
     "GPU030",
     Severity.WARNING,
     about=Context,
-    question="is it known that the hosts' image can share GPUs?",
-    because="sharing needs ECS agent 1.107.0 and the MPS service of the Amazon Linux 2023 GPU image; whether another "
-    "image has both, no page says",
+    question="is it known that the image of the hosts can share GPUs?",
+    because="sharing needs ECS agent 1.107.0 and the MPS service of the Amazon Linux 2023 GPU image; AWS does not say "
+    "whether other images have both",
     source="UNCONFIRMED: no page names an image but Amazon Linux 2023 with GPU sharing",
 )
 def served(context: Context) -> Iterator[Problem]:
@@ -43,7 +41,7 @@ def served(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=workload,
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {doubt}",
-                fix=NEW_ENOUGH,
+                fix=_NEW_ENOUGH,
             )
 
 
@@ -51,8 +49,8 @@ def served(context: Context) -> Iterator[Problem]:
     "GPU031",
     Severity.ERROR,
     about=Task,
-    question="does every share of a GPU say how much memory it takes?",
-    because="the API asks for memory, at least 1 MiB, and takes 1 to 100 as maxComputePercent",
+    question="does every share of a GPU state a size that ECS takes?",
+    because="the API requires memory, at least 1 MiB, and takes 1 to 100 as maxComputePercent",
     source=_API,
 )
 def measured(task: Task) -> Iterator[Problem]:
@@ -67,44 +65,35 @@ def measured(task: Task) -> Iterator[Problem]:
                     message=f"container {container.name} takes a share {said} of a GPU's memory; ECS places it by "
                     "memory, at least 1 MiB",
                     fix='"SharingStrategy": {"NvidiaMps": {"Memory": 4096}}',
+                    property_name="SharingStrategy.NvidiaMps.Memory",
+                    value=memory,
+                    allowed="1 or more",
+                    one_value=True,
                 )
             if percent is not None and not isinstance(percent, Unknown) and not 1 <= percent <= MAX_PERCENT:
                 yield Problem(
                     about=task,
                     container=container,
-                    message=f"container {container.name} limits itself to {percent} % of a GPU (MaxComputePercent); "
-                    "allowed is 1 to 100",
+                    message=f"container {container.name} limits itself to {percent} % of a GPU (MaxComputePercent), "
+                    "not 1 to 100",
                     fix="leave it out for no limit" if percent < 1 else "100, or leave it out for no limit",
+                    property_name="SharingStrategy.NvidiaMps.MaxComputePercent",
+                    value=percent,
+                    allowed=f"1 to {MAX_PERCENT}",
+                    one_value=True,
                 )
 
 
-@rule(
-    "GPU032",
-    Severity.ERROR,
-    about=Context,
-    question="do shares of a GPU run where ECS can share one?",
-    because="GPU sharing works on EC2 hosts and ECS Managed Instances, not for tasks of EXTERNAL compatibility and not "
-    "on hosts that have a part of a GPU (g6f, gr6f)",
-    source=_SHARING,
-)
-def shareable(context: Context) -> Iterator[Problem]:
-    for task in context.tasks:
-        if task.shares_gpu and "EXTERNAL" in task.compatibilities:
-            yield Problem(
-                about=task,
-                message=f"{task.name} shares GPUs through MPS ({_who(task)}) and is for "
-                f"{and_list(map(brief, task.compatibilities))}; hosts of launch type EXTERNAL cannot share GPUs",
-                fix="RequiresCompatibilities without EXTERNAL, or whole GPUs (Value)",
-            )
+def _sent_where_none_is_shared(context: Context) -> Iterator[Problem]:
     for workload in context.fleet.workloads:
-        task_or_none = workload.task
+        task = workload.task
         external = workload.launch_type == "EXTERNAL"
-        if external and task_or_none and task_or_none.shares_gpu and "EXTERNAL" not in task_or_none.compatibilities:
+        if external and task is not None and task.shares_gpu and "EXTERNAL" not in task.compatibilities:
             yield Problem(
                 about=workload,
-                message=f"{workload.name} shares GPUs through MPS ({_who(task_or_none)}) with launch type EXTERNAL, "
-                "whose hosts cannot share GPUs",
-                fix="whole GPUs (Value)",
+                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) with launch type EXTERNAL, whose "
+                "hosts cannot share GPUs",
+                fix=_WHOLE,
             )
     for workload, task, each in _shared(context):
         types = each.pool.instance_types
@@ -112,18 +101,39 @@ def shareable(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=workload,
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}, whose hosts "
-                f"({and_list(types)}) have a part of a GPU, which cannot be shared",
+                f"({and_list(types)}) have a part of a GPU; only whole GPUs are shared",
                 fix='a part of a GPU as the value, such as "Value": "0.25", or hosts with whole GPUs',
+                property_name="ResourceRequirements",
             )
+
+
+@rule(
+    "GPU032",
+    Severity.ERROR,
+    about=Task,
+    question="do shares of a GPU run where ECS can share one?",
+    because="GPU sharing works on EC2 hosts and ECS Managed Instances, not for tasks of EXTERNAL compatibility and not "
+    "on hosts that have a part of a GPU (g6f, gr6f)",
+    source=_SHARING,
+    in_fleet=_sent_where_none_is_shared,
+)
+def shareable(task: Task) -> Iterator[Problem]:
+    if task.shares_gpu and "EXTERNAL" in task.compatibilities:
+        yield Problem(
+            about=task,
+            message=f"{task.name} shares GPUs through MPS ({_who(task)}) and is for "
+            f"{and_list(map(brief, task.compatibilities))}; hosts of launch type EXTERNAL cannot share GPUs",
+            fix=f"RequiresCompatibilities without EXTERNAL, or {_WHOLE}",
+        )
 
 
 @rule(
     "GPU033",
     Severity.ERROR,
     about=Context,
-    question="is the hosts' image new enough to share GPUs?",
+    question="is the image of the hosts new enough to share GPUs?",
     because="ECS agents before 1.107.0 (24 September 2026) do not have the capability, and the Amazon Linux 2 images "
-    "have no MPS service: a task that asks for a share is placed on none of their hosts",
+    "have no MPS service: ECS places no task that asks for a share on their hosts",
     source="https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0",
 )
 def new_enough(context: Context) -> Iterator[Problem]:
@@ -133,7 +143,8 @@ def new_enough(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=workload,
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {reason}",
-                fix=NEW_ENOUGH,
+                fix=_NEW_ENOUGH,
+                property_name="ResourceRequirements",
             )
 
 
@@ -141,9 +152,9 @@ def new_enough(context: Context) -> Iterator[Problem]:
     "GPU034",
     Severity.WARNING,
     about=Context,
-    question="does a fault of one container leave the others alone?",
-    because="containers that share a GPU share its failures: a fatal fault of one, such as an illegal memory access, "
-    "restarts the others, and there are no GPU metrics for one task",
+    question="does a fault of one container leave other containers running?",
+    because="containers that share a GPU fail together: a fatal fault of one container, such as an illegal memory "
+    "access, restarts the others, and there are no GPU metrics for each task",
     source=_SHARING,
 )
 def apart(context: Context) -> Iterator[Problem]:
@@ -161,8 +172,8 @@ def apart(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=task,
                 message=f"{who} may share a GPU through MPS: a fatal fault of one, such as an illegal memory access, "
-                "restarts its neighbours, and there are no GPU metrics for one task",
-                fix="whole GPUs (Value) for what must not stop with others",
+                "restarts the others, and there are no GPU metrics for each task",
+                fix=f"{_WHOLE} for what must not stop with others",
             )
 
 
@@ -171,8 +182,8 @@ def apart(context: Context) -> Iterator[Problem]:
     Severity.ERROR,
     about=Context,
     question="can MPS limit what a container takes of these GPUs?",
-    because="a client of MPS has an address space and a limit of compute of its own from Volta on (compute capability "
-    "7.0); before, all clients of a GPU are one to it",
+    because="MPS gives each client a separate address space and a limit of compute from Volta on (compute capability "
+    "7.0), and treats all clients of an older GPU as one",
     source="https://docs.nvidia.com/deploy/mps/introduction.html",
 )
 def limitable(context: Context) -> Iterator[Problem]:
@@ -182,8 +193,10 @@ def limitable(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=workload,
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}, whose GPUs "
-                f"({and_list(types)}) are older than Volta",
-                fix="GPUs of compute capability 7.0 or higher, such as g4dn.xlarge, or whole GPUs (Value)",
+                f"({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory and compute "
+                f"from {_LEAST} on",
+                fix=f"GPUs of compute capability {_LEAST} or higher, such as g4dn.xlarge, or {_WHOLE}",
+                property_name="ResourceRequirements",
             )
 
 
@@ -195,20 +208,25 @@ def _shared(context: Context) -> Iterator[tuple[Workload, Task, Destination]]:
                 yield assignment.workload, assignment.task, each
 
 
+def _capabilities(types: Iterable[InstanceType]) -> str:
+    known = {each.accelerators.compute_capability for each in types if each.accelerators is not None}
+    return or_list("{}.{}".format(*each) for each in sorted(each for each in known if each is not None))
+
+
 def _is_fractional(instance_type: InstanceType) -> bool:
     devices = instance_type.accelerators
     return devices is not None and devices.is_fractional
 
 
 def _doubt(destination: Destination) -> str | None:
-    """Why nobody can say whether its image shares GPUs; None if it is known."""
+    """Why it is not known whether its image shares GPUs; None if it is known."""
     if destination.is_certain:
         return doubt_of_sharing(destination.pool)
     return why_too_old(destination.pool) or doubt_of_sharing(destination.pool)
 
 
 def _copies(workload: Workload) -> str:
-    """How many copies there are where there may be several, in words; empty for one or none."""
+    """How many copies there may be, in words; empty for one or none."""
     counts = [each for each in (workload.desired_count, workload.max_count) if each is not None]
     if workload.daemon is True:
         return "one on every host"

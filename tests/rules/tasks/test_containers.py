@@ -50,7 +50,7 @@ def test_memory_of_the_container_or_the_task_is_enough(task: Task) -> None:
     [
         (
             task_of(replace(BARE, memory_limit_mib=1024, memory_reservation_mib=2048)),
-            ("keeps 2048 MiB", "stopped above 1024 MiB", "Memory of 2048 or more"),
+            ("reserves 2048 MiB", "stopped above 1024 MiB", "Memory of 2048 or more"),
         ),
         (task_of(replace(BARE, memory_limit_mib=5)), ("has 5 MiB (Memory)", "6 MiB", "8 GiB are 8192")),
         (task_of(replace(BARE, memory_reservation_mib=4)), ("has 4 MiB (MemoryReservation)", "6 MiB")),
@@ -96,7 +96,7 @@ def test_visible_devices_beside_a_request_are_overwritten(value: str) -> None:
     asking = replace(container(gpu()), environment=(("NVIDIA_VISIBLE_DEVICES", value),))
     finding = only(left_to_ecs, fleet_of(task_of(asking)))
     assert (finding.rule, finding.severity) == ("GPU037", "warning")
-    assert "the ECS agent writes the ids" in finding.message
+    assert "the ECS agent overwrites it with the ids" in finding.message
     assert said(asked_of_ecs, fleet_of(task_of(asking))) == []
 
 

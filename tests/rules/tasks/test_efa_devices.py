@@ -27,8 +27,8 @@ def given(*indexes: int) -> Task:
 @pytest.mark.parametrize(
     ("pool", "task", "words"),
     [
-        (a_pool("g6.xlarge"), given(0), "is given /dev/infiniband/uverbs0, and g6.xlarge supports no EFA"),
-        (a_pool("g6.xlarge", "g5.xlarge"), given(0), "g6.xlarge or g5.xlarge supports no EFA"),
+        (a_pool("g6.xlarge"), given(0), "is given /dev/infiniband/uverbs0, and g6.xlarge does not support EFA"),
+        (a_pool("g6.xlarge", "g5.xlarge"), given(0), "g6.xlarge or g5.xlarge does not support EFA"),
         (a_pool("g6.8xlarge"), given(0, 1), "is given /dev/infiniband/uverbs1, and g6.8xlarge has 1 at most"),
         (a_pool("p4d.24xlarge"), given(*range(8)), "uverbs7, and p4d.24xlarge has 4 at most"),
         (

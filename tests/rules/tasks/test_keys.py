@@ -1,4 +1,4 @@
-"""Keys that ECS Managed Instances refuse, that are spelled wrong, or that nobody knows."""
+"""Keys that ECS Managed Instances refuse, that are spelled wrong, or that ECS does not have."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_settings_that_are_valid_where_the_task_runs_are_silent(fleet: Fleet) ->
 @pytest.mark.parametrize(
     ("key", "fix"),
     [
-        ("version", "leave it out: ECS itself counts the revisions"),
+        ("version", "leave it out: ECS counts the revisions"),
         ("networkMode", "write it NetworkMode"),
         ("Network_mode", "write it NetworkMode (in a task definition of the ECS API: networkMode)"),
         ("NetworkMode", "write it networkMode"),
@@ -82,7 +82,7 @@ def test_settings_that_are_valid_where_the_task_runs_are_silent(fleet: Fleet) ->
 def test_a_key_of_a_task_that_is_certainly_another_is_an_error_with_the_right_one(key: str, fix: str) -> None:
     finding = only(spelled, fleet_of(replace(TASK, unknown_keys=(key,))))
     assert (finding.rule, finding.severity) == ("GPU048", "error")
-    assert f"{key} is no key of a task definition" in finding.message
+    assert f"a task definition has no key {key}" in finding.message
     assert fix in finding.fix
     assert said(known_keys, fleet_of(replace(TASK, unknown_keys=(key,)))) == []
 
@@ -102,7 +102,7 @@ def test_a_key_of_a_task_that_is_certainly_another_is_an_error_with_the_right_on
 )
 def test_a_key_of_a_container_that_is_certainly_another_is_an_error_with_the_right_one(key: str, fix: str) -> None:
     finding = only(spelled, fleet_of(task_of(replace(container(), unknown_keys=(key,)))))
-    assert f"{key} is no key of a container (main)" in finding.message
+    assert f"a container (main) has no key {key}" in finding.message
     assert fix in finding.fix
 
 
@@ -120,7 +120,7 @@ def test_a_key_that_nobody_knows_may_be_new_and_is_a_warning(key: str, fix: str)
 def test_an_unknown_key_of_a_requirement_is_a_warning() -> None:
     asked = container(ResourceRequirement(value="1", unknown_keys=("Partition",)))
     finding = only(known_keys, fleet_of(task_of(asked)))
-    assert "Partition of a resource requirement of container main" in finding.message
+    assert "Partition is not a known key of a resource requirement of container main" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_another_value_than_all_is_an_error(value: str | None, words: str) -> No
 
 def test_two_containers_cannot_both_have_them() -> None:
     finding = only(neuron, fleet_of(task_of(container(ALL, name="a"), container(ALL, name="b"))))
-    assert "a and b ask for NeuronDevice; one container" in finding.message
+    assert "a and b ask for NeuronDevice; only one container" in finding.message
 
 
 def test_a_task_for_ec2_cannot_have_them() -> None:
@@ -96,7 +96,7 @@ def test_two_copies_that_ecs_puts_on_the_same_devices_are_warned_of(changes: dic
     task = given_devices()
     finding = only(apart, fleet_of(task, workloads=(service(task, INF, **changes),)))
     assert (finding.rule, finding.severity.value) == ("GPU181", "warning")
-    assert "two copies of train have room on one inf2.xlarge" in finding.message
+    assert "two copies of train fit on one inf2.xlarge" in finding.message
     # inf2.xlarge: 16 GiB, less 7.5 % and 256 MiB.
     assert "more than half of the host's memory for the task (7450 MiB)" in finding.fix
 

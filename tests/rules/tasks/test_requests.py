@@ -98,7 +98,7 @@ def test_the_wrong_form_of_a_tutorial_is_answered_with_the_right_one() -> None:
     fleet = fleet_of(task_of(asked))
     finding = only(right_form, fleet)
     assert finding.rule == "GPU021"
-    for words in ("'gpu' does not exist, it is written GPU", "count is no key", "Value says how many", "capabilities"):
+    for words in ("'gpu' does not exist, it is written GPU", "no key count", "Value says how many", "capabilities"):
         assert words in finding.message
     assert finding.fix.startswith('"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]')
     assert '"NVIDIA_DRIVER_CAPABILITIES"' in finding.fix
@@ -108,13 +108,13 @@ def test_the_wrong_form_of_a_tutorial_is_answered_with_the_right_one() -> None:
 @pytest.mark.parametrize("key", ["gpuCount", "GpuCount", "gpu_count", "gpus", "Gpus", "gpu", "num-gpus"])
 def test_a_key_of_the_container_for_gpus_is_answered_with_the_right_form(key: str) -> None:
     finding = only(right_form, fleet_of(task_of(replace(container(), unknown_keys=(key,)))))
-    assert f"{key} is no key of a container" in finding.message
+    assert f"a container has no key {key}" in finding.message
     assert finding.fix == RIGHT_FORM
 
 
 def test_gpus_that_the_task_asks_for_belong_to_a_container() -> None:
     finding = only(right_form, fleet_of(replace(task_of(container()), unknown_keys=("gpuCount",))))
-    assert "gpuCount is no key of a task definition" in finding.message
+    assert "gpuCount is not a key of a task definition" in finding.message
     assert RIGHT_FORM in finding.fix
 
 
@@ -131,7 +131,7 @@ def test_gpus_that_the_task_asks_for_belong_to_a_container() -> None:
             "SharingStrategy.nvidiaMps is written SharingStrategy.NvidiaMps",
             RIGHT_FORM,
         ),
-        (ResourceRequirement(value="1", unknown_keys=("devices",)), "ECS chooses the devices itself", RIGHT_FORM),
+        (ResourceRequirement(value="1", unknown_keys=("devices",)), "ECS chooses the devices", RIGHT_FORM),
     ],
 )
 def test_a_form_that_ecs_does_not_know_is_an_error(requirement: ResourceRequirement, words: str, fix: str) -> None:
@@ -164,7 +164,7 @@ def test_neither_a_number_nor_a_share_is_an_error() -> None:
 def test_a_number_and_a_share_in_one_entry_is_an_error() -> None:
     both = ResourceRequirement(value="2", nvidia_mps=NvidiaMps(memory_mib=1))
     finding = only(one_amount, fleet_of(task_of(container(both))))
-    assert "asks for GPUs of its own (Value '2') and for a share" in finding.message
+    assert "asks for whole GPUs (Value '2') and for a share" in finding.message
     assert finding.fix.startswith("leave out Value")
 
 
@@ -187,7 +187,7 @@ def test_containers_of_one_task_that_share_and_own_gpus_disagree() -> None:
     task = task_of(container(gpu("1"), name="train"), container(mps(), name="serve"))
     finding = only(one_option, fleet_of(task))
     assert finding.rule == "GPU023"
-    assert "serve share a GPU through MPS and train ask for GPUs of their own" in finding.message
+    assert "serve shares a GPU through MPS, and train asks for GPUs without sharing" in finding.message
 
 
 @pytest.mark.parametrize("second", ["1", "ALL"])
@@ -238,7 +238,7 @@ def test_one_entry_for_each_container_is_silent() -> None:
 def test_a_container_set_up_for_a_gpu_that_asks_for_none_is_a_warning(asking: Container) -> None:
     finding = only(asked_at_all, fleet_of(task_of(asking)))
     assert (finding.rule, finding.severity) == ("GPU025", "warning")
-    assert "placed on any host" in finding.message
+    assert "places it on any host" in finding.message
     assert finding.fix == RIGHT_FORM
 
 

@@ -1,0 +1,133 @@
+"""What an error rule can decide about one pool, task or workload, a constructor refuses with the id of that rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import GpuConstructsError, GpuMachineImage, GpuShare, GpuTaskDefinition
+from gpu_constructs.fleet import Pool, Task, Workload
+from gpu_constructs.rules import RULES, Severity, rules_of, tasks
+from tests.synthesis import Site
+
+ROOMS_DONE = (tasks,)
+"""Rooms of rules whose constructors ask them; the others follow."""
+
+_OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
+_IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
+_SHARE = GpuShare(memory_mib=512)
+
+
+def _two(site: Site, first: Any, second: Any, *types: str) -> None:
+    task = site.task(site.capacity(*types)) if types else site.task()
+    task.add_gpu_container("a", image=_IMAGE, gpus=first, cpu=512, memory_mib=512)
+    task.add_gpu_container("b", image=_IMAGE, gpus=second, cpu=512, memory_mib=512)
+
+
+def _shared(site: Site, *types: str, **arguments: Any) -> None:
+    site.task(site.capacity(*types, **arguments)).add_gpu_container("chat", image=_IMAGE, gpus=_SHARE)
+
+
+def _managed(site: Site, *types: str) -> GpuTaskDefinition:
+    managed = site.cluster.add_managed_capacity("Managed", instance_types=list(types))
+    return GpuTaskDefinition(site.stack, "Task", capacity=[managed])
+
+
+def _eleven(site: Site) -> None:
+    task = site.task()
+    task.add_gpu_container("train", image=_IMAGE, cpu=512, memory_mib=512)
+    for number in range(10):
+        task.add_container(f"side{number}", image=_IMAGE)
+
+
+def _router(site: Site) -> None:
+    fluent = ecs.FirelensConfig(type=ecs.FirelensLogRouterType.FLUENTBIT)
+    site.task().add_firelens_log_router("router", image=_IMAGE, firelens_config=fluent)
+
+
+Call = Callable[[Site], object]
+
+REFUSED: list[tuple[str, str | None, Call]] = [
+    ("GPU023", "gpus", lambda site: _two(site, 1, _SHARE)),
+    ("GPU023", "gpus", lambda site: _two(site, "ALL", 1)),
+    ("GPU023", "gpus", lambda site: _two(site, 0.25, 0.25, "g6f.2xlarge")),
+    (
+        "GPU026",
+        None,
+        lambda site: site.task().add_container("side", image=_IMAGE, inference_accelerator_resources=["eia"]),
+    ),
+    (
+        "GPU027",
+        "devices",
+        lambda site: _managed(site, "inf2.xlarge").add_neuron_container("infer", image=_IMAGE, devices=1),
+    ),
+    ("GPU033", "gpus", lambda site: _shared(site, "g6.xlarge", image=GpuMachineImage.pinned("al2023-gpu", _OLD))),
+    ("GPU035", "memory_limit_mib", _router),
+    ("GPU036", "memory_mib", lambda site: site.task().add_gpu_container("train", image=_IMAGE, memory_mib=4)),
+    (
+        "GPU036",
+        "memory_reservation_mib",
+        lambda site: site.task().add_container("side", image=_IMAGE, memory_limit_mib=256, memory_reservation_mib=512),
+    ),
+    (
+        "GPU037",
+        "environment",
+        lambda site: site.task().add_gpu_container(
+            "train", image=_IMAGE, environment={"NVIDIA_VISIBLE_DEVICES": "all"}
+        ),
+    ),
+    (
+        "GPU047",
+        "shared_memory_mib",
+        lambda site: _managed(site, "g6.xlarge").add_gpu_container("train", image=_IMAGE, shared_memory_mib=64),
+    ),
+    (
+        "GPU047",
+        "hostname",
+        lambda site: _managed(site, "g6.xlarge").add_container("side", image=_IMAGE, hostname="a"),
+    ),
+    ("GPU127", None, _eleven),
+    ("GPU180", "gpus", lambda site: _shared(site, "g3s.xlarge")),
+]
+"""A rule, the argument that the error names, and a call that it refuses."""
+
+NOT_REFUSED: Mapping[str, str] = {
+    "GPU020": "the type of gpus is checked before a task is built, and CDK writes the entry",
+    "GPU021": "the entry is written for the user",
+    "GPU022": "gpus is a number or a share, never both",
+    "GPU028": "the launch types are those of the capacity",
+    "GPU029": "the operating system is that of the capacity",
+    "GPU031": "GpuShare checks its two numbers before there is a task",
+    "GPU032": "the launch types are those of the capacity, and a share of a part of a GPU does not fit",
+    "GPU048": "CDK writes the keys",
+}
+"""Rules that no call of a constructor breaks, and why."""
+
+_ALONE = {Pool, Task, Workload}
+_DECIDABLE = [
+    each.id
+    for room in ROOMS_DONE
+    for each in rules_of(room)
+    if each.severity is Severity.ERROR and each.about in _ALONE
+]
+
+
+@pytest.mark.parametrize(("rule", "argument", "call"), [pytest.param(*row, id=f"{row[0]} {row[1]}") for row in REFUSED])
+def test_the_constructor_refuses_it_with_the_id_of_the_rule(
+    site: Site, rule: str, argument: str | None, call: Call
+) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        call(site)
+    assert (refused.value.rule, refused.value.argument) == (rule, argument)
+    assert refused.value.fix
+    assert str(refused.value).endswith(f"({rule}, docs/rules.md#{rule.lower()})")
+
+
+def test_every_error_rule_about_one_thing_is_refused_or_says_why_not() -> None:
+    refused = {rule for rule, _, _ in REFUSED}
+    assert set(_DECIDABLE) <= refused | NOT_REFUSED.keys()
+    assert not refused & NOT_REFUSED.keys()
+    assert refused | NOT_REFUSED.keys() <= {each.id for each in RULES}
