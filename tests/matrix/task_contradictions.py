@@ -103,7 +103,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "a GPU of hosts that have none",
         _GPU,
         IncompatibleError,
-        r"is CPU capacity, .* has no GPU|has .* devices .*NVIDIA GPUs only as GPU",
+        r"is CPU capacity, .* has no GPU|has .* devices .*only NVIDIA GPUs as GPU",
         lambda its: bool(its.ask.gpu_containers) and any(not (each.gpus or each.part) for each in its.hosts),
     ),
     _no(
