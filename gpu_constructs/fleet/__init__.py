@@ -13,7 +13,7 @@ from gpu_constructs.fleet.host import NO_USER_DATA, LocalDiskUse, NetworkInterfa
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.metadata import CHECKS_GPUS, METADATA_KEY, RESERVED_INSTANCES
 from gpu_constructs.fleet.origin import Origin
-from gpu_constructs.fleet.pool import HostImage, Pool, PoolKind, Shape
+from gpu_constructs.fleet.pool import HostImage, HostSetup, Pool, PoolKind, Shape, TypeChoice, values_of
 from gpu_constructs.fleet.provider_list import ProviderList
 from gpu_constructs.fleet.purchase import (
     BOUGHT_IN_ADVANCE,
@@ -53,6 +53,7 @@ __all__ = [
     "GpuNeeds",
     "GroupSettings",
     "HostImage",
+    "HostSetup",
     "InstanceRequirements",
     "LocalDiskUse",
     "NetworkInterface",
@@ -71,6 +72,7 @@ __all__ = [
     "Shape",
     "StrategyItem",
     "Task",
+    "TypeChoice",
     "Unknown",
     "UserData",
     "UserDataFormat",
@@ -80,4 +82,5 @@ __all__ = [
     "known",
     "satisfies",
     "total",
+    "values_of",
 ]

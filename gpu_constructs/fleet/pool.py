@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
+from typing import Any
 
 from gpu_constructs.fleet.group import GroupSettings
 from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
@@ -13,7 +14,7 @@ from gpu_constructs.fleet.purchase import Bought
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.hardware import Architecture, Image, InstanceType, OperatingSystem, Vendor
 
-__all__ = ["HostImage", "Pool", "PoolKind", "Shape"]
+__all__ = ["HostImage", "HostSetup", "Pool", "PoolKind", "Shape", "TypeChoice", "values_of"]
 
 _DIGITS = 9  # of a memory size in MiB; no host has a million GiB
 
@@ -95,34 +96,63 @@ class PoolKind(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
+class TypeChoice:
+    """The instance types that may be launched.
+
+    Attributes:
+        instance_types: Types of the catalogue, in the user's order of preference; empty where every type is a token.
+        has_unknown_types: Whether a type is a token, so that nothing can be said about the smallest host.
+        unknown_type_names: Types as written that are not in the catalogue.
+        requirements: Instance requirements as written, where the types were derived from them.
+    """
+
+    instance_types: tuple[InstanceType, ...] = ()
+    has_unknown_types: bool = False
+    unknown_type_names: tuple[str, ...] = ()
+    requirements: InstanceRequirements | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSetup(TypeChoice):
+    """What hosts are made from: what a launch template says.
+
+    Attributes:
+        image: The machine image; unknown where an AMI id says nothing about it.
+        image_written: The image as written, where `image` is unknown and a text was written.
+        bought: How the hosts are bought.
+        user_data: What the hosts are told at boot.
+        interfaces: Network interfaces, where the launch template lists them.
+        placement_group: Whether the hosts are in a cluster placement group.
+        launch_configuration: Whether this is a launch configuration instead of a launch template.
+    """
+
+    image: HostImage | Unknown = UNKNOWN
+    image_written: str | None = field(default=None, compare=False)
+    bought: Bought = field(default_factory=Bought)
+    user_data: UserData = NO_USER_DATA
+    interfaces: tuple[NetworkInterface, ...] = ()
+    placement_group: bool | Unknown = False
+    launch_configuration: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool(HostSetup):
     """Hosts that one capacity provider, Auto Scaling group or compute environment can launch.
 
     Attributes:
         name: How the user calls it; unique in a fleet.
-        instance_types: What it may launch, in the user's order of preference; empty where every type is a token.
-        image: The machine image of its hosts; unknown where an AMI id says nothing about it.
         min_instances: Hosts that are always there.
         max_instances: Hosts at most.
         kind: What launches its hosts.
         region: Where it launches them; None if that is only known at deploy time.
-        bought: How its hosts are bought.
         group: What only its Auto Scaling group says.
         managed_scaling: Whether ECS moves the number of hosts with the tasks.
         managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
-        has_unknown_types: Whether a type is a token, so that nothing can be said about the smallest host.
-        unknown_type_names: Types as written that are not in the catalogue.
-        user_data: What its hosts are told at boot.
-        interfaces: Network interfaces of its launch template, where it lists them.
-        placement_group: Whether its hosts are in a cluster placement group.
         zones: Availability Zones of its subnets; None where they are not known.
-        launch_configuration: Whether it still has a launch configuration instead of a launch template.
         cluster: The cluster its hosts join; None where nothing says so.
         provider: Name of its capacity provider as given; None where CloudFormation makes one or there is none.
         has_provider: Whether a capacity provider stands before it, so that strategies can name it.
         public_subnets: Whether its hosts are without a public address in a public subnet; only the constructs know.
-        requirements: Instance requirements as written, where its types were derived from them.
-        image_written: The image as written, where `image` is unknown and a text was written.
         associated: Whether a cluster's list of capacity providers names its provider; unknown where the files have no
             list of its cluster, or not all of it.
         passes_host_role: Whether ECS may start Managed Instances with their role, as far as the files say.
@@ -132,29 +162,18 @@ class Pool:
     """
 
     name: str
-    instance_types: tuple[InstanceType, ...]
-    image: HostImage | Unknown
     min_instances: int | Unknown
     max_instances: int | Unknown
     kind: PoolKind = PoolKind.AUTO_SCALING_GROUP
     region: str | None = None
-    bought: Bought = field(default_factory=Bought)
     group: GroupSettings = field(default_factory=GroupSettings)
     managed_scaling: bool | Unknown = True
     managed_termination_protection: bool | Unknown = False
-    has_unknown_types: bool = False
-    unknown_type_names: tuple[str, ...] = ()
-    user_data: UserData = NO_USER_DATA
-    interfaces: tuple[NetworkInterface, ...] = ()
-    placement_group: bool | Unknown = False
     zones: int | None = None
-    launch_configuration: bool = False
     cluster: str | Unknown | None = None
     provider: str | Unknown | None = None
     has_provider: bool = True
     public_subnets: bool | Unknown = field(default=UNKNOWN, compare=False)
-    requirements: InstanceRequirements | None = None
-    image_written: str | None = field(default=None, compare=False)
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
     passes_host_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)
@@ -196,3 +215,13 @@ class Pool:
         if written is None:
             return 0 if self.user_data.complete else UNKNOWN
         return int(written) if isinstance(written, str) and written.isdecimal() and len(written) < _DIGITS else UNKNOWN
+
+
+def values_of(choice: TypeChoice, kind: type[TypeChoice] | None = None) -> dict[str, Any]:
+    """Fields by name, for something that has more of them: ``Pool(name="gpu", **values_of(setup))``.
+
+    Args:
+        choice: What has the values.
+        kind: Only the fields of this class; by default all.
+    """
+    return {each.name: getattr(choice, each.name) for each in fields(kind or choice)}

@@ -7,15 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Bought, HostImage, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.fleet import (
+    NO_USER_DATA,
+    UNKNOWN,
+    Bought,
+    HostImage,
+    HostSetup,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    TypeChoice,
+    Unknown,
+    values_of,
+)
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.images import host_image
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.instance_types import TypeChoice, type_named
-from gpu_constructs.template.resources.launch import Launch, Launches
+from gpu_constructs.template.resources.instance_types import type_named
+from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.managed import managed_purchase, managed_types
 from gpu_constructs.template.resources.section import Notes, Section
 
@@ -53,13 +65,12 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
     managed = section.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
     is_managed = section.has("ManagedInstancesProvider")
     choice = managed_types(managed) if is_managed else _types(section)
-    launch = launches.specified(section.section("LaunchTemplate")) if section.has("LaunchTemplate") else None
+    launch = launches.specified(section.section("LaunchTemplate")).setup if section.has("LaunchTemplate") else None
     network = managed.section("NetworkConfiguration") if is_managed else section
     names = section.texts("InstanceTypes")
     return Pool(
         name=resource.logical_id,
-        instance_types=choice.types,
-        image=UNKNOWN if is_managed else _image(section, choice.types, launch),
+        image=UNKNOWN if is_managed else _image(section, choice.instance_types, launch),
         # Whatever Batch prefers may be among those that are always there.
         min_instances=0
         if BATCH_TYPE_WORDS & set(names)
@@ -68,15 +79,13 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
         kind=PoolKind.BATCH,
         bought=Bought(option=managed_purchase(managed) if is_managed else _purchase(section, launch)),
         managed_scaling=True,
-        has_unknown_types=choice.has_unknown,
-        unknown_type_names=choice.unknown_names,
         interfaces=launch.interfaces if launch else (),
         placement_group=launches.is_cluster_group(section.get("PlacementGroup")),
         zones=zones_of(network.get("Subnets"), None, index),
         has_provider=False,
-        requirements=choice.requirements,
-        user_data=launch.agent.data if launch else NO_USER_DATA,
+        user_data=launch.user_data if launch else NO_USER_DATA,
         origin=resource.origin,
+        **values_of(choice, TypeChoice),
     )
 
 
@@ -100,7 +109,7 @@ def _types(section: Section) -> TypeChoice:
         several = (one,) if one is not None else _family(name)
         types |= dict.fromkeys(several)
         strange |= {} if several else {name: None}
-    return TypeChoice(types=tuple(types), unknown_names=tuple(strange), has_unknown=has_unknown)
+    return TypeChoice(instance_types=tuple(types), unknown_type_names=tuple(strange), has_unknown_types=has_unknown)
 
 
 def _family(name: str) -> tuple[InstanceType, ...]:
@@ -109,7 +118,7 @@ def _family(name: str) -> tuple[InstanceType, ...]:
     return tuple(each for each in family(name) if not each.bare_metal)
 
 
-def _image(section: Section, types: tuple[InstanceType, ...], launch: Launch | None) -> HostImage | Unknown:
+def _image(section: Section, types: tuple[InstanceType, ...], launch: HostSetup | None) -> HostImage | Unknown:
     configured = section.sections("Ec2Configuration")
     if any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
         return host_image(configured[0].get("ImageIdOverride")) if len(configured) == 1 else UNKNOWN
@@ -137,13 +146,14 @@ def _hosts(vcpus: int | Unknown | None, choice: TypeChoice, *, at_most: bool) ->
     """
     if vcpus == 0:
         return 0
-    if vcpus is None or isinstance(vcpus, Unknown) or not choice.types or choice.has_unknown or choice.unknown_names:
+    is_whole = choice.instance_types and not choice.has_unknown_types and not choice.unknown_type_names
+    if vcpus is None or isinstance(vcpus, Unknown) or not is_whole:
         return UNKNOWN
-    sizes = [each.vcpus for each in choice.types]
+    sizes = [each.vcpus for each in choice.instance_types]
     return -(-vcpus // min(sizes)) if at_most else vcpus // max(sizes)
 
 
-def _purchase(section: Section, launch: Launch | None) -> PurchaseOption | Unknown:
+def _purchase(section: Section, launch: HostSetup | None) -> PurchaseOption | Unknown:
     kind = section.text("Type")
     bought = UNKNOWN if kind is None or isinstance(kind, Unknown) else _BOUGHT.get(kind, UNKNOWN)
     return launch.bought.option if launch is not None and bought is PurchaseOption.ON_DEMAND else bought

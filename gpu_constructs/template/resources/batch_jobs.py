@@ -19,7 +19,7 @@ from gpu_constructs.template.resources.containers import (
     requirements_of,
 )
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import architecture_of
 
 __all__ = ["batch_tasks"]
@@ -90,16 +90,15 @@ def _container(section: Section, name: str) -> Container:
     else:
         cpu_units = cpu * CPU_UNITS_PER_VCPU if isinstance(cpu, int) else cpu
     linux = section.section("LinuxParameters")
-    essential = section.flag("Essential")
     return Container(
         name=name,
         requirements=tuple(each for each in requirements if not _is_general(each)),
-        cpu=0 if cpu_units is None else cpu_units,
+        cpu=cpu_units or 0,
         memory_limit_mib=_number(asked["MEMORY"], 1, section) if "MEMORY" in asked else memory,
         shared_memory_mib=linux.integer("SharedMemorySize"),
         devices=devices_of(linux),
         environment=environment_of(section),
-        essential=True if essential is None else essential,
+        essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
         origin=section.origin,
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from gpu_constructs.fleet import UNKNOWN, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, is_list
 
 __all__ = ["CAPACITY_PROVIDER", "DEFAULT_CLUSTER", "Clusters", "ProviderKey", "provider_key"]
 
@@ -115,7 +114,7 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
     properties = Section.of(resource, notes)
     own = resource.type == _CLUSTER
     providers = properties.get("CapacityProviders")
-    written = providers if _is_list(providers) else ()
+    written = providers if is_list(providers) else ()
     keys = tuple(provider_key(each, index) for each in written)
     of = resource.reference if own else properties.get("Cluster")
     cluster = clusters.named(of)
@@ -123,7 +122,7 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
         cluster=cluster,
         providers=tuple(each for each in keys if each is not None),
         is_written=providers is not None,
-        is_whole=_is_list(providers) and all(each is not None for each in keys) and resource.exists is True,
+        is_whole=is_list(providers) and all(each is not None for each in keys) and resource.exists is True,
         strategy=properties.sections("DefaultCapacityProviderStrategy"),
         written=ProviderList(
             cluster=cluster,
@@ -132,7 +131,3 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
             origin=resource.origin,
         ),
     )
-
-
-def _is_list(value: Value) -> TypeGuard[Sequence[Value]]:
-    return isinstance(value, Sequence) and not isinstance(value, str)

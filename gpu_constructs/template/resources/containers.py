@@ -13,7 +13,7 @@ from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NvidiaMps, Resour
 from gpu_constructs.fleet.keys import CONTAINER_KEYS
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.template.resources.ports import host_ports_of
-from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.section import Section, given
 
 __all__ = [
     "container_name",
@@ -36,20 +36,19 @@ _NO_NAME = "unknown"
 
 def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNeeds | None) -> Container:
     """Reads one container."""
-    cpu, essential = section.integer("Cpu"), section.flag("Essential")
     linux = section.section("LinuxParameters")
     return Container(
         name=container_name(section),
         requirements=requirements_of(section),
         needs=needs,
-        cpu=0 if cpu is None else cpu,
+        cpu=section.integer("Cpu") or 0,
         memory_limit_mib=section.integer("Memory"),
         memory_reservation_mib=section.integer("MemoryReservation"),
         shared_memory_mib=linux.integer("SharedMemorySize"),
         host_ports=host_ports_of(section, network_mode),
         devices=devices_of(linux),
         environment=environment_of(section),
-        essential=True if essential is None else essential,
+        essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
         unknown_keys=unknown_keys(section, _KEYS),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
@@ -93,9 +92,9 @@ def environment_of(section: Section) -> tuple[tuple[str, str | Unknown], ...]:
     """Environment variables in order of name; the value of a secret is unknown."""
     found: dict[str, str | Unknown] = {}
     for each in section.sections("Environment"):
-        name, value = each.text("Name"), each.text("Value")
+        name = each.text("Name")
         if isinstance(name, str):
-            found[name] = "" if value is None else value
+            found[name] = each.text("Value") or ""
     for each in section.sections("Secrets"):
         name = each.text("Name")
         if isinstance(name, str):
@@ -148,7 +147,6 @@ def _is_used(section: Section, setting: str) -> bool:
 
 
 def _requirement(section: Section) -> ResourceRequirement:
-    kind = section.text("Type")
     beyond = unknown_keys(section, _REQUIREMENT_KEYS)
     mps = None
     if section.has("SharingStrategy"):
@@ -160,7 +158,7 @@ def _requirement(section: Section) -> ResourceRequirement:
             beyond += tuple(f"SharingStrategy.NvidiaMps.{each}" for each in keys)
             mps = NvidiaMps(memory_mib=share.integer("Memory"), max_compute_percent=share.integer("MaxComputePercent"))
     return ResourceRequirement(
-        type="" if kind is None else kind, value=section.text("Value"), nvidia_mps=mps, unknown_keys=beyond
+        type=section.text("Type") or "", value=section.text("Value"), nvidia_mps=mps, unknown_keys=beyond
     )
 
 

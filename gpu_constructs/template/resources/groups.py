@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TypeGuard
+from typing import Any
 
-from gpu_constructs.fleet import UNKNOWN, GroupSettings, PurchaseOption, Unknown
+from gpu_constructs.fleet import UNKNOWN, GroupSettings, PurchaseOption, TypeChoice, Unknown, values_of
 from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.boot_check import checks_gpus
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.instance_types import TypeChoice, types_asked_for
+from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
 from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy
 from gpu_constructs.template.resources.schedules import Schedules
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 from gpu_constructs.template.resources.warm_pools import warm_pools
 
 __all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "zones_of"]
@@ -70,26 +70,24 @@ class Groups:
         launch = self._launch(properties)
         if properties.get("PlacementGroup") is not None:
             placed = self._launches.is_cluster_group(properties.get("PlacementGroup"))
-            launch = replace(launch, placement_group=placed)
-        low, high = properties.integer("MinSize"), properties.integer("MaxSize")
-        bought = bought_by_group(resource, properties, launch.bought)
+            launch = _with(launch, placement_group=placed)
+        bought = bought_by_group(resource, properties, launch.setup.bought)
         if bought.option is PurchaseOption.CAPACITY_BLOCK:
             bought = replace(bought, block=self._schedules.block(resource))
         return Group(
-            launch=replace(launch, bought=bought),
-            min_instances=UNKNOWN if low is None else low,
-            max_instances=UNKNOWN if high is None else high,
+            launch=_with(launch, bought=bought),
+            min_instances=given(properties.integer("MinSize"), UNKNOWN),
+            max_instances=given(properties.integer("MaxSize"), UNKNOWN),
             zones=zones_of(properties.get("VPCZoneIdentifier"), properties.get("AvailabilityZones"), self._index),
             settings=self._settings(resource, properties),
         )
 
     def _settings(self, resource: Resource, properties: Section) -> GroupSettings:
         is_only = self._ids[resource.logical_id] == 1
-        protected = properties.flag("NewInstancesProtectedFromScaleIn")
         return GroupSettings(
             name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
             desired_instances=properties.integer("DesiredCapacity"),
-            scale_in_protection=False if protected is None else protected,
+            scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
             checks_gpus=checks_gpus(resource),
             warm_pool=self._warm_pools.get((resource.stack, resource.logical_id)),
         )
@@ -108,23 +106,24 @@ class Groups:
     def _mixed(self, policy: Section) -> Launch:
         template = policy.section("LaunchTemplate")
         first = self._launches.specified(template.section("LaunchTemplateSpecification"))
-        choices: list[TypeChoice] = []
-        images, purchases = {first.image}, {first.bought.option}
+        launches, choices = [first], []
         for override in template.sections("Overrides"):
             own = override.section("LaunchTemplateSpecification")
             launch = self._launches.specified(own) if own.keys else first
-            choices.append(types_asked_for(override, launch.architecture) or launch.types)
-            images |= {launch.image} if own.keys else set()
-            purchases |= {launch.bought.option} if own.keys else set()
+            launches.append(launch)
+            choices.append(types_asked_for(override, launch.architecture) or launch.setup)
+        setups = [each.setup for each in launches]
+        images, setup = {each.image for each in setups}, first.setup
         if len(images) > 1:
             template.note("overrides with images of their own are not read", len(images), "Overrides")
-        return replace(
-            first,
-            types=reduce(TypeChoice.and_also, choices) if choices else first.types,
-            image=first.image if len(images) == 1 else UNKNOWN,
-            image_written=first.image_written if len(images) == 1 else None,
-            bought=bought_by_policy(policy, first.bought, purchases),
-        )
+            setup = replace(setup, image=UNKNOWN, image_written=None)
+        bought = bought_by_policy(policy, setup.bought, {each.bought.option for each in setups})
+        types = values_of(reduce(and_also, choices), TypeChoice) if choices else {}
+        return _with(replace(first, setup=setup), bought=bought, **types)
+
+
+def _with(launch: Launch, **values: Any) -> Launch:  # noqa: ANN401 - fields of the setup
+    return replace(launch, setup=replace(launch.setup, **values))
 
 
 def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:
@@ -135,17 +134,13 @@ def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:
         zones: A list of zones instead.
         index: Where the subnets are.
     """
-    if _is_list(subnets):
+    if is_list(subnets) and subnets:
         found = [index.find(each, _SUBNET) for each in subnets]
         if len(subnets) == 1 and (found[0] is not None or isinstance(subnets[0], str)):
             return 1
         names = [each.properties.get("AvailabilityZone") if each is not None else None for each in found]
         return _different(names)
-    return _different(zones) if _is_list(zones) else None
-
-
-def _is_list(value: Value) -> TypeGuard[Sequence[Value]]:
-    return isinstance(value, Sequence) and not isinstance(value, str) and bool(value)
+    return _different(zones) if is_list(zones) and zones else None
 
 
 def _different(names: Sequence[Value]) -> int | None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from gpu_constructs.budget import ENTRIES, NAME
-from gpu_constructs.fleet import InstanceRequirements, Unknown
+from gpu_constructs.fleet import InstanceRequirements, TypeChoice, Unknown
 from gpu_constructs.fleet.type_selection import selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
 from gpu_constructs.template.resources.section import Section
 
-__all__ = ["TypeChoice", "instance_types_of", "type_named", "types_asked_for"]
-
-# Of AllowedInstanceTypes and ExcludedInstanceTypes, by the API; the other lists are shorter.
+__all__ = ["and_also", "instance_types_of", "type_named", "types_asked_for"]
 
 _MANUFACTURERS = {
     "amazon-web-services": Architecture.ARM64,
@@ -26,31 +23,15 @@ _REQUIRED = ("VCpuCount", "MemoryMiB")
 _LOCAL_STORAGE = frozenset({"required", "excluded"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypeChoice:
-    """What may be launched.
-
-    Attributes:
-        types: Types of the catalogue, each once.
-        unknown_names: Names that are not in it.
-        has_unknown: Whether a type is only known at deploy time.
-        requirements: What the types were derived from, where they were.
-    """
-
-    types: tuple[InstanceType, ...] = ()
-    unknown_names: tuple[str, ...] = ()
-    has_unknown: bool = False
-    requirements: InstanceRequirements | None = None
-
-    def and_also(self, other: TypeChoice) -> TypeChoice:
-        """Both, this one first."""
-        wanted = {each for each in (self.requirements, other.requirements) if each is not None}
-        return TypeChoice(
-            types=tuple(dict.fromkeys((*self.types, *other.types))),
-            unknown_names=tuple(dict.fromkeys((*self.unknown_names, *other.unknown_names))),
-            has_unknown=self.has_unknown or other.has_unknown,
-            requirements=next(iter(wanted)) if len(wanted) == 1 else None,
-        )
+def and_also(one: TypeChoice, other: TypeChoice) -> TypeChoice:
+    """Both choices, the first one first."""
+    wanted = {each for each in (one.requirements, other.requirements) if each is not None}
+    return TypeChoice(
+        instance_types=tuple(dict.fromkeys((*one.instance_types, *other.instance_types))),
+        unknown_type_names=tuple(dict.fromkeys((*one.unknown_type_names, *other.unknown_type_names))),
+        has_unknown_types=one.has_unknown_types or other.has_unknown_types,
+        requirements=next(iter(wanted)) if len(wanted) == 1 else None,
+    )
 
 
 def type_named(name: str) -> InstanceType | None:
@@ -62,10 +43,10 @@ def types_asked_for(section: Section, architecture: Architecture | None) -> Type
     """Types by their name, or by what they must be; None where the section says neither."""
     name = section.text("InstanceType")
     if isinstance(name, Unknown):
-        return TypeChoice(has_unknown=True)
+        return TypeChoice(has_unknown_types=True)
     if name is not None:
         found = type_named(name)
-        return TypeChoice(unknown_names=(name,)) if found is None else TypeChoice(types=(found,))
+        return TypeChoice(unknown_type_names=(name,)) if found is None else TypeChoice(instance_types=(found,))
     if section.get("InstanceRequirements") is not None:
         return instance_types_of(section.section("InstanceRequirements"), architecture)
     return None
@@ -96,7 +77,7 @@ def instance_types_of(section: Section, architecture: Architecture | None, *, ma
         section.note(problem, section.get(key), key)
     everything = (*(bound for pair in ranges.values() for bound in pair), *(x for one in lists.values() for x in one))
     if section.is_unknown or unread or any(isinstance(each, Unknown) for each in (*everything, *rules, disks)):
-        return TypeChoice(has_unknown=True)
+        return TypeChoice(has_unknown_types=True)
     requirements = InstanceRequirements(
         vcpus=_range(ranges["VCpuCount"]),
         memory_mib=_range(ranges["MemoryMiB"]),
@@ -111,7 +92,8 @@ def instance_types_of(section: Section, architecture: Architecture | None, *, ma
         instance_generations=_known(lists["InstanceGenerations"]),
         local_storage=tuple(each for each in (disks,) if isinstance(each, str) and each in _LOCAL_STORAGE),
     )
-    return TypeChoice(types=selected_types(requirements, *map(str, rules), managed=managed), requirements=requirements)
+    types = selected_types(requirements, *map(str, rules), managed=managed)
+    return TypeChoice(instance_types=types, requirements=requirements)
 
 
 _LISTS = (

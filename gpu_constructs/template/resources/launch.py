@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from gpu_constructs.fleet import UNKNOWN, Bought, HostImage, NetworkInterface, Unknown
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Bought,
+    HostImage,
+    HostSetup,
+    NetworkInterface,
+    TypeChoice,
+    Unknown,
+    values_of,
+)
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.images import host_image, image_written
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.instance_types import TypeChoice, types_asked_for
+from gpu_constructs.template.resources.instance_types import types_asked_for
 from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.user_data import (
     NOT_KNOWN,
     AgentSettings,
@@ -31,40 +40,25 @@ _PLACEMENT_GROUP = "AWS::EC2::PlacementGroup"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What one host is made from.
+    """What one host is made from, and the cluster that its user data names, see `AgentSettings.cluster`."""
 
-    Attributes:
-        types: Its instance type, or what it must be.
-        image: Its machine image.
-        agent: What it sets for its agent at boot.
-        interfaces: Its network interfaces, where they are listed.
-        bought: How it is bought.
-        placement_group: Whether it is in a cluster placement group.
-        is_configuration: Whether this is a launch configuration.
-        image_written: Its machine image as written, where nothing else is known about it.
-    """
-
-    types: TypeChoice
-    image: HostImage | Unknown
-    agent: AgentSettings
-    interfaces: tuple[NetworkInterface, ...] = ()
-    bought: Bought = field(default_factory=Bought)
-    placement_group: bool | Unknown = False
-    is_configuration: bool = False
-    image_written: str | None = None
+    setup: HostSetup
+    cluster: str | Unknown | None = None
 
     @property
     def architecture(self) -> Architecture | None:
         """Architecture of the image; None where it is not known."""
-        return None if isinstance(self.image, Unknown) else self.image.image.architecture
+        return _architecture(self.setup.image)
 
 
 UNKNOWN_LAUNCH = Launch(
-    types=TypeChoice(has_unknown=True),
-    image=UNKNOWN,
-    agent=NOT_KNOWN,
-    bought=Bought(option=UNKNOWN),
-    placement_group=UNKNOWN,
+    setup=HostSetup(
+        has_unknown_types=True,
+        user_data=NOT_KNOWN.data,
+        bought=Bought(option=UNKNOWN),
+        placement_group=UNKNOWN,
+    ),
+    cluster=NOT_KNOWN.cluster,
 )
 """What is known of a launch template that the files that were read do not define."""
 
@@ -85,15 +79,15 @@ class Launches:
         for key in ("LaunchTemplateId", "LaunchTemplateName"):
             resource = self._index.find(specification.get(key), _LAUNCH_TEMPLATE)
             if resource is not None:
-                return self._once(resource, lambda found: self._data(found.section("LaunchTemplateData")))
+                return self._once(resource, self._data)
         return UNKNOWN_LAUNCH
 
     def configured(self, group: Section) -> Launch:
         """What the ``LaunchConfigurationName`` of an Auto Scaling group points at."""
         resource = self._index.find(group.get("LaunchConfigurationName"), _LAUNCH_CONFIGURATION)
         if resource is None:
-            return replace(UNKNOWN_LAUNCH, is_configuration=True)
-        return self._once(resource, self._configuration)
+            return replace(UNKNOWN_LAUNCH, setup=replace(UNKNOWN_LAUNCH.setup, launch_configuration=True))
+        return self._once(resource, _configuration)
 
     def instance(self, resource: Resource) -> Launch:
         """What a single instance is made from."""
@@ -103,28 +97,29 @@ class Launches:
             return own
         # What the instance says itself goes before its template.
         template = self.specified(properties.section("LaunchTemplate"))
-        return replace(
-            template,
-            types=own.types if properties.has("InstanceType") else template.types,
-            image=own.image if properties.has("ImageId") else template.image,
-            image_written=(own if properties.has("ImageId") else template).image_written,
-            agent=own.agent if properties.has("UserData") else template.agent,
+        image = (own if properties.has("ImageId") else template).setup
+        agent = own if properties.has("UserData") else template
+        setup = replace(
+            template.setup,
+            image=image.image,
+            image_written=image.image_written,
+            user_data=agent.setup.user_data,
+            **values_of((own if properties.has("InstanceType") else template).setup, TypeChoice),
         )
+        return Launch(setup=setup, cluster=agent.cluster)
 
-    def _data(self, data: Section) -> Launch:
+    def _data(self, data: Section) -> HostSetup:
         """What ``LaunchTemplateData`` or an instance's properties say."""
-        image = host_image(data.get("ImageId"))
-        architecture = None if isinstance(image, Unknown) else image.image.architecture
         placement = data.section("Placement")
         group = placement.get("GroupName") or placement.get("GroupId") or data.get("PlacementGroupName")
-        return Launch(
-            types=types_asked_for(data, architecture) or TypeChoice(),
+        image = host_image(data.get("ImageId"))
+        return HostSetup(
             image=image,
             image_written=image_written(data.get("ImageId")),
-            agent=self._agent_settings(data),
             interfaces=tuple(_interface(each) for each in data.sections("NetworkInterfaces")),
             bought=bought_by_template(data),
             placement_group=UNKNOWN if placement.is_unknown else self.is_cluster_group(group),
+            **values_of(_types(data, _architecture(image))),
         )
 
     def is_cluster_group(self, group: Value) -> bool | Unknown:
@@ -149,31 +144,39 @@ class Launches:
             found = self._settings_by_text[value] = agent_settings(value, self._cluster_named)
         return found
 
-    def _configuration(self, properties: Section) -> Launch:
-        return Launch(
-            types=types_asked_for(properties, None) or TypeChoice(),
-            image=host_image(properties.get("ImageId")),
-            image_written=image_written(properties.get("ImageId")),
-            agent=self._agent_settings(properties),
-            bought=bought_by_configuration(properties),
-            is_configuration=True,
-        )
-
-    def _once(self, resource: Resource, read: Callable[[Section], Launch]) -> Launch:
+    def _once(self, resource: Resource, read: Callable[[Section], HostSetup]) -> Launch:
         found = self._known.get(resource.reference)
         if found is None:
-            found = read(Section.of(resource, self._notes))
-            with_init = with_init_metadata(found.agent, resource, self._cluster_named)
-            found = self._known[resource.reference] = replace(found, agent=with_init)
+            section = Section.of(resource, self._notes)
+            data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
+            agent = with_init_metadata(self._agent_settings(data), resource, self._cluster_named)
+            found = Launch(setup=replace(read(data), user_data=agent.data), cluster=agent.cluster)
+            self._known[resource.reference] = found
         return found
 
 
+def _configuration(properties: Section) -> HostSetup:
+    return HostSetup(
+        image=host_image(properties.get("ImageId")),
+        image_written=image_written(properties.get("ImageId")),
+        bought=bought_by_configuration(properties),
+        launch_configuration=True,
+        **values_of(_types(properties, None)),
+    )
+
+
+def _types(section: Section, architecture: Architecture | None) -> TypeChoice:
+    return types_asked_for(section, architecture) or TypeChoice()
+
+
+def _architecture(image: HostImage | Unknown) -> Architecture | None:
+    return None if isinstance(image, Unknown) else image.image.architecture
+
+
 def _interface(section: Section) -> NetworkInterface:
-    card, device = section.integer("NetworkCardIndex"), section.integer("DeviceIndex")
-    kind, public = section.text("InterfaceType"), section.flag("AssociatePublicIpAddress")
     return NetworkInterface(
-        card=0 if card is None else card,
-        device=0 if device is None else device,
-        type="interface" if kind is None else kind,
-        public_address=False if public is None else public,
+        card=section.integer("NetworkCardIndex") or 0,
+        device=section.integer("DeviceIndex") or 0,
+        type=given(section.text("InterfaceType"), "interface"),
+        public_address=section.flag("AssociatePublicIpAddress") or False,
     )

@@ -5,13 +5,10 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeGuard
-
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.model import Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.section import Section, is_list
 
 __all__ = ["passes_host_role"]
 
@@ -32,7 +29,7 @@ def passes_host_role(provider: Section, index: Index) -> bool | Unknown:
     profile = index.find(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"), _PROFILE)
     infrastructure = index.find(provider.get("InfrastructureRoleArn"), _ROLE)
     roles = profile.properties.get("Roles") if profile is not None else None
-    role = index.find(roles[0], _ROLE) if _is_list(roles) and len(roles) == 1 else None
+    role = index.find(roles[0], _ROLE) if is_list(roles) and len(roles) == 1 else None
     if infrastructure is None or role is None or not _has_no_other_policy(infrastructure, index):
         return UNKNOWN
     # Without a name CloudFormation begins one with the stack's.
@@ -54,7 +51,7 @@ def _has_no_other_policy(role: Resource, index: Index) -> bool:
     """Whether AWS's policy is certainly all that a role has."""
     managed = role.properties.get("ManagedPolicyArns")
     return (
-        _is_list(managed)
+        is_list(managed)
         and len(managed) == 1
         and _ends(managed[0]).endswith(_AWS_POLICY)
         and role.properties.get("Policies") is None
@@ -64,14 +61,10 @@ def _has_no_other_policy(role: Resource, index: Index) -> bool:
 
 def _may_be_of(role: Resource, policy: Resource, index: Index) -> bool:
     named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
-    if not _is_list(named):
+    if not is_list(named):
         return True
     found = [index.find(each, _ROLE) for each in named if each is not None]
     return any(each is None or each is role for each in found)
-
-
-def _is_list(value: Value) -> TypeGuard[Sequence[Value]]:
-    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _ends(value: Value) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, values_of
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAULT_CLUSTER, Clusters, ProviderKey
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
@@ -59,8 +59,8 @@ def pools_of(index: Index, clusters: Clusters, notes: Notes) -> Iterator[FoundPo
     for resource in index.all(AUTO_SCALING_GROUP):
         if (resource.stack, resource.logical_id) not in provided:
             bare = groups.of(resource)
-            if _is_of_ecs(bare.launch):
-                yield FoundPool(_bare_pool(resource, bare), resource)
+            if _names_cluster(bare.launch) or not isinstance(bare.launch.setup.image, Unknown):
+                yield FoundPool(_pool(resource, bare), resource)
     for resource in index.all(_INSTANCE):
         pool_of_one = _single_instance(resource, launches)
         if pool_of_one is not None:
@@ -73,14 +73,14 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
     # (TestAccECSCapacityProvider_basic), and no page says otherwise.
     scaling = provider.section("ManagedScaling")
     status = scaling.text("Status") if provider.get("ManagedScaling") is not None else "DISABLED"
-    protection = provider.text("ManagedTerminationProtection")
+    protection = provider.looked_up("ManagedTerminationProtection", _STATUS)
     listed = clusters.of_provider(resource.reference)
-    joins = _cluster_of(group.launch)
-    cluster = listed if clusters.lists(resource.reference) and not isinstance(listed, Unknown) else joins
+    pool = _pool(resource, group)
+    cluster = listed if clusters.lists(resource.reference) and not isinstance(listed, Unknown) else pool.cluster
     return replace(
-        _pool(resource, group),
+        pool,
         managed_scaling=UNKNOWN if status is None or isinstance(status, Unknown) else _STATUS.get(status, UNKNOWN),
-        managed_termination_protection=_status(protection, properties),
+        managed_termination_protection=protection or False,
         cluster=cluster,
         associated=clusters.associates(resource.reference, cluster),
         told_cluster=_told_cluster(group.launch, cluster, clusters),
@@ -89,65 +89,43 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
     )
 
 
-def _status(written: str | Unknown | None, section: Section) -> bool | Unknown:
-    if written is None or isinstance(written, Unknown):
-        return False if written is None else UNKNOWN
-    if written not in _STATUS:
-        section.note(f"expects {' or '.join(_STATUS)}", written, "AutoScalingGroupProvider")
-    return _STATUS.get(written, UNKNOWN)
-
-
-def _bare_pool(resource: Resource, group: Group) -> Pool:
-    return replace(_pool(resource, group), cluster=_cluster_of(group.launch))
-
-
 def _single_instance(resource: Resource, launches: Launches) -> Pool | None:
     launch = launches.instance(resource)
-    if launch.agent.data.get(CLUSTER) is None:
+    if not _names_cluster(launch):
         return None
     group = Group(launch=launch, min_instances=1, max_instances=1, zones=1)
-    return replace(_pool(resource, group), kind=PoolKind.INSTANCE, cluster=_cluster_of(launch))
+    return replace(_pool(resource, group), kind=PoolKind.INSTANCE)
 
 
 def _pool(resource: Resource, group: Group) -> Pool:
-    launch = group.launch
     return Pool(
         name=resource.logical_id,
-        instance_types=launch.types.types,
-        image=launch.image,
-        image_written=launch.image_written,
         min_instances=group.min_instances,
         max_instances=group.max_instances,
-        bought=launch.bought,
         managed_scaling=False,
-        has_unknown_types=launch.types.has_unknown,
-        unknown_type_names=launch.types.unknown_names,
-        user_data=launch.agent.data,
-        interfaces=launch.interfaces,
-        placement_group=launch.placement_group,
         zones=group.zones,
         group=group.settings,
-        launch_configuration=launch.is_configuration,
+        cluster=_cluster_of(group.launch),
         has_provider=False,
-        requirements=launch.types.requirements,
         origin=resource.origin,
+        **values_of(group.launch.setup),
     )
 
 
+def _names_cluster(launch: Launch) -> bool:
+    return launch.setup.user_data.get(CLUSTER) is not None
+
+
 def _cluster_of(launch: Launch) -> str | Unknown | None:
-    if launch.agent.data.get(CLUSTER) is not None:
-        return launch.agent.cluster
-    return None if launch.agent.data.complete else UNKNOWN
+    if _names_cluster(launch):
+        return launch.cluster
+    return None if launch.setup.user_data.complete else UNKNOWN
 
 
 def _told_cluster(launch: Launch, cluster: str | Unknown | None, clusters: Clusters) -> str | Unknown | None:
     """The cluster of the user data where it is another one."""
-    told = launch.agent.cluster
-    if launch.agent.data.get(CLUSTER) is None or told == cluster or isinstance(cluster, Unknown):
+    told = launch.cluster
+    if not _names_cluster(launch) or told == cluster or isinstance(cluster, Unknown):
         return None
     # Whatever name a template leaves open may be the one that is written here.
     return UNKNOWN if clusters.has_open_name(cluster) or clusters.has_open_name(told) else told or DEFAULT_CLUSTER
-
-
-def _is_of_ecs(launch: Launch) -> bool:
-    return launch.agent.data.get(CLUSTER) is not None or not isinstance(launch.image, Unknown)

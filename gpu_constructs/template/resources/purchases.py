@@ -23,7 +23,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.own_metadata import own_metadata
-from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.section import Section, given
 
 __all__ = [
     "bought_by_configuration",
@@ -121,14 +121,12 @@ def _option_of_template(data: Section) -> PurchaseOption | Unknown:
     hosts start on demand above what it has, unless the preference forbids it
     (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html).
     """
-    market = data.section("InstanceMarketOptions").text("MarketType")
+    market = data.section("InstanceMarketOptions").looked_up("MarketType", _MARKETS)
     if market is not None:
-        _note_unless(market, _MARKETS, data.section("InstanceMarketOptions"), "MarketType")
-        return UNKNOWN if isinstance(market, Unknown) else _MARKETS.get(market, UNKNOWN)
+        return market
     reservation = data.section(_SPECIFICATION)
     target = reservation.section("CapacityReservationTarget")
-    preference = reservation.text("CapacityReservationPreference")
-    _note_unless(preference, _OF_TEMPLATE, reservation, "CapacityReservationPreference")
+    preference = reservation.one_of("CapacityReservationPreference", _OF_TEMPLATE)
     if preference == RESERVATIONS_ONLY or target.has("CapacityReservationId"):
         return PurchaseOption.RESERVED
     return UNKNOWN if isinstance(preference, Unknown) or target.is_unknown else PurchaseOption.ON_DEMAND
@@ -144,18 +142,17 @@ def _distribution(policy: Section, template_option: PurchaseOption | Unknown) ->
             segments=(UNKNOWN,),
             template_option=template_option,
         )
-    base = written.integer("OnDemandBaseCapacity")
     percentage = written.integer("OnDemandPercentageAboveBaseCapacity")
     if isinstance(percentage, int) and not 0 <= percentage <= MAX_PERCENT:
         written.note("expects 0 to 100", percentage, "OnDemandPercentageAboveBaseCapacity")
     segments: list[str | Unknown] = []
     for segment in written.sections("DistributionSegments"):
         for each in segment.texts("TargetCapacityTypes"):
-            _note_unless(each, _TARGETS, segment, "TargetCapacityTypes")
+            segment.note_unless(each, _TARGETS, "TargetCapacityTypes")
             segments.append(each)
     return Distribution(
-        on_demand_base=0 if base is None else base,
-        on_demand_percentage=100 if percentage is None else percentage,
+        on_demand_base=written.integer("OnDemandBaseCapacity") or 0,
+        on_demand_percentage=given(percentage, MAX_PERCENT),
         spot_allocation=written.text("SpotAllocationStrategy"),
         segments=tuple(segments),
         template_option=template_option,
@@ -182,8 +179,7 @@ def _with_preference(properties: Section, option: PurchaseOption | Unknown) -> P
     if option is not PurchaseOption.ON_DEMAND:
         return option
     specification = properties.section(_SPECIFICATION)
-    preference = specification.text("CapacityReservationPreference")
-    _note_unless(preference, _OF_GROUP, specification, "CapacityReservationPreference")
+    preference = specification.one_of("CapacityReservationPreference", _OF_GROUP)
     if specification.is_unknown or isinstance(preference, Unknown):
         return UNKNOWN
     return PurchaseOption.RESERVED if preference == RESERVATIONS_ONLY else option
@@ -225,11 +221,6 @@ def _one(target: Section, key: str) -> str | Unknown | None:
         named = target.texts(key)
         return None if not named else named[0] if len(named) == 1 else UNKNOWN
     return target.text(key)
-
-
-def _note_unless(value: str | Unknown | None, allowed: Collection[str], section: Section, key: str) -> None:
-    if isinstance(value, str) and value not in allowed:
-        section.note(f"expects {', '.join(allowed)}", value, key)
 
 
 def _instances(group: Resource) -> int | Unknown | None:

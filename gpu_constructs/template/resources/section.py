@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeGuard, TypeVar
 
 from gpu_constructs.budget import DIGITS, brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import UNKNOWN, Origin, Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import Resource, Value, is_open
 
-__all__ = ["Notes", "Section"]
+__all__ = ["Notes", "Section", "given", "is_list"]
+
+_T = TypeVar("_T")
 
 # As many digits as a number may have in a file; a larger one that is certainly too much stays one.
 _LARGEST = 10**DIGITS
 _NUMBER = re.compile(rf"\s*(-?[0-9]{{1,{DIGITS}}})(?:\.0{{1,15}})?\s*")
 _LARGEST_EXACT = 10**15
+_TWO = 2
 _FLAGS: Final = {"true": True, "false": False}
 
 Notes = list[Remark]
 """Where readers put what they could not read."""
+
+
+def given(value: _T | Unknown | None, default: _T | Unknown) -> _T | Unknown:
+    """The value, or the default that CloudFormation or the service has for it."""
+    return default if value is None else value
+
+
+def is_list(value: Value) -> TypeGuard[Sequence[Value]]:
+    """Whether a value is a list that is known."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 class _Nothing(Mapping[str, Value]):
@@ -102,6 +115,22 @@ class Section:
         value = self.values.get(key)
         return value if value is None or isinstance(value, str) else self._text_of(value, key)
 
+    def one_of(self, key: str, allowed: Collection[str]) -> str | Unknown | None:
+        """A text, which is noted if it is not one of those allowed."""
+        value = self.text(key)
+        self.note_unless(value, allowed, key)
+        return value
+
+    def looked_up(self, key: str, table: Mapping[str, _T]) -> _T | Unknown | None:
+        """What a text stands for; a text that is not in the table is noted and unknown."""
+        value = self.one_of(key, table)
+        return value if value is None or isinstance(value, Unknown) else table.get(value, UNKNOWN)
+
+    def note_unless(self, value: str | Unknown | None, allowed: Collection[str], key: str) -> None:
+        """Notes a text that is not one of those allowed."""
+        if isinstance(value, str) and value not in allowed:
+            self.note(f"expects {(' or ' if len(allowed) == _TWO else ', ').join(allowed)}", value, key)
+
     def texts(self, key: str) -> tuple[str | Unknown, ...]:
         """A list of texts; empty if there is none."""
         return tuple(
@@ -157,7 +186,7 @@ class Section:
         value = self.values.get(key)
         if value is None:
             return ()
-        if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        if is_list(value):
             return value
         return (self._unreadable("a list", value, key),)
 

@@ -91,9 +91,8 @@ class Services:
         name: str | Unknown = value if isinstance(value, str) else UNKNOWN
         if pool is not None and not isinstance(value, str):
             name = given if isinstance(given, str) else pool.name
-        weight, base = section.integer("Weight"), section.integer("Base")
         return StrategyItem(
-            provider=name, pool=pool, weight=0 if weight is None else weight, base=0 if base is None else base
+            provider=name, pool=pool, weight=section.integer("Weight") or 0, base=section.integer("Base") or 0
         )
 
 

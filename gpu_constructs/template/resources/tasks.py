@@ -29,7 +29,7 @@ from gpu_constructs.template.resources.containers import (
     unknown_keys,
     used_settings,
 )
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given
 
 __all__ = ["TASK_DEFINITION", "architecture_of", "constraints_of", "task_of"]
 
@@ -59,8 +59,7 @@ _MIB = {"": 1, "gb": 1024}
 def task_of(resource: Resource, name: str, notes: Notes) -> Task:
     """Reads a task definition."""
     properties = Section.of(resource, notes)
-    mode = properties.text("NetworkMode")
-    network_mode = "bridge" if mode is None else mode
+    network_mode = given(properties.text("NetworkMode"), "bridge")
     needs = _needs(resource, notes)
     platform = properties.section("RuntimePlatform")
     volumes = {
@@ -91,21 +90,16 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
 
 def architecture_of(platform: Section) -> Architecture | Unknown | None:
     """The processor architecture of a ``RuntimePlatform``; None if none was written; another value is noted."""
-    written = platform.text("CpuArchitecture")
-    if written is None or isinstance(written, Unknown):
-        return written
-    if written not in _ARCHITECTURES:
-        platform.note(f"expects {' or '.join(_ARCHITECTURES)}", written, "CpuArchitecture")
-    return _ARCHITECTURES.get(written)
+    written = platform.one_of("CpuArchitecture", _ARCHITECTURES)
+    return written if isinstance(written, Unknown) else _ARCHITECTURES.get(written or "")
 
 
 def constraints_of(section: Section) -> tuple[PlacementConstraint, ...]:
     """Placement constraints as written."""
-    found = []
-    for each in section.sections("PlacementConstraints"):
-        kind = each.text("Type")
-        found.append(PlacementConstraint(type="" if kind is None else kind, expression=each.text("Expression")))
-    return tuple(found)
+    return tuple(
+        PlacementConstraint(type=each.text("Type") or "", expression=each.text("Expression"))
+        for each in section.sections("PlacementConstraints")
+    )
 
 
 def _size(section: Section, key: str, units: Mapping[str, int]) -> int | Unknown | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gpu_constructs.fleet import UNKNOWN, WarmPool
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given
 
 __all__ = ["GroupKey", "warm_pools"]
 
@@ -32,13 +32,11 @@ def warm_pools(index: Index, notes: Notes) -> Mapping[GroupKey, WarmPool]:
 def _warm_pool(properties: Section) -> WarmPool:
     if properties.is_unknown:
         return WarmPool(state=UNKNOWN, min_size=UNKNOWN, max_prepared=UNKNOWN, reuse_on_scale_in=UNKNOWN)
-    state, size = properties.text("PoolState"), properties.integer("MinSize")
     most = properties.integer("MaxGroupPreparedCapacity")
     reuse = properties.section("InstanceReusePolicy")
-    reuses = UNKNOWN if reuse.is_unknown else reuse.flag("ReuseOnScaleIn")
     return WarmPool(
-        state="Stopped" if state is None else state,
-        min_size=0 if size is None else size,
+        state=given(properties.text("PoolState"), "Stopped"),
+        min_size=properties.integer("MinSize") or 0,
         max_prepared=None if most == _NO_LIMIT else most,
-        reuse_on_scale_in=False if reuses is None else reuses,
+        reuse_on_scale_in=UNKNOWN if reuse.is_unknown else reuse.flag("ReuseOnScaleIn") or False,
     )
