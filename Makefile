@@ -6,6 +6,8 @@ READY := .venv/ready
 
 # The virtual environment comes first, so that `python`, `node` and `cdk` mean the locked ones in every recipe.
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+# Some systems set it; without compiled files every test process would compile the library and the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test unit matrix lint bench fuzz lock clean
 help:

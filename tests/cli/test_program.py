@@ -206,9 +206,12 @@ FULL = Path("/dev/full")
 
 @pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
 @pytest.mark.parametrize(
-    "arguments", ["check {}", "check {} --format json", "instances", "rules", "--help", "check --help", "--version"]
+    ("arguments", "redirected", "words"),
+    [
+        *((each, ">/dev/full", "No space left on device") for each in ("check {}", "check {} --format json", "--help")),
+        *((each, ">&-", "it is closed") for each in ("check {}", "--version")),
+    ],
 )
-@pytest.mark.parametrize(("redirected", "words"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")])
 def test_an_output_that_cannot_be_written_is_2_with_one_line(
     arguments: str, redirected: str, words: str, tmp_path: Path
 ) -> None:

@@ -36,21 +36,20 @@ def efa_only(*cards: int) -> list[tuple[int, int, str]]:
 WITH_EFA = [name for name in DESCRIBED if described(name)["EfaSupported"]]
 
 
-@pytest.mark.parametrize("name", WITH_EFA)
-def test_a_layout_uses_all_that_ec2_describes_and_no_more(name: str) -> None:
-    info, layout = described(name), efa_layout(EVERY[name])
-    cards = {card["NetworkCardIndex"]: card for card in info["NetworkCards"]}
-    assert sum(each.is_efa for each in layout) == info["EfaInfo"]["MaximumEfaInterfaces"]
-    assert all(each.type in cards[each.card]["InterfaceTypes"] for each in layout)
-    on_card = Counter(each.card for each in layout)
-    assert all(number <= cards[card]["MaximumNetworkInterfaces"] for card, number in on_card.items())
-    assert len(layout) <= info["MaximumNetworkInterfaces"]
-    positions = [(each.card, each.device) for each in layout]
-    assert len(set(positions)) == len(positions)
-    assert positions[0] == (0, 0)
-    assert layout[0].type != "efa-only"
-    assert all(each.type == "efa-only" for each in layout[1:])
-    assert not any(each.public_address for each in layout)
+def test_a_layout_uses_all_that_ec2_describes_and_no_more() -> None:
+    for name in WITH_EFA:
+        info, layout = described(name), efa_layout(EVERY[name])
+        cards = {card["NetworkCardIndex"]: card for card in info["NetworkCards"]}
+        assert sum(each.is_efa for each in layout) == info["EfaInfo"]["MaximumEfaInterfaces"], name
+        assert all(each.type in cards[each.card]["InterfaceTypes"] for each in layout), name
+        on_card = Counter(each.card for each in layout)
+        assert all(number <= cards[card]["MaximumNetworkInterfaces"] for card, number in on_card.items()), name
+        assert len(layout) <= info["MaximumNetworkInterfaces"], name
+        positions = [(each.card, each.device) for each in layout]
+        assert len(set(positions)) == len(positions), name
+        assert positions[0] == (0, 0), name
+        assert [each.type == "efa-only" for each in layout] == [False] + [True] * (len(layout) - 1), name
+        assert not any(each.public_address for each in layout), name
 
 
 def test_no_other_type_has_a_layout() -> None:
@@ -96,10 +95,9 @@ def test_a_type_without_efa_or_known_cards_has_no_layout(name: str) -> None:
     assert efa_layout(instance_type(name)) == ()
 
 
-@pytest.mark.parametrize("each", [each for each in accelerated() if each.name.startswith("p")], ids=str)
-def test_gpudirect_rdma_begins_with_p4d_and_leaves_out_the_smallest_p5(each: Any) -> None:
-    is_before = each.family in {"p2", "p3", "p3dn"}
-    assert each.network.device_rdma is (not is_before and each.name != "p5.4xlarge")
+def test_gpudirect_rdma_begins_with_p4d_and_leaves_out_the_smallest_p5() -> None:
+    without = {each.name for each in accelerated() if each.name.startswith("p") and not each.network.device_rdma}
+    assert without == {each.name for each in accelerated() if each.family in {"p2", "p3", "p3dn"}} | {"p5.4xlarge"}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ import pytest
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.hardware import (
-    InstanceType,
     Verdict,
     accelerated,
     compatibility,
@@ -99,9 +98,9 @@ def test_the_table_is_about_every_accelerated_type_and_no_other() -> None:
     assert {each.family for each in accelerated()} >= CHOICE.keys()
 
 
-@pytest.mark.parametrize("each", [each for each in accelerated() if each.family in CHOICE], ids=str)
-def test_a_type_runs_the_image_of_its_family(each: InstanceType) -> None:
-    assert default_image(each).name == CHOICE[each.family]
+def test_a_type_runs_the_image_of_its_family() -> None:
+    chosen = [each for each in accelerated() if each.family in CHOICE]
+    assert [each.name for each in chosen if default_image(each).name != CHOICE[each.family]] == []
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -115,12 +114,12 @@ def test_a_type_without_an_image_is_answered_with_another_type(name: str) -> Non
 
 
 @pytest.mark.parametrize("variant", [2, 3, 4])
-@pytest.mark.parametrize("each", [each for each in accelerated() if each.family in CHOICE], ids=str)
-def test_bottlerocket_may_be_chosen_for_what_aws_lists(each: InstanceType, variant: int) -> None:
+def test_bottlerocket_may_be_chosen_for_what_aws_lists(variant: int) -> None:
     x86, arm = (image(f"bottlerocket-ecs-{variant}-nvidia-{architecture}") for architecture in ("x86_64", "arm64"))
-    listed = compatibility(x86, each).verdict
-    if each.family in BOTTLEROCKET_X86:
-        assert listed is not Verdict.CANNOT
-    else:
-        assert listed is (Verdict.UNCONFIRMED if each.family in {"g3", "g3s", "g7"} else Verdict.CANNOT)
-    assert compatibility(arm, each).verdict is (Verdict.DRIVES if each.family == "g5g" else Verdict.CANNOT)
+    for each in (each for each in accelerated() if each.family in CHOICE):
+        listed = compatibility(x86, each).verdict
+        if each.family in BOTTLEROCKET_X86:
+            assert listed is not Verdict.CANNOT, each
+        else:
+            assert listed is (Verdict.UNCONFIRMED if each.family in {"g3", "g3s", "g7"} else Verdict.CANNOT), each
+        assert compatibility(arm, each).verdict is (Verdict.DRIVES if each.family == "g5g" else Verdict.CANNOT), each

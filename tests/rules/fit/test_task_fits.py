@@ -20,7 +20,7 @@ from gpu_constructs.fleet import (
     UserData,
     Workload,
 )
-from gpu_constructs.hardware import Architecture, InstanceType, accelerated, instance_type
+from gpu_constructs.hardware import Architecture, accelerated, instance_type
 from gpu_constructs.placement import share_of
 from gpu_constructs.rules import Severity, check
 from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, on_strategy, only, running_on
@@ -217,12 +217,12 @@ def test_the_processor_and_the_rest_are_told_by_a_rule_each() -> None:
     assert [rule for rule, _, _ in findings] == ["GPU060", "GPU067"]
 
 
-@pytest.mark.parametrize("host", [each for each in accelerated() if each.gpus], ids=str)
-def test_a_fair_share_of_any_host_has_no_finding(host: InstanceType) -> None:
-    for gpus in {1, host.gpus}:
-        share = share_of({host: Fraction(gpus, host.gpus)})
-        task = a_task(str(gpus), cpu_limit=share.cpu, memory_limit_mib=share.memory_mib, network_mode="awsvpc")
-        assert found(running_on(a_pool(host.name, user_data=KEPT), task=task)) == []
+def test_a_fair_share_of_any_host_has_no_finding() -> None:
+    for host in (each for each in accelerated() if each.gpus):
+        for gpus in {1, host.gpus}:
+            share = share_of({host: Fraction(gpus, host.gpus)})
+            task = a_task(str(gpus), cpu_limit=share.cpu, memory_limit_mib=share.memory_mib, network_mode="awsvpc")
+            assert found(running_on(a_pool(host.name, user_data=KEPT), task=task)) == [], host
 
 
 @given(
