@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from gpu_constructs.errors import DoesNotFitError, GpuConstructsError, IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Fleet, Pool, StrategyItem, Task, Workload
 from gpu_constructs.rules import RULES, Finding, Severity, check, check_alone, rules_of
-from gpu_constructs.rules import fit as rules_of_fit
 from gpu_constructs.rules import tasks as rules_of_tasks
 
-__all__ = ["ARGUMENTS", "in_arguments", "raise_first", "require_allowed", "require_served", "require_yes"]
+__all__ = ["ARGUMENTS", "in_arguments", "raise_any", "raise_first", "require_allowed", "require_served", "require_yes"]
 
 ARGUMENTS: Mapping[str, str] = {
     "MaxSize": "max_instances",
@@ -35,7 +34,6 @@ ARGUMENTS: Mapping[str, str] = {
 }
 """Properties of templates, and what the constructs call them."""
 
-_FITS = frozenset(each.id for each in rules_of(rules_of_fit))
 _OF_TASKS = tuple(each for each in RULES if each.about is Task or each in rules_of(rules_of_tasks))
 
 
@@ -67,7 +65,20 @@ def require_yes(thing: Pool | Task | Workload, *rules: str, arguments: Mapping[s
     Raises:
         GpuConstructsError: Of the kind that the first rule calls for that found something.
     """
-    for each in check_alone(thing, rules=rules):
+    raise_any(check_alone(thing, rules=rules), arguments)
+
+
+def raise_any(findings: Iterable[Finding], arguments: Mapping[str, str] | None = None) -> None:
+    """Raises the first of some findings, whatever its severity.
+
+    Args:
+        findings: What rules found that a constructor asked by their ids.
+        arguments: Arguments by property, where they differ from `ARGUMENTS`.
+
+    Raises:
+        GpuConstructsError: Of the kind that the finding calls for.
+    """
+    for each in findings:
         raise _refusal(each, {**ARGUMENTS, **(arguments or {})}, {})
 
 
@@ -149,6 +160,6 @@ def _refusal(finding: Finding, arguments: Mapping[str, str], given: Mapping[str,
 
 
 def _kind(finding: Finding) -> type[GpuConstructsError]:
-    if finding.rule in _FITS:
+    if finding.is_shortage:
         return DoesNotFitError
     return InvalidValueError if finding.one_value else IncompatibleError

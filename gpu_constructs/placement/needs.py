@@ -14,7 +14,7 @@ from gpu_constructs.fleet import Container, GpuNeeds, Task, Unknown
 from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.hardware.precision import precision
 
-__all__ = ["NeedKind", "UnmetNeed", "unmet_needs"]
+__all__ = ["NeedKind", "UnmetNeed", "gib_of", "unmet_needs"]
 
 
 class NeedKind(Enum):
@@ -32,8 +32,8 @@ class UnmetNeed:
 
     Attributes:
         need: What is needed.
-        asked: How much, in words: ``40960 MiB``.
-        has: What the GPUs of the host have, in words: ``22888 MiB (L4)``.
+        asked: How much, in words: ``40 GiB``.
+        has: What the GPUs of the host have, in words: ``22.35 GiB (L4)``.
         instance_type: What the host is.
         container: Name of the container that needs it.
     """
@@ -67,8 +67,8 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
         return
     memory = devices.memory_mib
     if needs.memory_mib is not None and needs.memory_mib > (memory or 0):
-        has = f"{memory} MiB" if memory is not None else "an unknown amount"
-        yield NeedKind.GPU_MEMORY, f"{needs.memory_mib} MiB", f"{has} ({devices.model})"
+        has = f"{gib_of(memory)} GiB" if memory is not None else "an unknown amount"
+        yield NeedKind.GPU_MEMORY, f"{_gib_asked(needs.memory_mib)} GiB", f"{has} ({devices.model})"
     capability = devices.compute_capability
     here = "an unknown one" if capability is None else f"{_dotted(capability)} ({devices.model})"
     if needs.compute_capability is not None and needs.compute_capability > (capability or (0, 0)):
@@ -85,6 +85,20 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
             )
     if needs.nvlink and _has_several(container, instance_type) and "NV" not in (devices.interconnect or ""):
         yield NeedKind.NVLINK, "NVLink", devices.interconnect or "an unknown one"
+
+
+def gib_of(memory_mib: int) -> str:
+    """Memory of a GPU in GiB, the unit in which it is asked for, rounded down to what may be asked.
+
+    Args:
+        memory_mib: What the GPU reports.
+    """
+    return f"{memory_mib * 100 // 1024 / 100:g}"
+
+
+def _gib_asked(memory_mib: int) -> str:
+    """The same of what is asked, which was rounded up to whole MiB."""
+    return f"{-(-(memory_mib - 1) * 100 // 1024) / 100:g}"
 
 
 def _lowest(name: str) -> tuple[int, int] | None:

@@ -40,6 +40,7 @@ class Finding:
         value: What was written there.
         allowed: What may stand there instead, in words.
         one_value: Whether that value is wrong by itself, whatever the others are.
+        is_shortage: Whether hosts have less of something than is asked for, rather than two things not going together.
         origin: Where it was written; None where that is not known.
     """
 
@@ -52,4 +53,5 @@ class Finding:
     value: object = field(default=None, compare=False)
     allowed: str = field(default="", compare=False)
     one_value: bool = field(default=False, compare=False)
+    is_shortage: bool = field(default=False, compare=False)
     origin: Origin | None = None

@@ -30,6 +30,7 @@ class Problem:
         value: What was written there.
         allowed: What may stand there instead, in words.
         one_value: Whether that value is wrong by itself, whatever the others are.
+        is_shortage: Whether hosts have less of something than is asked for.
         origin: Where it was written; by default where `about` was.
         container: The container of a task that it is about.
         involves: Other pools, tasks and workloads that take part in the cause. A rule that yields to another one is
@@ -43,6 +44,7 @@ class Problem:
     value: object = None
     allowed: str = ""
     one_value: bool = False
+    is_shortage: bool = False
     origin: Origin | None = None
     container: Container | None = None
     involves: tuple[Pool | Task | Workload, ...] = ()
@@ -128,6 +130,7 @@ class Rule:
             value=problem.value,
             allowed=problem.allowed,
             one_value=problem.one_value,
+            is_shortage=problem.is_shortage,
             origin=origin,
         )
 

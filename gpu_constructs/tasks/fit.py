@@ -1,70 +1,92 @@
-"""Whether a task has room on the hosts that it may get, and what to do where it has none."""
+"""Whether a task has room on the hosts that it may get: the rules about fit are asked about the two alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError
-from gpu_constructs.fleet import Pool, PoolKind, Task
-from gpu_constructs.placement import (
-    ObstacleKind,
-    Resource,
-    Shortfall,
-    alternatives,
-    expected_memory_mib,
-)
-from gpu_constructs.placement.fit import refusals, smallest
-from gpu_constructs.placement.host import expected_shareable_mib
+from gpu_constructs.cdk.refusal import raise_any
+from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem, Task, Workload
+from gpu_constructs.placement import ObstacleKind, alternatives
+from gpu_constructs.placement.fit import refusals
 from gpu_constructs.placement.reasons import Obstacle
+from gpu_constructs.rules import check, find_rule
 from gpu_constructs.tasks.host_share import types_for
 
-__all__ = ["require_fit"]
+__all__ = ["require_fit", "require_met"]
 
-_ARGUMENT = {
-    Resource.GPU: "gpus",
-    Resource.GPU_MEMORY: "gpu_memory_gib",
-    Resource.SHARED_GPU_MEMORY: "gpus",
-    Resource.NEURON_DEVICES: "devices",
-    Resource.CPU: "cpu",
-    Resource.MEMORY: "memory_mib",
-    Resource.INTERFACES: "network_mode",
+_FIT = tuple(map(find_rule, ("GPU060", "GPU063", "GPU064", "GPU067", "GPU068", "GPU069", "GPU073")))
+_NEEDS = tuple(map(find_rule, ("GPU065", "GPU066")))
+_ARGUMENTS: Mapping[str, str] = {
+    "ContainerDefinitions.ResourceRequirements": "gpus",
+    "ContainerDefinitions.LinuxParameters.Devices": "devices",
+    "ContainerDefinitions.Cpu": "cpu",
+    "ContainerDefinitions.Memory": "memory_mib",
+    "NetworkMode": "network_mode",
+    "GpuMemoryMib": "gpu_memory_gib",
+    "ComputeCapability": "min_compute_capability",
+    "Precision": "precision",
+    "Nvlink": "nvlink",
+    "MemoryMiB of NvidiaMps": "memory_mib of the shares",
+    "hosts of a type such as": "capacity of a type such as",
+    "a separate capacity provider for": "separate capacity for",
 }
+_OF_OTHER_RULES = {ObstacleKind.SHARING: ("gpus", "GPU032"), ObstacleKind.LAUNCHER: ("devices", "GPU027")}
+"""What rules of other rooms report, with the argument that it is about."""
 
-_ACCELERATORS = frozenset({Resource.GPU, Resource.SHARED_GPU_MEMORY, Resource.NEURON_DEVICES})
-_OF_NEURON = {ObstacleKind.NEURON, ObstacleKind.LAUNCHER}
 
-
-def require_fit(task: Task, pools: Sequence[Pool]) -> None:
+def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:
     """Refuses a task that a host of a pool is certain not to run.
+
+    Args:
+        task: What is to run.
+        pools: Where it may run.
+        arguments: Arguments by property, where they differ from those of containers with accelerators.
+
+    Raises:
+        DoesNotFitError: A host of a pool has less of something than the task asks for.
+        IncompatibleError: Its accelerators are of another kind.
+    """
+    for pool in pools:
+        types = types_for(task, pool)
+        found = [each for host in types for each in refusals(task, host, pool)]
+        if not found:
+            continue
+        # As it starts: from zero hosts, of which the smallest type decides.
+        starting = replace(pool, instance_types=types, min_instances=0, managed_scaling=True)
+        raise_any(check(_alone(task, starting), rules=_FIT), {**_ARGUMENTS, **(arguments or {})})
+        kinds = (each.kind for each in found if isinstance(each, Obstacle))
+        argument, rule = next((_OF_OTHER_RULES[each] for each in kinds if each in _OF_OTHER_RULES), ("gpus", None))
+        raise IncompatibleError(
+            f"{task.name} cannot run on {pool.name}: {'; '.join(map(str, found))}",
+            argument=argument,
+            value=types[0].name,
+            fix=_instead(task, pool),
+            rule=rule,
+        )
+
+
+def require_met(task: Task, pools: Sequence[Pool]) -> None:
+    """Refuses a task with a need that the GPUs of a host do not meet on which it may be placed.
+
+    Memory is a question of `require_fit`, because ECS Managed Instances launch a host that has enough.
 
     Args:
         task: What is to run.
         pools: Where it may run.
 
     Raises:
-        DoesNotFitError: A pool's smallest host has less of something than the task asks for.
-        IncompatibleError: Its accelerators are of another kind.
+        DoesNotFitError: The GPUs of a type in a pool do not meet a need.
     """
-    for pool in pools:
-        found = [each for host in types_for(task, pool) for each in refusals(task, host, pool)]
-        short = sorted(smallest(each for each in found if isinstance(each, Shortfall)), key=_accelerators_first)
-        if short:
-            which = "largest" if pool.kind is PoolKind.MANAGED_INSTANCES else "smallest"
-            raise DoesNotFitError(
-                f"the {which} host of {pool.name} is too small for {task.name}: {'; '.join(map(str, short))}",
-                argument=_ARGUMENT[short[0].resource],
-                value=short[0].asked,
-                allowed=f"up to {short[0].resource.amount(short[0].available)}",
-                fix=_fix(task, short[0], pool),
-            )
-        for obstacle in found:
-            if isinstance(obstacle, Obstacle):
-                raise IncompatibleError(
-                    f"{task.name} cannot run on {pool.name}: {obstacle}",
-                    argument="devices" if obstacle.kind in _OF_NEURON else "gpus",
-                    value=obstacle.instance_types[0].name,
-                    fix=_instead(task, pool),
-                )
+    if any(each.needs is not None for each in task.containers):
+        for pool in pools:
+            raise_any(check(_alone(task, pool), rules=_NEEDS), _ARGUMENTS)
+
+
+def _alone(task: Task, pool: Pool) -> Fleet:
+    strategy = (StrategyItem(provider=pool.provider or UNKNOWN, pool=pool),)
+    return Fleet(pools=(pool,), tasks=(task,), workloads=(Workload(name=task.name, task=task, strategy=strategy),))
 
 
 def _instead(task: Task, pool: Pool) -> str:
@@ -72,25 +94,3 @@ def _instead(task: Task, pool: Pool) -> str:
     other = f"capacity of a type such as {types[0]}" if types else "capacity of another type"
     part = pool.shape.partition if pool.shape else 1
     return f"gpus={part:g}, the part that its hosts have, or {other}" if part < 1 else f"whole GPUs, or {other}"
-
-
-def _fix(task: Task, short: Shortfall, pool: Pool) -> str:
-    types = alternatives(task, like=pool)
-    larger = f"capacity of a larger type, such as {types[0]}" if types else "no instance type has as much: ask for less"
-    available = short.available or 0
-    match short.resource:
-        case Resource.GPU_MEMORY:
-            return f"{larger}, or gpu_memory_gib no higher than {available * 100 // 1024 / 100:g}"
-        case Resource.SHARED_GPU_MEMORY:
-            # What ECS counts on a running host is less than the nominal memory.
-            return f"{larger}, or shares of {expected_shareable_mib(available)} MiB at most, all containers together"
-        case Resource.MEMORY:
-            # What the host may have at most is not what it will register.
-            available = expected_memory_mib(short.instance_type)
-        case _:
-            pass
-    return f"{larger}, or {_ARGUMENT[short.resource]} no higher than {available}"
-
-
-def _accelerators_first(short: Shortfall) -> bool:
-    return short.resource not in _ACCELERATORS

@@ -13,8 +13,8 @@ from gpu_constructs.tasks.container_plan import (
     require_container_name,
     with_container,
 )
+from gpu_constructs.tasks.fit import require_met
 from gpu_constructs.tasks.gpu_ask import Gpus, ask_for, require_gpu_pools
-from gpu_constructs.tasks.gpu_needs import require_met
 
 __all__ = ["plan_gpu_container"]
 

@@ -1,27 +1,16 @@
-"""What a container needs of each of its GPUs that ECS has no word for: checked here, kept in the template's metadata.
+"""What a container needs of each of its GPUs that ECS cannot be told: kept in the template's metadata.
 
-ECS places by the number of GPUs alone, so a need is only met if every host that the task may land on meets it.
+ECS places by the number of GPUs alone, so every host that the task may be placed on has to meet a need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gpu_constructs.cdk.arguments import flag, gpu_memory_mib
-from gpu_constructs.errors import DoesNotFitError, InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import Container, GpuNeeds, Pool, Task
-from gpu_constructs.hardware import Vendor, find
+from gpu_constructs.errors import InvalidValueError, argument_named, shown
+from gpu_constructs.fleet import Container, GpuNeeds, Task
 from gpu_constructs.hardware.precision import precision as number_format
-from gpu_constructs.placement.needs import NeedKind, unmet_needs
 
-__all__ = ["metadata_of", "plan_needs", "require_met"]
-
-_ARGUMENT = {
-    NeedKind.GPU_MEMORY: "gpu_memory_gib",
-    NeedKind.COMPUTE_CAPABILITY: "min_compute_capability",
-    NeedKind.PRECISION: "precision",
-    NeedKind.NVLINK: "nvlink",
-}
+__all__ = ["metadata_of", "plan_needs"]
 
 
 def plan_needs(
@@ -51,33 +40,8 @@ def plan_needs(
     return None if needs == GpuNeeds() else needs
 
 
-def require_met(task: Task, pools: Sequence[Pool]) -> None:
-    """Refuses a task whose needs a host that it may land on does not meet.
-
-    Memory is left to the check of the smallest host, which counts it with everything else.
-
-    Args:
-        task: What is to run.
-        pools: Where it may run.
-
-    Raises:
-        DoesNotFitError: The GPUs of a type in a pool do not meet a need.
-    """
-    for pool in pools:
-        for each in pool.instance_types:
-            for unmet in unmet_needs(task, each):
-                if unmet.need is not NeedKind.GPU_MEMORY:
-                    instead = _instead(task, each.architecture.value)
-                    raise DoesNotFitError(
-                        f"hosts of {pool.name} do not do for {unmet.container}: {unmet}",
-                        argument=_ARGUMENT[unmet.need],
-                        value=unmet.asked,
-                        fix=f"capacity of another type{f', such as {instead}' if instead else ''}",
-                    )
-
-
 def metadata_of(task: Task) -> dict[str, object] | None:
-    """The needs of all containers as the metadata of the task definition; None where nobody needs anything.
+    """The needs of all containers as the metadata of the task definition; None where no container needs anything.
 
     Args:
         task: A task definition.
@@ -98,18 +62,6 @@ def _written(container: Container) -> dict[str, object]:
     if needs.nvlink:
         entry["Nvlink"] = True
     return entry
-
-
-def _instead(task: Task, architecture: str) -> str | None:
-    candidates = find(vendor=Vendor.NVIDIA, min_gpus=max(task.least_gpus, 1), gpu_memory_mib=task.gpu_memory_mib)
-    return next(
-        (
-            each.name
-            for each in candidates
-            if each.is_offered_anywhere and each.architecture.value == architecture and not unmet_needs(task, each)
-        ),
-        None,
-    )
 
 
 def _capability(value: object) -> tuple[int, int]:

@@ -81,7 +81,7 @@ def plan_sidecar(
     # A container that is added later may be the essential one.
     open_ended = with_container(task, replace(container, essential=UNKNOWN))
     require_served(open_ended, pools, _ARGUMENTS, given=given, also=_REFUSED_WARNINGS)
-    require_fit(planned, pools)
+    require_fit(planned, pools, {"ContainerDefinitions.Memory": "memory_limit_mib"})
     return planned
 
 

@@ -110,7 +110,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "more GPUs than a host has",
         _GPU,
         DoesNotFitError,
-        r"too small for .*GPU",
+        r"does not fit on .*GPUs: |no instance type can run",
         lambda its: any(0 < each.gpus < its.ask.whole for each in its.hosts),
     ),
     _no(
@@ -166,7 +166,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "shares of more memory than a GPU has",
         _SHARING,
         DoesNotFitError,
-        r"too small for .*memory",
+        r"fits on no GPU of .*memory|no instance type can run .*MPS",
         lambda its: any(each.gpus and each.gpu_memory_mib < sum(its.ask.shares) for each in its.hosts),
     ),
     _no(
@@ -187,14 +187,14 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "more memory than a GPU has",
         _TYPES,
         DoesNotFitError,
-        r"too small for .*memory",
+        r"GiB of memory on each GPU",
         _lacks_memory,
     ),
     _no(
         "a number format that the GPUs have not",
         _CUDA,
         DoesNotFitError,
-        r"number format: (bf16|fp8), which takes compute capability",
+        r"needs (bf16|fp8), which takes compute capability",
         lambda its: any(
             its.ask.largest("precision", "") == name and _lacks_capability(its, least)
             for name, least in _FORMATS.items()
@@ -204,14 +204,14 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "a higher compute capability than the GPUs have",
         _CUDA,
         DoesNotFitError,
-        r"CUDA compute capability: \d\.\d or higher needed",
+        r"needs \d+\.\d or higher \(CUDA compute capability\)",
         lambda its: _lacks_capability(its, its.ask.largest("min_compute_capability", (0, 0))),
     ),
     _no(
         "NVLink between GPUs that PCIe joins",
         _TYPES,
         DoesNotFitError,
-        r"NVLink between its GPUs: NVLink needed",
+        r"needs NVLink between its GPUs",
         lambda its: (
             its.ask.asks("nvlink")
             and its.ask.whole > 1
@@ -246,7 +246,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "more Neuron devices than a host has",
         _NEURON,
         DoesNotFitError,
-        r"too small for .*Neuron devices",
+        r"cannot run on .*Neuron devices: ",
         lambda its: any(
             each.neuron and sum(1 if want == "ALL" else want for want in its.ask.neuron) > each.neuron
             for each in its.groups

@@ -62,8 +62,13 @@ REFUSED: list[Any] = [
     pytest.param({"gpus": None}, InvalidValueError, "got None", id="nothing"),
     pytest.param({"gpus": float("nan")}, InvalidValueError, "got nan", id="not a number"),
     pytest.param({"gpus": 2}, DoesNotFitError, "g6.xlarge has 1; allowed: up to 1; fix: .*g6.12xlarge", id="too many"),
-    pytest.param({"gpus": 99}, DoesNotFitError, "no instance type has as much", id="more than any host"),
-    pytest.param({"gpu_memory_gib": 24}, DoesNotFitError, "no higher than 22.35", id="nominal instead of reported"),
+    pytest.param({"gpus": 99}, DoesNotFitError, "no instance type can run .*99 GPUs.*GPU063", id="more than any host"),
+    pytest.param(
+        {"gpu_memory_gib": 24},
+        DoesNotFitError,
+        "gpu_memory_gib: .*needs 24 GiB.*no higher than 22.35 GiB .GPU064",
+        id="nominal instead of reported",
+    ),
     pytest.param({"gpu_memory_gib": 0}, InvalidValueError, "got 0", id="no memory"),
     pytest.param({"gpu_memory_gib": -16}, InvalidValueError, "got -16", id="negative memory"),
     pytest.param({"gpu_memory_gib": "16"}, InvalidValueError, "got '16'", id="memory as text"),
@@ -178,7 +183,7 @@ def test_gpus_are_not_asked_of_hosts_without_whole_nvidia_gpus(site: Site, insta
 
 def test_every_capacity_must_be_large_enough(site: Site) -> None:
     task = site.task(site.capacity("g6.48xlarge"), site.l4)
-    with pytest.raises(DoesNotFitError, match="the smallest host of L4 is too small"):
+    with pytest.raises(DoesNotFitError, match="Task does not fit on L4: GPUs: 8 asked.*GPU060"):
         task.add_gpu_container("train", image=site.image, gpus=8)
 
 

@@ -13,9 +13,9 @@ from tests.synthesis import Site
 @pytest.mark.parametrize(
     ("instance_type", "needs", "message"),
     [
-        ("g4dn.xlarge", {"precision": "bf16"}, r"number format: bf16.*g4dn.xlarge has .*7.5"),
+        ("g4dn.xlarge", {"precision": "bf16"}, r"needs bf16.*g4dn.xlarge of Capacity has 7.5"),
         ("g5.xlarge", {"precision": "fp8"}, r"fp8.*8.6"),
-        ("p4d.24xlarge", {"min_compute_capability": (9, 0)}, r"CUDA compute capability: 9.0 or higher needed.*8.0"),
+        ("p4d.24xlarge", {"min_compute_capability": (9, 0)}, r"9.0 or higher .CUDA compute capability.*8.0"),
         ("g6.12xlarge", {"gpus": 4, "nvlink": True}, r"NVLink"),
     ],
 )
@@ -44,7 +44,7 @@ def test_a_need_that_every_host_serves_passes(site: Site, instance_type: str, ne
 
 
 def test_the_error_names_a_type_that_would_do(site: Site) -> None:
-    with pytest.raises(DoesNotFitError, match="fix: capacity of another type, such as g6.xlarge"):
+    with pytest.raises(DoesNotFitError, match="fix: capacity of a type such as g6.xlarge .GPU066"):
         site.task(site.capacity("g5.xlarge")).add_gpu_container("train", image=site.image, precision="fp8")
 
 

@@ -191,13 +191,13 @@ def test_the_task_chooses_among_sizes_of_managed_instances(site: Site) -> None:
 
 def test_more_than_any_size_has_is_refused(site: Site) -> None:
     task = site.task(managed(site, "g6.xlarge", "g6.12xlarge"))
-    with pytest.raises(DoesNotFitError, match="the largest host of Managed"):
+    with pytest.raises(DoesNotFitError, match="Task does not fit on Managed: GPUs: 8 asked, g6.12xlarge has 4"):
         task.add_gpu_container("train", image=site.image, gpus=8)
 
 
 def test_an_auto_scaling_group_beside_it_keeps_its_smallest_host(site: Site) -> None:
     task = site.task(site.capacity("g6.xlarge"), managed(site, "g6.12xlarge"))
-    with pytest.raises(DoesNotFitError, match="the smallest host of Capacity"):
+    with pytest.raises(DoesNotFitError, match="Task does not fit on Capacity: GPUs: 4 asked"):
         task.add_gpu_container("train", image=site.image, gpus=4)
 
 

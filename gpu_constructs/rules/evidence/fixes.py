@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.placement import (
     Fit,
@@ -14,7 +16,19 @@ from gpu_constructs.placement import (
 )
 from gpu_constructs.rules.evidence.lists import and_list
 
-__all__ = ["can_run", "fix_of", "provider_for"]
+__all__ = ["PROPERTIES", "can_run", "fix_of", "provider_for", "worst"]
+
+PROPERTIES: Mapping[Resource, str] = {
+    Resource.GPU: "ContainerDefinitions.ResourceRequirements",
+    Resource.SHARED_GPU_MEMORY: "ContainerDefinitions.ResourceRequirements",
+    Resource.NEURON_DEVICES: "ContainerDefinitions.LinuxParameters.Devices",
+    Resource.CPU: "ContainerDefinitions.Cpu",
+    Resource.MEMORY: "ContainerDefinitions.Memory",
+    Resource.INTERFACES: "NetworkMode",
+}
+"""The property of a task definition that asks for each resource."""
+
+_ACCELERATORS = frozenset({Resource.GPU, Resource.SHARED_GPU_MEMORY, Resource.NEURON_DEVICES})
 
 
 def can_run(task: Task) -> bool:
@@ -37,9 +51,20 @@ def fix_of(task: Task, pool: Pool, found: Fit) -> str:
     if found.hosts:
         return provider_for(found)
     types = alternatives(task, like=pool)
-    larger = f"hosts of a type such as {types[0]}" if types else "ask for less: no type on offer has as much"
+    larger = f"hosts of a type such as {types[0]}" if types else "ask for less: no instance type has as much"
     less = [text for short in found.shortfalls if (text := _less(short, pool))]
+    if not less and pool.shape is not None and task.wants_gpu:
+        less = ["whole GPUs" if pool.shape.partition == 1 else f"{pool.shape.partition:g} of a GPU, as its hosts have"]
     return ", or ".join((larger, *([and_list(less)] if less else [])))
+
+
+def worst(shortfalls: Iterable[Shortfall]) -> Shortfall | None:
+    """The shortfall to settle first: that of accelerators, because CPU and memory go with them.
+
+    Args:
+        shortfalls: Of one pool.
+    """
+    return min(shortfalls, key=lambda each: each.resource not in _ACCELERATORS, default=None)
 
 
 def provider_for(found: Fit) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import NeedKind, UnmetNeed, alternatives, unmet_needs
+from gpu_constructs.placement.needs import gib_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
@@ -90,18 +91,33 @@ def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) ->
         ", which it may be placed on," if others else ""
     )
     types = alternatives(task, like=pool)
+    of_memory, most = worst.need is NeedKind.GPU_MEMORY, worst.instance_type.gpu_memory_mib
     return Problem(
         about=task,
         container=container,
         message=f"container {container.name} of {task.name} needs {worst.asked} {_OF[worst.need]}, and {which} "
         f"{'have' if len(missing) > 1 else 'has'} {worst.has}",
-        fix=f"a type such as {types[0]}" if types else "",
+        fix=", or ".join(
+            [
+                *([f"hosts of a type such as {types[0]}"] if types else []),
+                *([f"memory on each GPU no higher than {gib_of(most)} GiB"] if of_memory and most else []),
+            ]
+        ),
+        property_name=_PROPERTIES[worst.need],
+        value=worst.asked,
+        is_shortage=True,
     )
 
 
+_PROPERTIES = {
+    NeedKind.GPU_MEMORY: "GpuMemoryMib",
+    NeedKind.COMPUTE_CAPABILITY: "ComputeCapability",
+    NeedKind.PRECISION: "Precision",
+    NeedKind.NVLINK: "Nvlink",
+}
 _OF = {
     NeedKind.GPU_MEMORY: "of memory on each GPU",
-    NeedKind.COMPUTE_CAPABILITY: "of compute capability",
+    NeedKind.COMPUTE_CAPABILITY: "(CUDA compute capability)",
     NeedKind.PRECISION: "of its GPUs",
     NeedKind.NVLINK: "between its GPUs",
 }

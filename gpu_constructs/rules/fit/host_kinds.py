@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.placement import ObstacleKind, Resource, alternatives
+from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import can_run
+from gpu_constructs.rules.evidence.fixes import PROPERTIES, can_run
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -48,7 +49,12 @@ def enough_to_share(context: Context) -> Iterator[Problem]:
                     about=assignment.workload,
                     message=f"{assignment.task.name} fits on no GPU of {each.pool.name}: {short}",
                     fix=_such_as(assignment, each, "GPUs with more memory")
-                    + f", or MemoryMiB of NvidiaMps no higher than {short.available} for all containers together",
+                    + f", or MemoryMiB of NvidiaMps no higher than {expected_shareable_mib(short.available or 0)} for "
+                    "all containers together",
+                    property_name=PROPERTIES[short.resource],
+                    value=short.asked,
+                    allowed=f"up to {short.resource.amount(short.available)}",
+                    is_shortage=True,
                 )
 
 
@@ -70,6 +76,10 @@ def enough_neuron_devices(context: Context) -> Iterator[Problem]:
                 message=f"{assignment.task.name} cannot run on {each.pool.name}: "
                 f"{'; '.join(map(str, (*short, *none)))}",
                 fix=_such_as(assignment, each, "hosts with as many Neuron devices"),
+                property_name=PROPERTIES[Resource.NEURON_DEVICES],
+                value=short[0].asked if short else None,
+                allowed=f"up to {short[0].available}" if short else "",
+                is_shortage=bool(short),
             )
 
 

@@ -18,7 +18,7 @@ from gpu_constructs.placement import (
 from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import fix_of, provider_for
+from gpu_constructs.rules.evidence.fixes import PROPERTIES, fix_of, provider_for, worst
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -153,11 +153,16 @@ def _of_another_vendor(short: Shortfall, destination: Destination) -> bool:
 
 def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Problem:
     on_larger = f"; only {and_list(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
+    first = worst(each.fit.shortfalls)
     return Problem(
         about=assignment.workload,
         involves=(assignment.task, each.pool),
         message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
         fix=fix_of(assignment.task, each.pool, each.fit),
+        property_name=PROPERTIES[Resource.GPU if first is None else first.resource],
+        value=None if first is None else first.asked,
+        allowed="" if first is None else f"up to {first.resource.amount(first.available)}",
+        is_shortage=first is not None,
     )
 
 

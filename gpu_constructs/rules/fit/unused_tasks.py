@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import accelerated
-from gpu_constructs.placement import alternatives, cpu_units, demand_of
+from gpu_constructs.placement import Resource, alternatives, cpu_units, demand_of
 from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import can_run, fix_of
+from gpu_constructs.rules.evidence.fixes import PROPERTIES, can_run, fix_of
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fit.other_stacks import fitting_none
@@ -86,6 +86,8 @@ def some_type_can_run_it(context: Context) -> Iterator[Problem]:
                 message=f"no instance type can run {task.name}: on one host it asks for {_asked(task)}; "
                 f"{_largest(task)}",
                 fix="ask for less, for example in several smaller tasks on different hosts",
+                property_name=PROPERTIES[_beyond_all(task)],
+                is_shortage=True,
             )
 
 
@@ -101,6 +103,14 @@ def _asked(task: Task) -> str:
     }
     built = f", built for {demand.architecture}" if demand.architecture else ""
     return f"{and_list(text for text, number in asked.items() if number)}{built}"
+
+
+def _beyond_all(task: Task) -> Resource:
+    """The resource of which no host with accelerators has as much."""
+    demand, hosts = demand_of(task), accelerated()
+    if demand.memory_mib > max(each.memory_mib for each in hosts):
+        return Resource.MEMORY
+    return Resource.CPU if demand.cpu > max(map(cpu_units, hosts)) else Resource.GPU
 
 
 def _largest(task: Task) -> str:

@@ -39,7 +39,7 @@ def test_needs_that_are_served_have_no_finding(task: Task, pool: Pool) -> None:
             needing(memory_mib=40_960),
             a_pool(),
             "GPU064",
-            "container vllm of chat needs 40960 MiB of memory on each GPU, and g6.xlarge of Hosts has 22888 MiB (L4)",
+            "container vllm of chat needs 40 GiB of memory on each GPU, and g6.xlarge of Hosts has 22.35 GiB (L4)",
             "a type such as g6e.xlarge",
         ),
         (
@@ -78,7 +78,7 @@ def test_a_need_that_is_not_served_is_a_warning_with_both_values(
 def test_one_type_of_several_is_enough_to_be_warned_of_because_ecs_does_not_look() -> None:
     mixed = a_pool("g6.xlarge", "g6e.xlarge")
     finding = only(FIT_RULES, running_on(mixed, task=needing(memory_mib=40_960)))
-    assert "g6.xlarge of Hosts, which it may be placed on, has 22888 MiB" in finding.message
+    assert "g6.xlarge of Hosts, which it may be placed on, has 22.35 GiB" in finding.message
 
 
 def test_a_constraint_that_keeps_it_off_that_type_is_heard() -> None:
