@@ -10,10 +10,10 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuConstructsError, GpuMachineImage, GpuShare, GpuTaskDefinition
 from gpu_constructs.fleet import Pool, Task, Workload
-from gpu_constructs.rules import RULES, Severity, rules_of, tasks
+from gpu_constructs.rules import RULES, Severity, expressions, files, fit, rules_of, tasks
 from tests.synthesis import Site
 
-ROOMS_DONE = (tasks,)
+ROOMS_DONE = (tasks, fit, expressions, files)
 """Rooms of rules whose constructors ask them; the others follow."""
 
 _OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
@@ -89,6 +89,16 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "hostname",
         lambda site: _managed(site, "g6.xlarge").add_container("side", image=_IMAGE, hostname="a"),
     ),
+    ("GPU060", "gpus", lambda site: site.task().add_gpu_container("train", image=_IMAGE, gpus=2)),
+    ("GPU060", "memory_limit_mib", lambda site: site.task().add_container("s", image=_IMAGE, memory_limit_mib=16384)),
+    ("GPU063", "gpus", lambda site: site.task().add_gpu_container("train", image=_IMAGE, gpus=99)),
+    ("GPU064", "gpu_memory_gib", lambda site: site.task().add_gpu_container("t", image=_IMAGE, gpu_memory_gib=24)),
+    (
+        "GPU066",
+        "precision",
+        lambda site: site.task(site.capacity("g5.xlarge")).add_gpu_container("t", image=_IMAGE, precision="fp8"),
+    ),
+    ("GPU068", "gpus", lambda site: site.task().add_gpu_container("t", image=_IMAGE, gpus=GpuShare(memory_mib=23000))),
     ("GPU127", None, _eleven),
     ("GPU180", "gpus", lambda site: _shared(site, "g3s.xlarge")),
 ]
@@ -103,6 +113,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU031": "GpuShare checks its two numbers before there is a task",
     "GPU032": "the launch types are those of the capacity, and a share of a part of a GPU does not fit",
     "GPU048": "CDK writes the keys",
+    "GPU086": "a port mapping is added after its container",
 }
 """Rules that no call of a constructor breaks, and why."""
 
