@@ -1,9 +1,9 @@
 """How much is read, followed and quoted at most, so that no input can stall a reader or fill a report.
 
 Every limit is far above what AWS takes (1 MB a template, 500 resources, 200 parameters:
-https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html) and low enough that reading
-20 MiB of any input takes less than a minute and 1 GiB. What is beyond a limit is refused, or it is unknown and
-remarked. Limits of AWS itself are facts and stand in ``hardware`` or in a rule.
+https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html) and low enough that
+reading and judging 20 MiB of any input takes less than a minute and 1 GiB. What is beyond a limit is refused, or it is
+unknown and remarked. Limits of AWS itself are facts and stand in ``hardware`` or in a rule.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ __all__ = [
     "LOOPED",
     "MESSAGE",
     "NAME",
+    "PACKED",
+    "PAIRS",
     "QUOTE",
     "READINGS",
     "READ_RESOURCES",
@@ -86,8 +88,16 @@ TOTAL_TEXT = 50_000_000
 STACKS = 1_000
 """Stacks of one call, nested ones among them."""
 
-RESOURCES = 20_000
+RESOURCES = 60_000
 """Resources of one call, those of all stacks together."""
+
+PAIRS = 250_000
+"""Workloads and pools that are held against each other, each pair once. 5,000 services of 20 providers, which is what
+ECS takes for a cluster, make 100,000."""
+
+PACKED = 120_000_000
+"""Squares of the numbers of different tasks that are packed onto the hosts of each pool, all of them together: time
+grows with that square. 5,000 services of one pool, each unlike the others, make 25 million."""
 
 LOOPED = 5_000
 """Entries of one object that ``Fn::ForEach`` writes out: a few lines of loops in loops make as many as one likes."""

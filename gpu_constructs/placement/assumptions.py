@@ -118,7 +118,7 @@ def _all_of(room: Room, gpus: int, part: int) -> tuple[int, int]:
     return gpus - 1 + max(1, room.gpus), part
 
 
-@by_identity(maxsize=1024)
+@by_identity(maxsize=1 << 16)
 def _rooms(pool: Pool) -> tuple[Room | None, Room]:
     offer = profile_of(pool)
     types = pool.instance_types

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
@@ -110,7 +111,7 @@ def _of_task(task: Task) -> Demand:
         "the architecture": isinstance(task.architecture, Unknown),
         "a placement constraint": _has_unknown(task.constraints),
     }
-    return Demand(
+    demand = Demand(
         gpus=sum(certain) + bool(shares),
         summed_gpus=sum(map(sum, counts)) - sum(certain),
         part=0 if task.scheduler is Scheduler.BATCH else sum(each.part or 0 for each in gpus),
@@ -129,6 +130,13 @@ def _of_task(task: Task) -> Demand:
         expressions=tuple(_expressions(task.constraints)),
         unknown=tuple(label for label, is_unknown in doubtful.items() if is_unknown),
     )
+    return _the_same(demand)
+
+
+@lru_cache(maxsize=1 << 16)
+def _the_same(demand: Demand) -> Demand:
+    """One object for all tasks that ask for the same, so that what was found for one holds for the others."""
+    return demand
 
 
 class _Sum(NamedTuple):
@@ -158,7 +166,8 @@ def demand_of(task: Task, constraints: Sequence[PlacementConstraint] = ()) -> De
     if not more and not doubtful:
         return demand
     unknown = dict.fromkeys((*demand.unknown, *(("a placement constraint",) if doubtful else ())))
-    return replace(demand, expressions=tuple(dict.fromkeys((*demand.expressions, *more))), unknown=tuple(unknown))
+    expressions = tuple(dict.fromkeys((*demand.expressions, *more)))
+    return _the_same(replace(demand, expressions=expressions, unknown=tuple(unknown)))
 
 
 def _expressions(constraints: Iterable[PlacementConstraint]) -> Iterator[str]:

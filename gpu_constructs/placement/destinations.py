@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpu_constructs.budget import PAIRS
 from gpu_constructs.fleet import (
     UNKNOWN,
     Fleet,
@@ -47,6 +48,7 @@ __all__ = [
     "runs_on_fargate",
     "tasks_of",
     "unassigned",
+    "unjudged",
 ]
 
 FARGATE_PROVIDERS = frozenset({"FARGATE", "FARGATE_SPOT"})
@@ -120,13 +122,47 @@ def tasks_of(fleet: Fleet) -> tuple[Task, ...]:
 
 
 def unassigned(fleet: Fleet) -> Iterator[Task]:
-    """GPU tasks that no workload runs; where one with hosts elsewhere does, nothing here says whether they fit."""
+    """GPU tasks that no workload runs; where one with hosts elsewhere does, nothing here says whether they fit.
+
+    Those that are `unjudged` are left out.
+    """
+    beyond = unjudged(fleet)
+    return (each for each in _run_by_none(fleet) if id(each) not in beyond)
+
+
+@by_identity(maxsize=4)
+def _run_by_none(fleet: Fleet) -> tuple[Task, ...]:
     run = {each.task.name for each in fleet.workloads if each.task is not None}
-    return (
-        each
-        for each in tasks_of(fleet)
-        if each.name not in run and each.wants_gpu and "FARGATE" not in each.compatibilities
+    return tuple(
+        [
+            each
+            for each in tasks_of(fleet)
+            if each.name not in run and each.wants_gpu and "FARGATE" not in each.compatibilities
+        ]
     )
+
+
+@by_identity(maxsize=4)
+def unjudged(fleet: Fleet) -> Mapping[int, Workload | Task]:
+    """Workloads and GPU tasks that are held against no pool, by their id: with them there were more than `PAIRS`.
+
+    Whether they fit is unknown. Of what is left in the budget each takes as many pairs as it has pools.
+    """
+    found: dict[int, Workload | Task] = {}
+    left = PAIRS
+    for each in fleet.workloads:
+        pairs = len(each.strategy or pools_of(fleet, each))
+        if pairs > left:
+            found[id(each)] = each
+        else:
+            left -= pairs
+    for task in _run_by_none(fleet):
+        pairs = len(pools_by_hand(fleet, task))
+        if pairs > left:
+            found[id(task)] = task
+        else:
+            left -= pairs
+    return found
 
 
 def items_with_tasks(strategy: Sequence[StrategyItem]) -> tuple[StrategyItem, ...]:
@@ -204,6 +240,9 @@ def _assignment(fleet: Fleet, workload: Workload, task: Task) -> Assignment:
 
 
 def _elsewhere(fleet: Fleet, workload: Workload, task: Task) -> Iterator[Elsewhere]:
+    if id(workload) in unjudged(fleet):
+        yield Elsewhere(text="hosts that were not looked at, for there are too many")
+        return
     for item in items_with_tasks(workload.strategy):
         if item.provider in FARGATE_PROVIDERS:
             yield _fargate(f"capacity provider {item.provider}", task)
@@ -229,6 +268,8 @@ def _fargate(text: str, task: Task) -> Elsewhere:
 
 def _pools(fleet: Fleet, workload: Workload) -> tuple[tuple[Pool, bool], ...]:
     """The pools that may get tasks of a workload, each with whether it certainly does."""
+    if id(workload) in unjudged(fleet):
+        return ()
     if not workload.strategy:
         pools = pools_of(fleet, workload)
         return tuple([(each, fleet.is_whole and len(pools) == 1) for each in pools])

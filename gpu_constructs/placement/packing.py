@@ -29,6 +29,7 @@ __all__ = [
 
 Units: TypeAlias = tuple[int, ...]
 
+_FEW = 500  # different tasks for which other orders are tried
 _MANY = 1 << 60  # copies of a task that asks for nothing that a host could run out of
 UNITS = ("GPUs", "parts of a GPU", "CPU", "memory", "network interfaces")
 """What a host has of each, in the words of a message, in the order of `Room.units`."""
@@ -172,26 +173,49 @@ class Packing:
 def pack(loads: Sequence[Load], room: Room, *, most_hosts: int | None = None) -> Packing:
     """Packs copies of tasks onto hosts that are alike: first fit, the copies with the largest share of a host first.
 
-    What is largest depends on what counts. Where one order does not place everything, others are tried.
+    What is largest depends on what counts. Where one order does not place everything, others are tried, but for so many
+    different tasks that the order hardly matters. Tasks that are alike are packed as one.
 
     Args:
         loads: The copies.
         room: What each host has.
         most_hosts: Hosts that there may be; None for as many as it takes.
     """
-    copies = sum([load.copies for load in loads])
-    shares = [_shares(load.need, room) for load in loads]
+    kinds = _kinds(loads)
+    merged = [replace(loads[of[0]], copies=sum([loads[index].copies for index in of])) for of in kinds]
+    copies = sum([load.copies for load in merged])
+    shares = [_shares(load.need, room) for load in merged]
     best: Packing | None = None
-    for size in _SIZES:
-        packing = Packing(room=room, most_hosts=most_hosts, placed=[0] * len(loads))
-        for index in sorted(range(len(loads)), key=[size(each) for each in shares].__getitem__, reverse=True):
-            packing.placed[index] = packing.place(loads[index])
+    for size in _SIZES if len(merged) <= _FEW else _SIZES[:1]:
+        packing = Packing(room=room, most_hosts=most_hosts, placed=[0] * len(merged))
+        for index in sorted(range(len(merged)), key=[size(each) for each in shares].__getitem__, reverse=True):
+            packing.placed[index] = packing.place(merged[index])
         if best is None or sum(packing.placed) > sum(best.placed):
             best = packing
         if sum(packing.placed) == copies or most_hosts is None:
             break
     assert best is not None  # noqa: S101 - there are sizes
+    best.placed = _dealt_out(best.placed, kinds, loads)
     return best
+
+
+def _kinds(loads: Sequence[Load]) -> list[list[int]]:
+    """Places of loads that take the same; copies that may not be on one host stay apart from those of other loads."""
+    found: dict[object, list[int]] = {}
+    for index, load in enumerate(loads):
+        found.setdefault(index if load.distinct else load.need, []).append(index)
+    return list(found.values())
+
+
+def _dealt_out(placed: Sequence[int], kinds: Sequence[Sequence[int]], loads: Sequence[Load]) -> list[int]:
+    """What was placed of each kind, given to its loads in their order."""
+    dealt = [0] * len(loads)
+    for of_kind, of in zip(placed, kinds, strict=True):
+        left = of_kind
+        for index in of:
+            dealt[index] = min(left, loads[index].copies)
+            left -= dealt[index]
+    return dealt
 
 
 def copies_per_host(need: Need, room: Room) -> int:

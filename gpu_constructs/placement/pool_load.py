@@ -8,6 +8,7 @@ from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload
 from gpu_constructs.placement.assumptions import Assumption, need_of, room_of
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host, room_beside
+from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.proof import Place
 
 __all__ = ["PoolLoad", "Tenant"]
@@ -40,6 +41,11 @@ class Tenant:
     is_bound: bool
     placed: int = 0
     slots: int = 0
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        """What of it decides about hosts: the same demand, by its id, and the same copies."""
+        return id(self.demand), self.least, self.most, self.fits, self.distinct, self.is_bound
 
     def load(self, room: Room, assumption: Assumption) -> Load | None:
         """What of them is to be packed; None where that is not known."""
@@ -83,12 +89,32 @@ class PoolLoad:
         tenants: Workloads that it may take.
         daemons: Daemons that run on every host of it.
         is_crowded: Whether workloads come of which nobody knows what they run.
+        is_beyond_budget: Whether no packing is looked for, because it would take too long.
     """
 
     pool: Pool
     tenants: list[Tenant] = field(default_factory=list)
     daemons: list[Tenant] = field(default_factory=list)
     is_crowded: bool = False
+    is_beyond_budget: bool = False
+
+    @property
+    def kinds(self) -> int:
+        """How many different demands come to it."""
+        return len({id(each.demand) for each in self.tenants})
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        """A key that two of them have in common only if the pools are alike and the same comes to both."""
+        pool = self.pool
+        hosts = pool.kind, pool.min_instances, pool.max_instances, pool.managed_scaling, pool.has_provider
+        return (
+            profile_of(pool),
+            hosts,
+            self.is_crowded,
+            tuple([each.likeness for each in self.tenants]),
+            tuple([each.likeness for each in self.daemons]),
+        )
 
     def room(self, assumption: Assumption) -> Room | None:
         """What each host has beside its daemons; None where that is not known."""

@@ -86,7 +86,7 @@ class PoolProfile:
         return host_of(instance_type, attributes=dict((*linux, *self.attributes)))
 
 
-@by_identity(maxsize=1024)
+@by_identity(maxsize=1 << 16)
 def profile_of(pool: Pool) -> PoolProfile:
     """What a pool offers to one task."""
     reserved = pool.reserved_memory_mib

@@ -121,6 +121,7 @@ class PoolProof:
         stranded: GPUs that stay idle on the hosts that are needed.
         idle: What no task uses on the hosts that are needed: GPUs, the stranded ones among them, CPU units, and memory
             in MiB of what they are expected to register; None where the hosts that are needed are not known.
+        is_packed: Whether a packing was looked for: the tasks of all pools may be too many and too different.
     """
 
     pool: Pool
@@ -132,6 +133,7 @@ class PoolProof:
     answer: bool | Unknown
     stranded: tuple[Stranded, ...] = ()
     idle: Idle | None = None
+    is_packed: bool = True
 
     @property
     def cost(self) -> Cost | None:

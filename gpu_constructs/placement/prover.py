@@ -15,16 +15,19 @@ host of the cluster, and no capacity provider launches one for them
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 
+from gpu_constructs.budget import PACKED
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload
 from gpu_constructs.placement.assumptions import Assumption, hosts_of
 from gpu_constructs.placement.bounds import Bound, least_hosts
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of
+from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of, unjudged
 from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.packing import Load, Packing, Room, pack
 from gpu_constructs.placement.pool_load import PoolLoad, Tenant
-from gpu_constructs.placement.pool_profile import profile_of
+from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.proof import Counts, Idle, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.stranding import stranded_in
 from gpu_constructs.placement.strategy import split
@@ -46,6 +49,8 @@ def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
     """
     pools = {pool.name: PoolLoad(pool) for pool in fleet.pools}
     tenancies = [(each, tuple(_tenants_of(fleet, each, counts))) for each in fleet.workloads if _needs_hosts(each)]
+    for pool in _of_unjudged(fleet):
+        pools[pool.name].is_crowded = True
     for workload, tenants in tenancies:
         for tenant in tenants:
             shared = pools.get(tenant.pool.name) or pools.setdefault(tenant.pool.name, PoolLoad(tenant.pool))
@@ -55,7 +60,7 @@ def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
                 (shared.daemons if workload.daemon else shared.tenants).append(tenant)
     return Proof(
         counts=counts,
-        pools=tuple(map(_prove_pool, pools.values())),
+        pools=tuple(_prove_pools(pools.values())),
         workloads=tuple(_prove_workload(workload, tenants, counts, pools) for workload, tenants in tenancies),
     )
 
@@ -75,32 +80,70 @@ def _copies(workload: Workload, counts: Counts) -> tuple[int, int | None]:
     return 0, None if most is None or isinstance(most, Unknown) else max(0, most)
 
 
+def _of_unjudged(fleet: Fleet) -> Iterator[Pool]:
+    """Pools that take copies of workloads that were not looked at."""
+    of_clusters: dict[int, tuple[Pool, ...]] = {}
+    for workload in unjudged(fleet).values():
+        if isinstance(workload, Workload):
+            pools = pools_of(fleet, workload)
+            of_clusters[id(pools)] = pools
+    return chain.from_iterable(of_clusters.values())
+
+
 def _tenants_of(fleet: Fleet, workload: Workload, counts: Counts) -> Iterator[Tenant]:
+    if id(workload) in unjudged(fleet):
+        return
     least, most = _copies(workload, counts)
     demand = Demand() if workload.task is None else demand_of(workload.task, workload.constraints)
     if workload.strategy:
         for share in split(workload.strategy, least, most):
-            if share.item.pool is not None:
-                yield _tenant(workload, demand, share.item.pool, (share.least, share.most), is_bound=True)
+            pool = share.item.pool
+            if pool is not None:
+                answer = _answer(demand, pool)
+                bound = (share.least, share.most, answer, workload.distinct_instances, True)
+                yield Tenant(workload, demand, pool, *bound)
     else:
+        answers: dict[PoolProfile, bool | Unknown] = {}
         for pool in pools_of(fleet, workload):
-            yield _tenant(workload, demand, pool, (0, most), is_bound=False)
+            profile = profile_of(pool)
+            found = answers.get(profile)
+            if found is None:
+                found = answers[profile] = _answer(demand, pool)
+            yield Tenant(workload, demand, pool, 0, most, found, workload.distinct_instances, is_bound=False)
 
 
-def _tenant(
-    workload: Workload, demand: Demand, pool: Pool, copies: tuple[int, int | None], *, is_bound: bool
-) -> Tenant:
+def _answer(demand: Demand, pool: Pool) -> bool | Unknown:
+    """Whether one copy fits on every host that the pool may launch."""
     fit = fit_demand(demand, profile_of(pool))
     answer = fit.answer
     if answer is True and len(fit.hosts) < len(pool.instance_types) and pool.kind is not PoolKind.MANAGED_INSTANCES:
-        answer = UNKNOWN  # it fits some of the types, and another may come
-    return Tenant(workload, demand, pool, *copies, answer, workload.distinct_instances, is_bound)
+        return UNKNOWN  # it fits some of the types, and another may come
+    return answer
+
+
+def _prove_pools(loads: Iterable[PoolLoad]) -> Iterator[PoolProof]:
+    """Pools that are alike and to which the same comes are packed once."""
+    seen: dict[tuple[object, ...], tuple[PoolLoad, PoolProof]] = {}
+    left = PACKED
+    for shared in loads:
+        alike = shared.likeness
+        if alike not in seen:
+            left -= shared.kinds**2
+            shared.is_beyond_budget = left < 0
+            seen[alike] = shared, _prove_pool(shared)
+            yield seen[alike][1]
+            continue
+        first, proof = seen[alike]
+        for tenant, same in zip(shared.tenants, first.tenants, strict=True):
+            tenant.placed, tenant.slots = same.placed, same.slots
+        names = tuple([each.workload.name for each in shared.tenants])
+        yield replace(proof, pool=shared.pool, workloads=names, hosts_at_most=shared.pool.max_instances)
 
 
 def _prove_pool(shared: PoolLoad) -> PoolProof:
     room = None if shared.is_made_to_measure else shared.room(Assumption.WORST)
     loads = None if room is None else _certain_loads(shared, room)
-    packing = None if loads is None or room is None else _pack_certain(shared, loads, room)
+    packing = None if loads is None or room is None or shared.is_beyond_budget else _pack_certain(shared, loads, room)
     if shared.is_made_to_measure:
         for tenant in shared.tenants:
             tenant.placed = (tenant.most or 0) if tenant.fits is True else 0
@@ -123,6 +166,7 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
         answer=answer,
         stranded=() if packing is None or loads is None else _stranded(shared, packing, loads),
         idle=None if packing is None else _idle(packing),
+        is_packed=not shared.is_beyond_budget,
     )
 
 
@@ -153,8 +197,11 @@ def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packin
     Returns:
         All of it on as many hosts as it takes; None where no number of them is enough.
     """
-    packing = pack(loads, room, most_hosts=hosts_of(shared.pool, Assumption.WORST))
-    for tenant, placed in zip(shared.tenants, packing.placed, strict=True):
+    most = hosts_of(shared.pool, Assumption.WORST)
+    is_bound = any(tenant.is_bound for tenant in shared.tenants)
+    # Nothing launches hosts for tasks without a strategy: what all hosts take is asked only where it may be everything.
+    packing = pack(loads, room, most_hosts=most) if is_bound or _may_do(loads, room, most) else Packing(room=room)
+    for tenant, placed in zip(shared.tenants, packing.placed, strict=False):
         tenant.placed = placed if tenant.fits is True else 0
     if any(not tenant.is_bound for tenant in shared.tenants):
         _place_unbound(shared, loads, room)
@@ -162,6 +209,12 @@ def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packin
     if sum(packing.placed) < copies:
         packing = pack(loads, room)
     return packing if sum(packing.placed) == copies else None
+
+
+def _may_do(loads: Sequence[Load], room: Room, most_hosts: int | None) -> bool:
+    """Whether there may be a packing onto so many hosts."""
+    bound = least_hosts(loads, room)
+    return bound is not None and (most_hosts is None or bound.hosts <= most_hosts)
 
 
 def _place_unbound(shared: PoolLoad, loads: Sequence[Load], room: Room) -> None:

@@ -14,7 +14,7 @@ from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules import batch, clusters, expressions, files, fit, hosts, purchase, scaling, tasks
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding
-from gpu_constructs.rules.rule import Rule
+from gpu_constructs.rules.rule import Causes, Rule
 
 __all__ = ["ROOMS", "RULES", "check", "check_alone", "find_rule", "rules_of"]
 
@@ -50,11 +50,12 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]
     context = Context(fleet)
     asked = tuple(rules)
     found = {each.id: tuple(each.problems(context)) for each in _with_preferred(asked)}
+    causes = {id_: Causes(found[id_]) for id_ in {id_ for each in asked for id_ in each.unless}}
     findings = (
         each.signed(problem)
         for each in asked
         for problem in found[each.id]
-        if not any(problem.shares_cause_with(other) for preferred in each.unless for other in found[preferred])
+        if not any(causes[preferred].include(problem) for preferred in each.unless)
     )
     return tuple(sorted(dict.fromkeys(findings), key=lambda each: (each.severity.rank, each.rule)))
 

@@ -10,7 +10,7 @@ from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 
-__all__ = ["Problem", "Rule", "Subject", "rule"]
+__all__ = ["Causes", "Problem", "Rule", "Subject", "rule"]
 
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
 """What a rule looks at: each pool, task or workload alone, or everything at once."""
@@ -49,16 +49,42 @@ class Problem:
     container: Container | None = None
     involves: tuple[Pool | Task | Workload, ...] = ()
 
-    def shares_cause_with(self, other: Problem) -> bool:
-        """Whether both are about the same thing, or about the same container of a task.
+    @property
+    def subjects(self) -> frozenset[int]:
+        """Ids of the things that it is about."""
+        return frozenset({id(each) for each in (self.about, *self.involves)})
+
+
+class Causes:
+    """What the problems of one rule are about, so that each problem of another is looked up and not compared with all.
+
+    Args:
+        problems: What one rule found in a fleet.
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self._containers: set[int] = set()
+        self._of_containers: set[int] = set()
+        self._of_others: set[int] = set()
+        for each in problems:
+            if each.container is None:
+                self._of_others |= each.subjects
+            else:
+                self._containers.add(id(each.container))
+                self._of_containers |= each.subjects
+
+    def include(self, problem: Problem) -> bool:
+        """Whether one of them is about the same thing as a problem of another rule, or about the same container.
 
         Args:
-            other: What another rule found in the same fleet.
+            problem: What another rule found in the same fleet.
         """
-        if self.container is not None and other.container is not None:
-            return self.container is other.container
-        mine = {id(each) for each in (self.about, *self.involves)}
-        return any(id(each) in mine for each in (other.about, *other.involves))
+        subjects = problem.subjects
+        if not subjects.isdisjoint(self._of_others):
+            return True
+        if problem.container is not None:
+            return id(problem.container) in self._containers
+        return not subjects.isdisjoint(self._of_containers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

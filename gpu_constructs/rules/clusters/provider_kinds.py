@@ -49,11 +49,14 @@ def made_for(workload: Workload) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )
 def by_strategy(context: Context) -> Iterator[Problem]:
-    all_managed = [each for each in context.fleet.pools if each.kind is PoolKind.MANAGED_INSTANCES]
+    all_managed: dict[str | Unknown | None, list[Pool]] = {}
+    for each in context.fleet.pools:
+        if each.kind is PoolKind.MANAGED_INSTANCES:
+            all_managed.setdefault(each.cluster, []).append(each)
     for workload in context.fleet.workloads if all_managed else ():
         if workload.strategy or workload.launch_type != "EC2" or isinstance(workload.cluster, Unknown):
             continue
-        managed = [each for each in all_managed if each.cluster == workload.cluster]
+        managed = all_managed.get(workload.cluster)
         if managed and not pools_of(context.fleet, workload):
             yield Problem(
                 about=workload,

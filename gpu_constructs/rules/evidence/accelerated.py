@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Task, Workload
+from gpu_constructs.fleet import Pool, Task, Workload
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import pools_of
+from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.walk import asks_for_accelerator
 
@@ -22,8 +23,7 @@ def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
     return tuple(
         each
         for each in context.fleet.workloads
-        if (each.task is not None and is_accelerated(each.task))
-        or any(host.accelerators for pool in pools_of(context.fleet, each) for host in pool.instance_types)
+        if (each.task is not None and is_accelerated(each.task)) or _have_accelerators(pools_of(context.fleet, each))
     )
 
 
@@ -44,3 +44,8 @@ def is_accelerated(task: Task) -> bool:
         task: One task.
     """
     return any(map(asks_for_accelerator, task.containers)) or demand_of(task).wants_accelerator
+
+
+@by_identity(maxsize=1024)
+def _have_accelerators(pools: tuple[Pool, ...]) -> bool:
+    return any(host.accelerators for pool in pools for host in pool.instance_types)

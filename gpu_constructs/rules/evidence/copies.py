@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
-from gpu_constructs.placement import Assumption, demand_of, task_slots
+from gpu_constructs.placement import Assumption, PoolProfile, demand_of, profile_of, task_slots
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 
@@ -69,8 +69,8 @@ def counted(context: Context) -> tuple[Copies, ...]:
     return tuple(
         Copies(
             assignment=each,
-            certain=tuple([_slots(each, pool, Assumption.WORST) for pool in each.destinations]),
-            possible=tuple([_slots(each, pool, Assumption.BEST) for pool in each.destinations]),
+            certain=_slots(each, Assumption.WORST),
+            possible=_slots(each, Assumption.BEST),
         )
         for each in context.assignments
         if each.workload.daemon is False and not each.never and not any(map(_is_managed, each.destinations))
@@ -91,7 +91,20 @@ def wanted_copies(context: Context) -> Iterator[tuple[Copies, int]]:
             yield each, wanted
 
 
-def _slots(assignment: Assignment, destination: Destination, assumption: Assumption) -> int | Unknown:
+def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknown, ...]:
+    """Copies on each pool; pools that are alike are asked once."""
+    by_kind: dict[tuple[PoolProfile, int | Unknown], int | Unknown] = {}
+    found = []
+    for each in assignment.destinations:
+        kind = profile_of(each.pool), each.pool.max_instances
+        slots = by_kind.get(kind)
+        if slots is None:
+            slots = by_kind[kind] = _slots_on(assignment, each, assumption)
+        found.append(slots)
+    return tuple(found)
+
+
+def _slots_on(assignment: Assignment, destination: Destination, assumption: Assumption) -> int | Unknown:
     if destination.fit.answer is False:
         return 0
     if known(destination.pool.max_instances) < 0:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_constructs.budget import PAIRS
 from gpu_constructs.fleet import RemarkKind
+from gpu_constructs.placement.destinations import unjudged
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
@@ -31,7 +33,16 @@ def keys_written_once(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html",
 )
 def understood(context: Context) -> Iterator[Problem]:
-    return _remarks(context, RemarkKind.NOT_READ)
+    yield from _remarks(context, RemarkKind.NOT_READ)
+    beyond = tuple(unjudged(context.fleet).values())
+    if beyond:
+        others = f" and {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
+        yield Problem(
+            about=beyond[0],
+            message=f"whether {beyond[0].name}{others} fit their hosts was not checked: with the pools of their "
+            f"clusters they make more than {PAIRS:,} pairs",
+            fix="check fewer files at once, or name a capacity provider for each service",
+        )
 
 
 def _remarks(context: Context, kind: RemarkKind) -> Iterator[Problem]:

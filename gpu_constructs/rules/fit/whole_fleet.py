@@ -54,6 +54,14 @@ def room_at_desired_counts(context: Context) -> Iterator[Problem]:
                 f"desired counts they {short}",
                 fix="raise MaxSize, or move one of them to a separate capacity provider",
             )
+    beyond = [each.pool for each in proof.pools if not each.is_packed]
+    if beyond:
+        yield Problem(
+            about=beyond[0],
+            message=f"whether the workloads of {and_list(each.name for each in beyond)} have room together was not "
+            "worked out: too many of them ask for different things",
+            fix="check fewer files at once",
+        )
 
 
 @rule(

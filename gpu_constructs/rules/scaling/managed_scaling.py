@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Pool, PoolKind, Unknown
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
 from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
-from gpu_constructs.placement.destinations import pools_of
+from gpu_constructs.placement.destinations import pools_of, unjudged
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
@@ -67,15 +67,14 @@ def few_providers(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
 )
 def started(context: Context) -> Iterator[Problem]:
-    for pool in context.fleet.pools:
-        idle = pool.has_provider and pool.managed_scaling is False and pool.min_instances == 0
-        if not idle or pool.kind is not PoolKind.AUTO_SCALING_GROUP:
-            continue
-        waiting = [
-            each.name
-            for each in context.fleet.workloads
-            if pool in pools_of(context.fleet, each) and each.desired_count != 0
-        ]
+    idle = [
+        pool
+        for pool in context.fleet.pools
+        if pool.has_provider and pool.managed_scaling is False and pool.min_instances == 0
+    ]
+    workloads_of = _workloads_by_pool(context.fleet) if idle else {}
+    for pool in idle:
+        waiting = workloads_of.get(pool.name) if pool.kind is PoolKind.AUTO_SCALING_GROUP else None
         if waiting:
             yield Problem(
                 about=pool,
@@ -83,6 +82,17 @@ def started(context: Context) -> Iterator[Problem]:
                 "unless you scale the group yourself",
                 fix="turn managed scaling on, or raise MinSize above 0",
             )
+
+
+def _workloads_by_pool(fleet: Fleet) -> dict[str, list[str]]:
+    """Workloads with copies that may be placed on a pool, by its name."""
+    found: dict[str, list[str]] = {}
+    beyond = unjudged(fleet)
+    for workload in fleet.workloads:
+        if workload.desired_count != 0 and id(workload) not in beyond:
+            for pool in pools_of(fleet, workload):
+                found.setdefault(pool.name, []).append(workload.name)
+    return found
 
 
 @rule(

@@ -1,0 +1,107 @@
+"""What is asked grows with what differs, and beyond the budget nothing is judged and the report says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
+from gpu_constructs.placement import demand_of, destinations, prove, prover
+from gpu_constructs.placement.destinations import assignments, routes_of, unassigned, unjudged
+from gpu_constructs.placement.packing import Load, Packing, Room
+from gpu_constructs.rules import check
+from tests.rules.given import GPU_TASK, a_pool, fleet_of, on_launch_type, service
+
+
+def _pools(number: int) -> tuple[Pool, ...]:
+    types = a_pool().instance_types  # as the catalogue has them: the very same objects
+    return tuple(a_pool(name=f"Pool{each}", cluster="gpu", instance_types=types) for each in range(number))
+
+
+def _tasks(number: int) -> tuple[Task, ...]:
+    return tuple(replace(GPU_TASK, name=f"task{each}") for each in range(number))
+
+
+@pytest.fixture
+def packed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many loads each packing had."""
+    asked: list[int] = []
+    pack = prover.pack
+
+    def counted(loads: list[Load], room: Room, *, most_hosts: int | None = None) -> Packing:
+        asked.append(len(loads))
+        return pack(loads, room, most_hosts=most_hosts)
+
+    monkeypatch.setattr(prover, "pack", counted)
+    return asked
+
+
+@pytest.mark.parametrize("pools", [2, 20])
+def test_pools_that_are_alike_are_packed_once(pools: int, packed: list[int]) -> None:
+    task = replace(GPU_TASK, name="one")
+    fleet = on_launch_type(*_pools(pools), task=task)
+    proof = prove(fleet)
+    assert len(packed) <= 3  # as for one pool
+    first, *others = proof.pools
+    assert [each.pool.name for each in proof.pools] == [each.name for each in fleet.pools]
+    assert all(replace(each, pool=first.pool) == first for each in others)
+
+
+def test_what_comes_to_one_of_two_pools_alike_keeps_them_apart(packed: list[int]) -> None:
+    first, second = _pools(2)
+    fleet = fleet_of(GPU_TASK, workloads=(service(GPU_TASK, first, desired_count=3),))
+    proof = prove(replace(fleet, pools=(first, second)))
+    assert [each.hosts_needed for each in proof.pools] == [3, 0]
+    assert packed[0] == 1
+
+
+def test_tasks_that_ask_for_the_same_are_one_demand() -> None:
+    assert len({id(demand_of(each)) for each in _tasks(9)}) == 1
+
+
+def _beyond(monkeypatch: pytest.MonkeyPatch, pairs: int) -> Fleet:
+    """Three services on the launch type, each with two pools, and a task that nothing runs."""
+    monkeypatch.setattr(destinations, "PAIRS", pairs)
+    pools, tasks = _pools(2), _tasks(3)
+    workloads = tuple(
+        service(each, name=f"{each.name}-service", strategy=(), cluster="gpu", launch_type="EC2") for each in tasks
+    )
+    by_hand = replace(GPU_TASK, name="by-hand")
+    return replace(fleet_of(*tasks, by_hand, workloads=workloads, is_whole=True), pools=pools)
+
+
+def test_within_the_budget_everything_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = _beyond(monkeypatch, 8)
+    assert not unjudged(fleet)
+    assert not [each for each in check(fleet) if each.rule == "GPU116"]
+
+
+def test_beyond_the_budget_nothing_is_judged_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = _beyond(monkeypatch, 5)
+    assert [each.name for each in unjudged(fleet).values()] == ["task2-service", "by-hand"]
+    assert [each.workload.name for each in assignments(fleet)] == ["task0-service", "task1-service"]
+    assert not list(unassigned(fleet))
+    assert routes_of(fleet, fleet.tasks[2])[0].answer is UNKNOWN
+    proof = prove(fleet)
+    assert [each.answer for each in proof.pools] == [UNKNOWN, UNKNOWN]
+    assert proof.workloads[2].answer is UNKNOWN
+    said = [each.message for each in check(fleet) if each.rule == "GPU116"]
+    assert len(said) == 1
+    assert said[0].startswith("whether task2-service and 1 more fit their hosts was not checked")
+
+
+def test_tasks_that_are_too_many_and_too_different_are_not_packed_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, packed: list[int]
+) -> None:
+    monkeypatch.setattr(prover, "PACKED", 3)
+    (pool,) = _pools(1)
+    small, large = GPU_TASK, replace(GPU_TASK, name="large", memory_limit_mib=9_000)
+    workloads = tuple(service(each, pool, name=each.name) for each in (small, large))
+    fleet = replace(fleet_of(small, large, workloads=workloads), pools=(pool,))
+    proof = prove(fleet)
+    assert not packed
+    assert (proof.pools[0].answer, proof.pools[0].is_packed) == (UNKNOWN, False)
+    assert [each.answer for each in proof.workloads] == [UNKNOWN, UNKNOWN]
+    (said,) = [each.message for each in check(fleet) if each.rule == "GPU080"]
+    assert said.startswith("whether the workloads of Pool0 have room together was not worked out")
