@@ -21,8 +21,8 @@ demo: $(READY) ## deploy, update and destroy the reference stack on the local em
 test: lint ## lint, type-check and run the whole test suite
 	@pytest
 
-unit: $(READY) ## the test suite without the end-to-end part
-	@pytest -m "not e2e"
+unit: $(READY) ## the test suite without tests/e2e, which is the emulator and what runs on it
+	@pytest --ignore tests/e2e
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
 	@MATRIX=all pytest tests/matrix

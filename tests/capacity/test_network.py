@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 from aws_cdk import aws_ec2 as ec2
-from cfnlint.api import ManualArgs, lint
 
 from gpu_constructs import IncompatibleError, InvalidValueError, Purchase
 from gpu_constructs.capacity.network import HostNetwork, NetworkResources, interfaces_data, network_resources
@@ -15,6 +14,7 @@ from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.template import fleet_of, read_stacks
+from tests.linting import linted
 from tests.rules.given import a_pool
 from tests.synthesis import Site
 
@@ -276,8 +276,7 @@ def test_the_template_says_what_the_capacity_holds(site: Site, network: HostNetw
 @pytest.mark.parametrize("name", ["g6.8xlarge", "p5.48xlarge", "p6-b300.48xlarge"])
 def test_cfn_lint_finds_nothing(site: Site, name: str) -> None:
     made(site, EFA, name)
-    template = json.dumps(site.template())
-    found = lint(template, config=ManualArgs(regions=["us-east-1"]))
+    found = linted(site.template(), "us-east-1")
     assert [str(each) for each in found if each.rule.id.startswith("E")] == []
 
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuChecks, GpuCluster, GpuTaskDefinition
 from gpu_constructs.errors import InvalidValueError
-from tests.synthesis import ROOT, Site
+from tests.synthesis import Site
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
 
@@ -132,56 +128,6 @@ def test_a_property_that_no_template_should_hold_is_no_traceback(tmp_path: Path)
             stack, f"Odd{number}", type="AWS::ECS::TaskDefinition", properties={"ContainerDefinitions": odd}
         )
     app.synth()
-
-
-APP = """
-    import sys
-
-    import aws_cdk as cdk
-    from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
-    from gpu_constructs import GpuCluster, GpuTaskDefinition
-
-    app = cdk.App()
-    stack = cdk.Stack(app, "Train")
-    cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc"))
-    old = cluster.add_capacity("Old", instance_types=["p3.2xlarge"], max_instances=1)
-    task = GpuTaskDefinition(stack, "Task", capacity=[old])
-    task.add_gpu_container("train", image=ecs.ContainerImage.from_registry("nvidia/cuda"))
-    if "override" in sys.argv:
-        task.node.default_child.add_property_override(
-            "ContainerDefinitions.0.ResourceRequirements", [{"Type": "gpu", "Value": "1"}]
-        )
-    if "acknowledge" in sys.argv:
-        cdk.Validations.of(old).acknowledge(cdk.Acknowledgment(id="gpu-constructs::GPU001", reason="we have it"))
-    app.synth()
-"""
-
-
-@pytest.mark.e2e
-@pytest.mark.parametrize(
-    ("argument", "code", "shown", "hidden"),
-    [
-        ("", 0, ["WARNING", "gpu-constructs::GPU001", "Train/Gpu/Old/Provider"], ["ERROR"]),
-        ("acknowledge", 0, [], ["GPU001", "ERROR"]),
-        ("override", 1, ["ERROR", "gpu-constructs::GPU021", "Train/Task/Resource", '"Type": "GPU"'], ["Traceback"]),
-    ],
-)
-def test_the_real_command_line_shows_it_where_it_is(
-    tmp_path: Path, argument: str, code: int, shown: list[str], hidden: list[str]
-) -> None:
-    (tmp_path / "app.py").write_text(textwrap.dedent(APP))
-    ended = subprocess.run(
-        ["cdk", "synth", "--quiet", "--no-notices", "--app", f"{sys.executable} app.py {argument}"],  # noqa: S607
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = ended.stdout + ended.stderr
-    assert ended.returncode == code, said
-    assert [each for each in shown if each not in said] == []
-    assert [each for each in hidden if each in said] == []
 
 
 def test_the_constructs_own_metadata_is_kept_for_the_reader(site: Site) -> None:

@@ -12,8 +12,6 @@ from gpu_constructs import GpuCluster, GpuTaskDefinition
 
 from .local import Local
 
-pytestmark = pytest.mark.e2e
-
 
 def _assembly(directory: Path, *, is_checked: bool) -> Path:
     app = cdk.App(outdir=str(directory))

@@ -11,8 +11,6 @@ from .account import Account
 from .deployed import Stacks, run
 from .templates import Template, cluster_template, service, task_definition
 
-pytestmark = pytest.mark.usefixtures("clean")
-
 
 def test_a_service_runs_its_tasks_on_its_provider_and_replaces_them(stacks: Stacks, account: Account) -> None:
     template = cluster_template()

@@ -52,7 +52,8 @@ def test_the_emulator_dies_with_whoever_started_it(tmp_path: Path) -> None:
     assert stops_listening(port)
 
 
-def test_nothing_of_a_real_account_reaches_the_command_line(running: Emulator) -> None:
+def test_nothing_of_a_real_account_reaches_the_command_line(tmp_path: Path) -> None:
+    running = Emulator(port=5000, log=tmp_path)
     mine = {
         "AWS_PROFILE": "production",
         "AWS_SESSION_TOKEN": "secret",
@@ -74,7 +75,6 @@ def git_status() -> set[str]:
     return set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines())
 
 
-@pytest.mark.e2e
 @pytest.mark.skipif(not Cdk.is_installed(), reason="no `cdk` on the PATH; `make setup` installs it")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_leaves_no_server_and_no_file(how: signal.Signals) -> None:

@@ -11,8 +11,6 @@ from .account import Account
 from .deployed import Stacks, run
 from .templates import cluster_template, task_definition
 
-pytestmark = pytest.mark.usefixtures("clean")
-
 
 def test_a_cluster_with_hosts_goes_without_a_trace(stacks: Stacks, account: Account) -> None:
     stack = stacks.create(cluster_template())

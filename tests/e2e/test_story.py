@@ -5,46 +5,39 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
+import aws_cdk as cdk
+from stacks.nvidia_smi import NvidiaSmiStack
 
 from .account import Account
 from .cdk_cli import Cdk
-from .inventory import inventory
+from .local import Local
 from .scenario import BENCHMARK, Scenario
-from .server import ROOT, Emulator
-
-pytestmark = pytest.mark.e2e
+from .server import ROOT, emulator
 
 
-@pytest.fixture
-def cdk(running: Emulator, tmp_path: Path) -> Cdk:
+def test_the_benchmark_stack_deploys_runs_updates_and_goes_without_a_trace(tmp_path: Path) -> None:
     assert Cdk.is_installed(), "no `cdk` on the PATH; `make setup` installs it"
-    return Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
+    with emulator(tmp_path) as running:
+        command_line = Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
+        for step in Scenario(story=BENCHMARK, cdk=command_line, account=Account(running)).steps:
+            step.act()
 
 
-@pytest.mark.xdist_group("story")
-def test_the_benchmark_stack_deploys_runs_updates_and_goes_without_a_trace(cdk: Cdk, account: Account) -> None:
-    for step in Scenario(story=BENCHMARK, cdk=cdk, account=account).steps:
-        step.act()
+def test_the_check_task_runs_on_the_family_it_is_kept_to(cloud: Local, tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    NvidiaSmiStack(app, "nvidia-smi")
+    app.synth()
+    stack = cloud.deploy_assembly(tmp_path, "nvidia-smi")
+    cluster = stack.outputs["ClusterName"]
 
-
-@pytest.mark.xdist_group("story")
-def test_the_check_task_runs_on_the_family_it_is_kept_to(cdk: Cdk, account: Account) -> None:
-    assembly = cdk.synth("nvidia-smi", {})
-    cdk.bootstrap(assembly)
-    before = inventory(account.client)
-    outputs = cdk.deploy(assembly, "nvidia-smi")
-    cluster = outputs["ClusterName"]
-
-    (task,) = account.run_command(outputs["NvidiaSmiRunTask"]).tasks
-    minutes = [account.tasks(cluster)[0] for _ in range(5)]
-    hosts = {host.instance_id: host.instance_type for host in account.hosts(cluster)}
+    (task,) = cloud.account.run_command(stack.outputs["NvidiaSmiRunTask"]).tasks
+    minutes = [cloud.account.tasks(cluster)[0] for _ in range(5)]
+    hosts = {host.instance_id: host.instance_type for host in cloud.account.hosts(cluster)}
 
     assert minutes[-1].arn == task
     assert minutes[-1].status == "RUNNING"
     assert len(set(minutes[-1].gpus)) == 2
     assert hosts[str(minutes[-1].instance_id)].startswith("g6.")
 
-    account.stop_all(cluster)
-    cdk.destroy(assembly, "nvidia-smi")
-    assert inventory(account.client) == before
+    cloud.account.stop_all(cluster)
+    cloud.destroy(stack)

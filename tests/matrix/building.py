@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,12 +20,10 @@ import aws_cdk as cdk
 import cdk_nag
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
-from cfnlint.config import ConfigMixIn, ManualArgs
-from cfnlint.decode.decode import decode_str
-from cfnlint.runner import Runner
 
 from gpu_constructs import GpuCapacity, GpuCluster
 from tests.e2e.local import Local
+from tests.linting import linted
 from tests.matrix.known import ACCEPTED, KNOWN_WARNINGS, NOT_OFFERED, Accepted
 from tests.synthesis import Site
 
@@ -137,7 +134,7 @@ def lint(built: Built, regions: Sequence[str] = REGIONS) -> list[str]:
     return [
         built.named(f"{stack} {found.rule.id} {_shortened(found.message)} at {found.path_string}")
         for stack in built.stacks
-        for found in _linter(tuple(regions)).validate_template(decode_str(json.dumps(built.template(stack)))[0])
+        for found in linted(built.template(stack), *regions)
         if not (found.rule.id == "E3628" and _is_known(found.message))
     ]
 
@@ -189,12 +186,6 @@ def _is_known(message: str) -> bool:
 def _shortened(message: str) -> str:
     found = _REFUSED_TYPE.search(message)
     return f"{found['type']} is not offered in {found['region']}" if found else message[:300]
-
-
-@cache
-def _linter(regions: tuple[str, ...]) -> Runner:
-    """It takes a second to make."""
-    return Runner(ConfigMixIn(**ManualArgs(regions=list(regions))))
 
 
 def _where(found: Mapping[str, Any]) -> list[str]:

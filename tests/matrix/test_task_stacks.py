@@ -55,7 +55,6 @@ def combination_of() -> dict[str, Combination]:
     }
 
 
-@pytest.mark.xdist_group("task matrix")
 def test_our_own_check_says_what_is_to_be_said_and_no_more(built: Built) -> None:
     said: dict[str, set[str]] = defaultdict(set)
     for each in check_files([built.folder]).findings:
@@ -75,19 +74,16 @@ def test_our_own_check_says_what_is_to_be_said_and_no_more(built: Built) -> None
     assert said == {name: rules for name, rules in expected.items() if rules}
 
 
-@pytest.mark.xdist_group("task matrix")
 def test_cdk_nag_finds_nothing(built: Built) -> None:
     assert [each for each in findings(built) if not each.startswith("gpu-constructs")] == []
 
 
-@pytest.mark.xdist_group("task matrix")
 def test_cfn_lint_finds_nothing(built: Built, record_property: Record) -> None:
     regions = REGIONS if EVERYTHING else REGIONS[:1]
     assert [each for each in lint(built, regions) if each.split()[1] != REDUNDANT] == []
     record_property("linted", f"{len(built.stacks)} stacks in {', '.join(regions)}")
 
 
-@pytest.mark.xdist_group("task matrix")
 def test_every_task_runs_and_everything_can_be_destroyed(built: Built, record_property: Record) -> None:
     families, running = combination_of(), Counter[str]()
 
@@ -146,7 +142,6 @@ def test_local_disks_of_a_type_that_has_none_are_refused(site: Site, host: Host,
     assert site.children() == before
 
 
-@pytest.mark.xdist_group("managed matrix")
 def test_cdk_nag_cfn_lint_and_our_own_check_find_nothing_on_managed_instances(
     managed: Built, record_property: Record
 ) -> None:
@@ -156,7 +151,6 @@ def test_cdk_nag_cfn_lint_and_our_own_check_find_nothing_on_managed_instances(
     record_property("linted", f"{len(managed.stacks)} stacks in {', '.join(regions)}")
 
 
-@pytest.mark.xdist_group("managed matrix")
 def test_a_task_runs_on_managed_instances_however_they_are_bought(managed: Built, record_property: Record) -> None:
     running: dict[str, str] = {}
 
@@ -199,23 +193,23 @@ print(sum(len(each.combinations) for each in defined))
 """
 
 
-@pytest.mark.skipif(
-    not EVERYTHING, reason="tests/tasks/test_gpu_share.py has one of each way to share; make matrix has all"
-)
-def test_cdks_own_validation_takes_every_share_under_the_flags_of_a_new_app(
-    tmp_path: Path, record_property: Record
-) -> None:
-    assert Site.recommended_context()["@aws-cdk/core:validateAgainstDefaultRules"] is True
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", VALIDATED, str(tmp_path)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "CDK_VALIDATION": "true"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    report = json.loads((tmp_path / "validation-report.json").read_text())
-    (own,) = [each for each in report["pluginReports"] if each["pluginName"] == "CloudFormation Validate"]
-    assert own["violations"] == []
-    record_property("shares validated", ended.stdout.split()[-1])
+# By default tests/cdk/test_cdks_own_validation.py has one share.
+if EVERYTHING:
+
+    def test_cdks_own_validation_takes_every_share_under_the_flags_of_a_new_app(
+        tmp_path: Path, record_property: Record
+    ) -> None:
+        assert Site.recommended_context()["@aws-cdk/core:validateAgainstDefaultRules"] is True
+        ended = subprocess.run(
+            [sys.executable, "-W", "error", "-c", VALIDATED, str(tmp_path)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "CDK_VALIDATION": "true"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr
+        report = json.loads((tmp_path / "validation-report.json").read_text())
+        (own,) = [each for each in report["pluginReports"] if each["pluginName"] == "CloudFormation Validate"]
+        assert own["violations"] == []
+        record_property("shares validated", ended.stdout.split()[-1])

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +19,7 @@ from gpu_constructs import (
 from gpu_constructs.fleet import NvidiaMps, ResourceRequirement
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import share_of, task_slots
-from tests.synthesis import ROOT, Site
+from tests.synthesis import Site
 
 OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260902-kernel-6.1-x86_64-ebs"
 L4_MIB = 22888
@@ -266,57 +261,6 @@ def test_managed_instances_share(site: Site) -> None:
     task = GpuTaskDefinition(site.stack, "Task", capacity=[managed])
     task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=4096))
     assert site.container()["ResourceRequirements"][0]["SharingStrategy"] == {"NvidiaMps": {"Memory": 4096}}
-
-
-APP = """
-import aws_cdk as cdk
-from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
-from gpu_constructs import GpuCluster, GpuShare, GpuTaskDefinition
-
-app = cdk.App()
-stack = cdk.Stack(app, "Stack")
-cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc"))
-hosts = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
-shared = GpuTaskDefinition(stack, "Shared", capacity=[hosts])
-shared.add_gpu_container("a", image=image, gpus=GpuShare(memory_mib=4096))
-shared.add_gpu_container("b", image=image, gpus=GpuShare(memory_mib=4096), essential=False)
-neighbour = ecs.Ec2TaskDefinition(stack, "Neighbour")
-neighbour.add_container("c", image=image, memory_limit_mib=64)
-for key, value in {overrides}.items():
-    neighbour.node.default_child.add_property_override(key, value)
-app.synth()
-"""
-
-
-def synthesized(tmp_path: Path, **overrides: object) -> subprocess.CompletedProcess[str]:
-    """The app in a process of its own, with CDK's validation on and every flag of `cdk init`."""
-    environment = {
-        **os.environ,
-        "CDK_OUTDIR": str(tmp_path),
-        "CDK_CONTEXT_JSON": json.dumps(Site.recommended_context()),
-        "CDK_VALIDATION": "true",
-    }
-    code = APP.replace("{overrides}", repr(overrides))
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment, check=False
-    )
-
-
-def test_cdk_validates_it_clean_with_every_flag_on(tmp_path: Path) -> None:
-    assert Site.recommended_context()["@aws-cdk/core:validateAgainstDefaultRules"] is True
-    done = synthesized(tmp_path)
-    assert done.returncode == 0, done.stderr
-    template = json.loads((tmp_path / "Stack.template.json").read_text())
-    assert "SharingStrategy" in json.dumps(template)
-
-
-def test_what_cdk_finds_in_a_neighbour_still_fails(tmp_path: Path) -> None:
-    done = synthesized(tmp_path, NoSuchProperty="x")
-    assert done.returncode != 0
-    assert "F3002" in done.stdout + done.stderr
-    assert "NoSuchProperty" in done.stdout + done.stderr
-    assert "SharingStrategy" not in done.stderr
 
 
 def test_the_fleet_keeps_what_was_asked(site: Site) -> None:

@@ -102,7 +102,7 @@ def check(found: Fleet) -> None:
     assert all(len(str(remark.text)) < 1000 for remark in found.remarks)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=100)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
 @given(stacks())
 def test_any_values_make_a_fleet(stack: Stack) -> None:
     check(fleet_of([stack]))

@@ -1,0 +1,91 @@
+"""CDK's own validation of templates: it finds nothing of ours, and what it finds in a neighbour still fails the synth.
+
+It takes seconds to load and cannot be switched on in the process of the tests, so that one process of its own does all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.synthesis import ROOT, Site
+
+APPS = """
+import sys
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
+from gpu_constructs import GpuCluster, GpuShare, GpuTaskDefinition
+from stacks.nvidia_smi import NvidiaSmiStack
+from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+
+def app(name):
+    return cdk.App(outdir=f"{sys.argv[1]}/{name}")
+
+def shares(app):
+    stack = cdk.Stack(app, "Stack")
+    cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc"))
+    hosts = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
+    shared = GpuTaskDefinition(stack, "Shared", capacity=[hosts])
+    shared.add_gpu_container("a", image=image, gpus=GpuShare(memory_mib=4096))
+    shared.add_gpu_container("b", image=image, gpus=GpuShare(memory_mib=4096), essential=False)
+    neighbour = ecs.Ec2TaskDefinition(stack, "Neighbour")
+    neighbour.add_container("c", image=image, memory_limit_mib=64)
+    return neighbour.node.default_child
+
+reference = app("reference")
+for name in ("g6.48xlarge", "p3.2xlarge"):
+    TensorflowBenchmarkStack(reference, "benchmark-" + name.replace(".", "-"), gpu_instance_types=[name])
+NvidiaSmiStack(reference, "nvidia-smi")
+reference.synth()
+
+shared = app("shared")
+shares(shared)
+shared.synth()
+
+broken = app("broken")
+shares(broken).add_property_override("NoSuchProperty", "x")
+broken.synth()
+"""
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """The apps in a process of their own, with every flag that `cdk init` sets."""
+    assert Site.recommended_context()["@aws-cdk/core:validateAgainstDefaultRules"] is True
+    folder = Path(tmp_path_factory.mktemp("validated"))
+    own = {"CDK_CONTEXT_JSON": json.dumps(Site.recommended_context()), "CDK_VALIDATION": "true"}
+    command = [sys.executable, "-W", "error", "-c", APPS, str(folder)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **own}
+    return folder, subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def violations(outdir: Path) -> list[Any]:
+    plugins = json.loads((outdir / "validation-report.json").read_text())["pluginReports"]
+    found = {each["pluginName"]: each["violations"] for each in plugins}
+    return list(found.get("CloudFormation Validate", ()))
+
+
+@pytest.mark.parametrize("app", ["reference", "shared"])
+def test_it_finds_nothing_of_ours(ended: tuple[Path, subprocess.CompletedProcess[str]], app: str) -> None:
+    folder, process = ended
+    assert (folder / app / "manifest.json").exists(), process.stderr
+    assert violations(folder / app) == []
+
+
+def test_a_share_reaches_the_template_that_is_validated(ended: tuple[Path, object]) -> None:
+    assert "SharingStrategy" in (ended[0] / "shared" / "Stack.template.json").read_text()
+
+
+def test_what_it_finds_in_a_neighbour_still_fails(ended: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, process = ended
+    assert process.returncode == 1
+    assert "F3002" in process.stdout + process.stderr
+    assert "NoSuchProperty" in json.dumps(violations(folder / "broken"))
+    assert "SharingStrategy" not in process.stderr
