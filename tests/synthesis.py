@@ -35,7 +35,7 @@ class Site:
 
     @cached_property
     def vpc(self) -> ec2.Vpc:
-        return ec2.Vpc(self.stack, "Vpc", restrict_default_security_group=False)
+        return ec2.Vpc(self.stack, "Vpc", nat_gateways=1, restrict_default_security_group=False)
 
     @cached_property
     def cluster(self) -> GpuCluster:
