@@ -312,7 +312,7 @@ def test_a_missing_size_of_a_family_names_the_sizes(site: Site) -> None:
     assert family.get(3) is None
 
 
-@pytest.mark.parametrize(("region", "rules"), [("us-east-1", []), ("eu-west-1", ["GPU011"]), ("mars-1", [])])
+@pytest.mark.parametrize(("region", "rules"), [("us-east-1", []), ("eu-west-1", ["GPU011"]), ("mars-1", ["GPU201"])])
 def test_a_region_that_does_not_offer_the_type_is_a_warning(site: Site, region: str, rules: list[str]) -> None:
     site.stack = cdk.Stack(site.app, "There", env=cdk.Environment(region=region))
     vpc = ec2.Vpc.from_vpc_attributes(

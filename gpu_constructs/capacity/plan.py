@@ -13,12 +13,12 @@ from gpu_constructs.capacity.part import Contribution, contribution_of
 from gpu_constructs.capacity.user_data import what_hosts_are_told
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
-from gpu_constructs.cdk.tokens import is_list_token, is_text_token, is_token
+from gpu_constructs.cdk.tokens import is_list_token, is_text_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, Pool, Unknown
+from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, Pool
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.hosts.providers import require_provider_name
+from gpu_constructs.hosts.providers import known_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
 
 __all__ = ["CapacityPlan", "plan_capacity"]
@@ -26,6 +26,9 @@ __all__ = ["CapacityPlan", "plan_capacity"]
 # Other hosts of a template may serve other tasks; this library serves every task on all hosts of a capacity.
 _OF_THE_TYPES = ("GPU053",)
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
+# What other resources or a custom image may set right for a template; this library writes all of it.
+_OF_THE_PARTS = ("GPU046", "GPU097", "GPU104", "GPU111", "GPU162", "GPU164", "GPU167", "GPU170", "GPU175")
+_OF_USER_DATA = ("GPU171",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +76,8 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             fix="take the type from context instead of a parameter, or give image=…",
         )
     parts = choice.parts()
-    require_provider_name(choice.capacity_provider_name)
     low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")
     high = whole_number("max_instances", choice.max_instances, smallest=1, unit="hosts", fix="max_instances=1")
-    _require_in_order(low, high)
     pool = Pool(
         name=choice.construct_id,
         instance_types=known,
@@ -88,7 +89,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         has_unknown_types=len(known) < len(names),
         zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
         public_subnets=subnets.has_public,
-        provider=UNKNOWN if is_token(choice.capacity_provider_name) else choice.capacity_provider_name,
+        provider=known_provider_name(choice.capacity_provider_name),
     )
     require_yes(pool, *_OF_THE_TYPES)
     image = _image(choice.image, known).in_region(hosts.region)
@@ -96,12 +97,14 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     require_yes(pool, *_OF_THE_IMAGE)
     for part in parts:
         pool = part.applied_to(pool)
+    require_yes(pool, *_OF_THE_PARTS)
     for part in parts:
         part.require_possible(pool)
     adds = contribution_of(parts, pool)
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
     pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
     require_allowed(pool)
+    require_yes(pool, *_OF_USER_DATA)
     return CapacityPlan(
         choice=replace(
             choice,
@@ -157,14 +160,3 @@ def _types(instance_types: Sequence[str]) -> tuple[tuple[str, ...], tuple[Instan
     with argument_named("instance_types"):
         known = tuple(instance_type(each) for each in instance_types if not is_text_token(each))
     return tuple(dict.fromkeys(instance_types)), tuple(dict.fromkeys(known))
-
-
-def _require_in_order(low: int | Unknown, high: int | Unknown) -> None:
-    if not isinstance(low, Unknown) and not isinstance(high, Unknown) and low > high:
-        raise InvalidValueError(
-            f"{low} hosts at least and {high} at most contradict each other",
-            argument="min_instances",
-            value=low,
-            allowed=f"0 to {high}",
-            fix=f"max_instances={low}, or a smaller min_instances",
-        )

@@ -29,12 +29,10 @@ from gpu_constructs.fleet import (
     Reservation,
     Unknown,
 )
-from gpu_constructs.hardware import RECORDED, PurchaseClass
 from gpu_constructs.hosts.reservations import require_group_arn, require_reservation_id
 
 __all__ = ["Purchase"]
 
-_ARGUMENT = "purchase"
 _PRICE_CAPACITY = "price-capacity-optimized"
 
 # https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
@@ -248,28 +246,31 @@ class Purchase(HostPart):
         return replace(pool, bought=bought)
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses what contradicts the capacity.
+        """Refuses what no rule can decide; GPU097, GPU104, GPU164 and GPU167 decide the rest.
 
         Args:
             pool: What the capacity can launch, this purchase included.
 
         Raises:
-            IncompatibleError: AWS refuses the purchase with something else of the capacity, or there is less of it.
+            IncompatibleError: One reservation is for several types, or hosts are to run before their Capacity Block.
         """
-        what = "a Capacity Block" if self.option is PurchaseOption.CAPACITY_BLOCK else "a capacity reservation"
         if self.is_of_one_type and pool.bought.distribution is not None:
             raise IncompatibleError(
-                f"{what} is of one instance type, and no other starts in it",
+                "a capacity reservation is of one instance type, and no other starts in it",
                 argument="instance_types",
                 value=[each.name for each in pool.instance_types],
                 allowed="the type of the reservation",
                 fix="one add_capacity for each reservation, or a resource group of reservations",
             )
-        if self.option is PurchaseOption.CAPACITY_BLOCK:
-            _require_sold_in_blocks(pool)
-        self._require_enough(pool)
-        if self.schedule is not None:
-            _require_time(pool, self.schedule)
+        is_scheduled = self.schedule is not None and self.schedule.grows is not None
+        if is_scheduled and not isinstance(pool.min_instances, Unknown) and pool.min_instances > 0:
+            raise IncompatibleError(
+                f"the smallest number of hosts is {pool.min_instances}, and none can start before the Capacity Block",
+                argument="min_instances",
+                value=pool.min_instances,
+                allowed="0",
+                fix="leave it out: at the start the group grows to max_instances",
+            )
 
     def contribution(self, pool: Pool) -> Contribution:  # noqa: ARG002 - the same for every pool
         """What it adds to the resources of a capacity.
@@ -327,20 +328,6 @@ class Purchase(HostPart):
             spot_max_price=self.max_price,
         )
 
-    def _require_enough(self, pool: Pool) -> None:
-        reserved = None if self.reservation is None else self.reservation.instances
-        most = pool.max_instances
-        if self.option not in BOUGHT_IN_ADVANCE or reserved is None:
-            return
-        if not isinstance(reserved, Unknown) and not isinstance(most, Unknown) and most > reserved:
-            raise IncompatibleError(
-                f"{most} hosts at most and {reserved} reserved: hosts above these never start",
-                argument="max_instances",
-                value=most,
-                allowed=f"1 to {reserved}",
-                fix=f"max_instances={reserved}, or another capacity for the rest",
-            )
-
 
 def _instances(value: int) -> int | Unknown:
     return whole_number("instances", value, smallest=1, unit="hosts", fix="the InstanceCount of the reservation")
@@ -366,46 +353,3 @@ def _price(value: float | str) -> str:
             fix="leave it out, and a host costs the current spot price",
         )
     return f"{Decimal(str(value)):f}"
-
-
-def _require_sold_in_blocks(pool: Pool) -> None:
-    # A type without any class was not described when the catalogue was recorded.
-    sold = PurchaseClass.CAPACITY_BLOCK
-    missing = [each for each in pool.instance_types if each.purchase_classes and sold not in each.purchase_classes]
-    if missing:
-        raise IncompatibleError(
-            f"EC2 sells no Capacity Blocks of {missing[0]} (SupportedUsageClasses of {RECORDED})",
-            argument=_ARGUMENT,
-            value=missing[0].name,
-            allowed="a type with Capacity Blocks, such as p5.48xlarge",
-            fix="Purchase.on_demand() or Purchase.spot()",
-        )
-
-
-def _require_time(pool: Pool, schedule: BlockSchedule) -> None:
-    """Refuses what keeps the hosts of a Capacity Block from coming or going in time."""
-    if pool.zones is not None and pool.zones > 1:
-        raise IncompatibleError(
-            f"a Capacity Block is in one Availability Zone, and the subnets are in {pool.zones}",
-            argument="vpc_subnets",
-            value=pool.zones,
-            allowed="subnets of the zone of the block",
-            fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with that zone",
-        )
-    if schedule.grows is not None and not isinstance(pool.min_instances, Unknown) and pool.min_instances > 0:
-        raise IncompatibleError(
-            f"{pool.min_instances} hosts at least cannot start before the Capacity Block does",
-            argument="min_instances",
-            value=pool.min_instances,
-            allowed="0",
-            fix="leave it out: at the start the group grows to max_instances",
-        )
-    if pool.managed_termination_protection is True:
-        # https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html
-        raise IncompatibleError(
-            "managed termination protection keeps hosts with tasks from leaving before the Capacity Block ends, and "
-            "EC2 then terminates them without draining",
-            argument=_ARGUMENT,
-            value=pool.name,
-            fix="HostScaling without managed_termination_protection; managed draining lets tasks end",
-        )

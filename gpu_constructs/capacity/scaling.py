@@ -100,18 +100,6 @@ class HostScaling(HostPart):
             group=replace(pool.group, warm_pool=None if self.warm_hosts is None else self.warm_hosts.as_warm_pool),
         )
 
-    def require_possible(self, pool: Pool) -> None:
-        """Refuses what contradicts the capacity.
-
-        Args:
-            pool: What the capacity can launch, this scaling included.
-
-        Raises:
-            IncompatibleError: AWS refuses it with something else of the capacity.
-        """
-        if self.warm_hosts is not None:
-            self.warm_hosts.require_possible(pool)
-
     def contribution(self, pool: Pool) -> Contribution:  # noqa: ARG002 - the same for every pool
         """What it adds to the resources of a capacity: the agent of a host in a warm pool waits.
 

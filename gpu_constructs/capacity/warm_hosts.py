@@ -10,9 +10,8 @@ from constructs import Construct
 from gpu_constructs.capacity.part import HostGroup
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import PARTLY_SPOT, UNKNOWN, Pool, Unknown, WarmPool
-from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, Unknown, WarmPool
 
 __all__ = ["WarmHosts"]
 
@@ -80,43 +79,6 @@ class WarmHosts:
             min_size=UNKNOWN if is_token(self.hosts) else self.hosts,
             max_prepared=UNKNOWN if is_token(most) else most,
         )
-
-    def require_possible(self, pool: Pool) -> None:
-        """Refuses what no warm pool goes with.
-
-        Args:
-            pool: What the capacity can launch.
-
-        Raises:
-            IncompatibleError: Its hosts are spot or run Bottlerocket, or more are prepared than can be in service.
-        """
-        if pool.bought.option in PARTLY_SPOT:
-            raise IncompatibleError(
-                f"PutWarmPool refuses a group that requests Spot Instances, and these hosts are {pool.bought.option}",
-                argument="warm_hosts",
-                value=self,
-                allowed="hosts on demand, of one type or several",
-                fix="leave warm_hosts out, or a capacity on demand of its own for them",
-            )
-        if pool.operating_system is OperatingSystem.BOTTLEROCKET:
-            raise IncompatibleError(
-                "Bottlerocket has no setting that makes the agent wait in a warm pool: hosts would register while they "
-                "are prepared, and leave again (github.com/bottlerocket-os/bottlerocket/issues/4888)",
-                argument="warm_hosts",
-                value=self,
-                allowed="Amazon Linux",
-                fix="an Amazon Linux image, which arm64 GPUs have none of, or no warm_hosts",
-            )
-        most, prepared = pool.max_instances, self.as_warm_pool
-        for argument, number in (("hosts", prepared.min_size), ("max_prepared", prepared.max_prepared)):
-            if isinstance(number, int) and isinstance(most, int) and number > most:
-                raise IncompatibleError(
-                    f"{number} hosts would be prepared, and no more than {most} are ever in service",
-                    argument=argument,
-                    value=number,
-                    allowed=f"1 to {most}",
-                    fix=f"WarmHosts(hosts={most}), or a larger max_instances",
-                )
 
     def add_to(self, scope: Construct, group: HostGroup) -> None:
         """Defines the warm pool; CDK's L2 takes a number that is only known at deploy time for a negative one.

@@ -5,32 +5,34 @@ from __future__ import annotations
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.arguments import known_or, whole_number
-from gpu_constructs.cdk.tokens import is_text_token
+from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIGHT, is_ecs_name, reserved_prefix
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIGHT, reserved_prefix
 
-__all__ = ["require_provider_name", "strategy_item"]
+__all__ = ["known_provider_name", "strategy_item"]
 
 
-def require_provider_name(value: str | None) -> None:
-    """Refuses a name that ECS takes for no capacity provider.
+def known_provider_name(value: str | None) -> str | Unknown | None:
+    """The name of a capacity provider as far as it is known; rule GPU046 decides whether ECS accepts it.
 
     Args:
         value: As given; None where CloudFormation makes one.
 
     Raises:
-        InvalidValueError: It is no such name.
+        InvalidValueError: It is not text, or a name that is only known at deploy time has a reserved beginning.
     """
-    if value is None or (is_text_token(value) and not reserved_prefix(value)):
-        return
-    if not isinstance(value, str) or not is_ecs_name(value) or reserved_prefix(value):
+    if value is None:
+        return None
+    if not isinstance(value, str) or (is_token(value) and (reserved_prefix(value) or not is_text_token(value))):
         raise InvalidValueError(
-            f"ECS takes no capacity provider called {shown(value)}",
+            f"{shown(value)} cannot be the name of a capacity provider",
             argument="capacity_provider_name",
             value=value,
             allowed=f"{ECS_NAME_FORM}, not beginning with aws, ecs or fargate",
-            fix="leave it out, and CloudFormation makes a name that is never taken",
+            fix="leave it out, and CloudFormation makes a name",
         )
+    return known_text(value)
 
 
 def strategy_item(provider: str, *, weight: int, base: int | None) -> ecs.CapacityProviderStrategy:

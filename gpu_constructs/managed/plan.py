@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.refusal import require_allowed
-from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Bought, Pool, PoolKind
 from gpu_constructs.hardware import Architecture
-from gpu_constructs.hosts.providers import require_provider_name
+from gpu_constructs.hosts.providers import known_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.managed.need import HostNeed
 from gpu_constructs.managed.operation import ManagedOperation
@@ -71,7 +70,6 @@ def plan_managed(
     run = of_kind("operation", operation, ManagedOperation, example="ManagedOperation(scale_in_after_seconds=600)")
     if stored.local_disks:
         choice = choice.with_local_storage()
-    require_provider_name(capacity_provider_name)
     pool = Pool(
         name=name,
         instance_types=choice.types,
@@ -83,8 +81,9 @@ def plan_managed(
         bought=Bought(option=bought.option, reservation=bought.reservation),
         zones=1 if subnets.in_one_zone else None,
         requirements=choice.requirements,
-        provider=UNKNOWN if is_token(capacity_provider_name) else capacity_provider_name,
+        provider=known_provider_name(capacity_provider_name),
     )
+    require_yes(pool, "GPU046")
     require_allowed(pool)
     return ManagedPlan(
         pool=pool,

@@ -124,7 +124,7 @@ def test_bottlerocket_hosts_cannot_be_kept_warm(site: Site, types: list[str]) ->
     [(WarmHosts(hosts=5), "hosts"), (WarmHosts(hosts=1, max_prepared=5), "max_prepared")],
 )
 def test_no_more_are_prepared_than_can_be_in_service(site: Site, warm: WarmHosts, argument: str) -> None:
-    with pytest.raises(IncompatibleError, match="no more than 4 are ever in service") as raised:
+    with pytest.raises(IncompatibleError, match="at most 4 hosts are ever in service") as raised:
         site.capacity("g6.xlarge", max_instances=4, scaling=HostScaling(warm_hosts=warm))
     assert raised.value.argument == argument
 

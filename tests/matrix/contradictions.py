@@ -102,7 +102,7 @@ CONTRADICTIONS = (
     _row(
         "more hosts than are reserved",
         "too few reserved",
-        r"2 hosts at most and 1 reserved",
+        r"max_instances is 2 and 1 hosts are reserved",
         f"{_ASG}/use-ec2-capacity-reservations.html: capacity-reservations-only fails where no capacity is left",
     ),
     _row(
@@ -114,7 +114,7 @@ CONTRADICTIONS = (
     _row(
         "a Capacity Block in a placement group",
         "block, wants group",
-        r"cannot start in a placement group",
+        r"cannot start in another placement group|cannot start in a placement group",
         "github.com/eksctl-io/eksctl/issues/7949: launches of a block with a placement group fail",
     ),
     # Warm hosts

@@ -1,1 +1,1 @@
-"""Clusters and services: do providers, strategies and services go together, and does the ECS API take them?"""
+"""Clusters and services: do providers, strategies and services belong together, and does ECS accept them?"""

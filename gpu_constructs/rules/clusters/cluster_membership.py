@@ -1,4 +1,4 @@
-"""Who belongs to which cluster: services, capacity providers, and hosts."""
+"""Membership of clusters: do services, capacity providers and hosts belong to the same one?"""
 
 from __future__ import annotations
 
@@ -15,41 +15,45 @@ _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Capac
 @rule(
     "GPU121",
     Severity.ERROR,
-    about=Context,
-    question="does the cluster have the capacity providers of each strategy?",
-    because="only capacity providers that are associated with the cluster can be used in a strategy; ECS refuses a "
-    "service whose strategy has another",
+    about=Workload,
+    question="is every capacity provider of a strategy associated with the cluster?",
+    because="a strategy can use capacity providers that are associated with the cluster; ECS refuses a service whose "
+    "strategy has another",
     source=_STRATEGY,
 )
-def associated(context: Context) -> Iterator[Problem]:
-    for workload, pool in _named_in_strategies(context):
+def associated(workload: Workload) -> Iterator[Problem]:
+    for pool in _pools_with_known_cluster(workload):
         if pool.associated is False and pool.cluster == workload.cluster:
             yield Problem(
                 about=workload,
-                message=f"the strategy of {workload.name} names {pool.name}, which the cluster "
-                f"{_named(workload.cluster)} does not have among its capacity providers",
-                fix=f"{pool.name} in CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations",
+                property_name="CapacityProviderStrategy",
+                value=pool.name,
+                message=f"the strategy of {workload.name} names {pool.name}, which is not among the capacity providers "
+                f"of the cluster {_named(workload.cluster)}",
+                fix=f"add {pool.name} to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations",
             )
 
 
 @rule(
     "GPU143",
     Severity.WARNING,
-    about=Context,
-    question="are the capacity providers of each strategy those of the service's own cluster?",
-    because="a capacity provider belongs to one cluster, and ECS refuses a service of another one whose strategy has "
-    "it; whether two names mean one cluster may only be known at deploy time",
+    about=Workload,
+    question="do the capacity providers of a strategy belong to the cluster of the service?",
+    because="a capacity provider belongs to one cluster, and ECS refuses a service of another cluster whose strategy "
+    "has it; whether two names mean one cluster may only be known at deploy time",
     source=_STRATEGY,
 )
-def of_its_cluster(context: Context) -> Iterator[Problem]:
-    for workload, pool in _named_in_strategies(context):
+def of_same_cluster(workload: Workload) -> Iterator[Problem]:
+    for pool in _pools_with_known_cluster(workload):
         if pool.cluster != workload.cluster and (pool.associated is True or pool.kind is PoolKind.MANAGED_INSTANCES):
             here, there = _named(workload.cluster), _named(pool.cluster)
             yield Problem(
                 about=workload,
-                message=f"the strategy of {workload.name} names {pool.name}, which is a capacity provider of the "
-                f"cluster {there}, and the service runs in {here}",
-                fix=f"the service in {there}, or a capacity provider of {here}",
+                property_name="CapacityProviderStrategy",
+                value=pool.name,
+                message=f"the strategy of {workload.name} names {pool.name}, a capacity provider of the cluster "
+                f"{there}, and the service runs in {here}",
+                fix=f"run the service in {there}, or use a capacity provider of {here}",
             )
 
 
@@ -57,19 +61,21 @@ def of_its_cluster(context: Context) -> Iterator[Problem]:
     "GPU122",
     Severity.ERROR,
     about=Pool,
-    question="are the hosts told to join the cluster of their capacity provider?",
-    because="a host registers with the cluster that ECS_CLUSTER names, and a capacity provider only has hosts of its "
-    "own cluster, so its tasks wait for ever",
+    question="does the user data name the cluster of the capacity provider?",
+    because="a host registers with the cluster that ECS_CLUSTER names, and a capacity provider uses hosts of its "
+    "cluster only, so its tasks are never placed",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html",
 )
-def told_its_cluster(pool: Pool) -> Iterator[Problem]:
+def joins_cluster_of_provider(pool: Pool) -> Iterator[Problem]:
     told = pool.told_cluster
     if pool.has_provider and isinstance(told, str) and not isinstance(pool.cluster, Unknown):
         here = _named(pool.cluster)
         if told != here and pool.user_data.complete:
             yield Problem(
                 about=pool,
-                message=f"the user data has its hosts join the cluster {told}, and their capacity provider belongs "
+                property_name="ECS_CLUSTER",
+                value=told,
+                message=f"the user data makes the hosts join the cluster {told}, and their capacity provider belongs "
                 f"to {here}",
                 fix=f"a reference to {here} in ECS_CLUSTER",
             )
@@ -79,7 +85,7 @@ def told_its_cluster(pool: Pool) -> Iterator[Problem]:
     "GPU124",
     Severity.ERROR,
     about=Context,
-    question="has each Auto Scaling group one capacity provider?",
+    question="does each Auto Scaling group have one capacity provider?",
     because="ECS refuses a capacity provider for an Auto Scaling group that another one already uses",
     source="https://github.com/aws/containers-roadmap/issues/632",
 )
@@ -94,19 +100,21 @@ def one_provider(context: Context) -> Iterator[Problem]:
         if other is not pool:
             yield Problem(
                 about=pool,
-                message=f"{pool.name} and {other.name} are capacity providers of one Auto Scaling group, {group}, "
+                property_name="AutoScalingGroupArn",
+                value=group,
+                message=f"{pool.name} and {other.name} are capacity providers of the same Auto Scaling group, {group}, "
                 "which can have one",
-                fix="a group for each, or one capacity provider that both strategies name",
+                fix="a group for each, or one capacity provider that every strategy names",
+                involves=(other,),
             )
 
 
-def _named_in_strategies(context: Context) -> Iterator[tuple[Workload, Pool]]:
-    """Workloads with each pool of their strategy once, where it is known to which cluster both belong."""
-    for workload in context.fleet.workloads:
-        pools = {item.pool.name: item.pool for item in workload.strategy if item.pool is not None}
-        for pool in pools.values():
-            if not isinstance(workload.cluster, Unknown) and not isinstance(pool.cluster, Unknown):
-                yield workload, pool
+def _pools_with_known_cluster(workload: Workload) -> list[Pool]:
+    """Each pool of its strategy once, if both its cluster and that of the workload are known."""
+    if isinstance(workload.cluster, Unknown):
+        return []
+    pools = {item.pool.name: item.pool for item in workload.strategy if item.pool is not None}
+    return [each for each in pools.values() if not isinstance(each.cluster, Unknown)]
 
 
 def _named(cluster: str | Unknown | None) -> str:

@@ -1,4 +1,4 @@
-"""ECS Managed Instances: what they launch, in which reservations, and by which constraints tasks are placed on them."""
+"""ECS Managed Instances: can ECS launch them, in their reservations, and place tasks on them?"""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown, Workload
 from gpu_constructs.hardware.managed_instances import may_be_managed
 from gpu_constructs.placement.query import Attribute, conditions
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import joined, readable
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -24,85 +23,90 @@ _ATTRIBUTES = frozenset({"ecs.availability-zone", "ecs.cpu-architecture", "ecs.i
 @rule(
     "GPU185",
     Severity.WARNING,
-    about=Context,
+    about=Pool,
     question="do ECS Managed Instances launch the instance types?",
-    because="AWS lists the families that Managed Instances launch, and of these no type of one vCPU and no nano or "
-    "micro; families are added to the list",
+    because="AWS lists the families that Managed Instances launch, and of these no type with one vCPU and no nano or "
+    "micro; AWS adds families to the list",
     source=_TYPES,
 )
-def launched(context: Context) -> Iterator[Problem]:
-    for pool in _managed(context):
-        missing = [each for each in pool.instance_types if not may_be_managed(each)]
-        if missing:
-            families = dict.fromkeys(each.family for each in missing)
-            others = len(missing) < len(pool.instance_types)
-            yield Problem(
-                about=pool,
-                message=f"{and_list(families)} is not among the families of Managed Instances, so that "
-                f"{or_list(missing)} may never come",
-                fix="leave it out" if others else "capacity of an Auto Scaling group, or another family",
-            )
+def launched(pool: Pool) -> Iterator[Problem]:
+    if pool.kind is not PoolKind.MANAGED_INSTANCES:
+        return
+    missing = [each for each in pool.instance_types if not may_be_managed(each)]
+    if missing:
+        families = dict.fromkeys(each.family for each in missing)
+        others = len(missing) < len(pool.instance_types)
+        yield Problem(
+            about=pool,
+            property_name="AllowedInstanceTypes",
+            value=[each.name for each in missing],
+            message=f"{with_verb(families, 'is', 'are')} not among the families of Managed Instances, which may never "
+            f"launch {or_list(missing)}",
+            fix=f"leave out {and_list(missing)}" if others else "use an Auto Scaling group, or another family",
+        )
 
 
 @rule(
     "GPU186",
     Severity.WARNING,
-    about=Context,
-    question="do reserved Managed Instances name their capacity reservations?",
-    because="with CapacityOptionType RESERVED, Managed Instances take a resource group of capacity reservations; "
-    "without one there is nothing to launch into",
+    about=Pool,
+    question="do reserved Managed Instances name their Capacity Reservations?",
+    because="with CapacityOptionType RESERVED, Managed Instances launch into a resource group of Capacity "
+    "Reservations; without a group there is nothing to launch into",
     source=_TYPES,
     unless=("GPU187",),
 )
-def names_reservations(context: Context) -> Iterator[Problem]:
-    for pool in _managed(context):
-        reservation = pool.bought.reservation
-        if reservation is not None and reservation.group is not None:
-            continue
-        if pool.bought.option is PurchaseOption.RESERVED:
-            yield Problem(
-                about=pool,
-                message="CapacityOptionType is RESERVED, and no CapacityReservations name a resource group",
-                fix="CapacityReservations with ReservationGroupArn, or CapacityOptionType ON_DEMAND",
-            )
+def reservations_are_named(pool: Pool) -> Iterator[Problem]:
+    if pool.kind is not PoolKind.MANAGED_INSTANCES or pool.bought.option is not PurchaseOption.RESERVED:
+        return
+    if pool.bought.reservation is None or pool.bought.reservation.group is None:
+        yield Problem(
+            about=pool,
+            property_name="CapacityReservations",
+            message="CapacityOptionType is RESERVED, and CapacityReservations does not name a resource group",
+            fix="CapacityReservations with ReservationGroupArn, or CapacityOptionType ON_DEMAND",
+        )
 
 
 @rule(
     "GPU187",
     Severity.WARNING,
-    about=Context,
-    question="are capacity reservations of Managed Instances used?",
-    because="CapacityReservations are for CapacityOptionType RESERVED; hosts that are bought otherwise, or told to "
-    "avoid reservations, leave them idle and paid for",
+    about=Pool,
+    question="do Managed Instances use the Capacity Reservations that they name?",
+    because="CapacityReservations apply to CapacityOptionType RESERVED; other hosts, and hosts that avoid "
+    "reservations, leave them idle and paid for",
     source=_RESERVATIONS,
 )
-def uses_reservations(context: Context) -> Iterator[Problem]:
-    for pool in _managed(context):
-        reservation = pool.bought.reservation
-        if reservation is None or isinstance(pool.bought.option, Unknown):
-            continue
-        if pool.bought.option is not PurchaseOption.RESERVED:
-            yield Problem(
-                about=pool,
-                message=f"CapacityReservations are named, and the hosts are bought {pool.bought.option}",
-                fix="CapacityOptionType RESERVED",
-            )
-        elif reservation.preference == _EXCLUDED:
-            yield Problem(
-                about=pool,
-                message="CapacityOptionType is RESERVED, and ReservationPreference RESERVATIONS_EXCLUDED avoids every "
-                "reservation",
-                fix="RESERVATIONS_ONLY or RESERVATIONS_FIRST, or CapacityOptionType ON_DEMAND",
-            )
+def reservations_are_used(pool: Pool) -> Iterator[Problem]:
+    reservation = pool.bought.reservation
+    if pool.kind is not PoolKind.MANAGED_INSTANCES or reservation is None or isinstance(pool.bought.option, Unknown):
+        return
+    if pool.bought.option is not PurchaseOption.RESERVED:
+        yield Problem(
+            about=pool,
+            property_name="CapacityOptionType",
+            value=pool.bought.option,
+            message=f"CapacityReservations are named, and the hosts are bought {pool.bought.option}",
+            allowed="RESERVED",
+            fix="CapacityOptionType RESERVED",
+        )
+    elif reservation.preference == _EXCLUDED:
+        yield Problem(
+            about=pool,
+            property_name="ReservationPreference",
+            value=reservation.preference,
+            message=f"CapacityOptionType is RESERVED, and ReservationPreference {_EXCLUDED} avoids every reservation",
+            fix="RESERVATIONS_ONLY or RESERVATIONS_FIRST, or CapacityOptionType ON_DEMAND",
+        )
 
 
 @rule(
     "GPU188",
     Severity.WARNING,
     about=Workload,
-    question="do placement constraints on Managed Instances use attributes that are supported there?",
-    because="Managed Instances support constraints on the Availability Zone, the subnet, the instance type and the "
-    "processor architecture of a host, and name no others",
+    question="do Managed Instances support the attributes of the placement constraints?",
+    because="the documentation of Managed Instances lists constraints on the Availability Zone, the subnet, the "
+    "instance type and the processor architecture of a host, and no others",
     source=_TASKS,
 )
 def supported_attributes(workload: Workload) -> Iterator[Problem]:
@@ -118,30 +122,31 @@ def supported_attributes(workload: Workload) -> Iterator[Problem]:
     if other:
         yield Problem(
             about=workload,
-            message=f"{workload.name} is placed on Managed Instances ({managed[0].name}) by {and_list(other)}",
-            fix=f"one of {or_list(sorted(_ATTRIBUTES))}, or no such constraint",
+            property_name="PlacementConstraints",
+            value=list(other),
+            message=f"placement constraints of {workload.name} use {and_list(other)}, which Managed Instances "
+            f"({managed[0].name}) may not support",
+            allowed=or_list(sorted(_ATTRIBUTES)),
+            fix="remove the constraint, or use a supported attribute",
         )
 
 
 @rule(
     "GPU190",
     Severity.ERROR,
-    about=Context,
-    question="may ECS start Managed Instances with their role?",
+    about=Pool,
+    question="may ECS pass the role of the hosts to Managed Instances?",
     because="AmazonECSInfrastructureRolePolicyForManagedInstances passes roles whose names begin with ecsInstanceRole; "
-    "any other name, that of CloudFormation's own making among them, is an authorization error at task launch",
+    "any other name, such as one that CloudFormation makes, is an authorization error when a task is launched",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
-def may_pass_role(context: Context) -> Iterator[Problem]:
-    for pool in _managed(context):
-        if pool.passes_host_role is False:
-            yield Problem(
-                about=pool,
-                message="the infrastructure role has AWS's policy alone, which does not pass the role of the instance "
-                "profile, because its name does not begin with ecsInstanceRole",
-                fix="iam:PassRole for the ARN of that role in a policy of the infrastructure role, or such a RoleName",
-            )
-
-
-def _managed(context: Context) -> Iterator[Pool]:
-    return (each for each in context.fleet.pools if each.kind is PoolKind.MANAGED_INSTANCES)
+def may_pass_role(pool: Pool) -> Iterator[Problem]:
+    if pool.kind is PoolKind.MANAGED_INSTANCES and pool.passes_host_role is False:
+        yield Problem(
+            about=pool,
+            property_name="InfrastructureRoleArn",
+            message="the infrastructure role has only the policy of AWS, which does not pass the role of the instance "
+            "profile, because its name does not begin with ecsInstanceRole",
+            fix="give that role a RoleName that begins with ecsInstanceRole, or allow the infrastructure role "
+            "iam:PassRole for its ARN",
+        )

@@ -1,4 +1,4 @@
-"""Names that the ECS API refuses."""
+"""Names: does ECS accept those of capacity providers, families and containers?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.budget import LABEL
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Scheduler
+from gpu_constructs.fleet import Pool, Scheduler, Task
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Severity
@@ -18,46 +18,62 @@ from gpu_constructs.rules.rule import Problem, rule
     "GPU046",
     Severity.ERROR,
     about=Context,
-    question="are the names of capacity providers, families and containers ones that ECS takes?",
-    because="they have up to 255 letters, digits, hyphens and underscores, and a capacity provider's does not begin "
-    "with aws, ecs or fargate; ECS refuses any other",
+    question="does ECS accept the names of capacity providers, families and containers?",
+    because="a name has up to 255 letters, digits, hyphens and underscores, and that of a capacity provider does not "
+    "begin with aws, ecs or fargate; ECS refuses any other",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html",
 )
 def accepted(context: Context) -> Iterator[Problem]:
     for pool in context.fleet.pools:
-        name = pool.provider
-        if not isinstance(name, str) or not pool.has_provider:
-            continue
-        prefix = reserved_prefix(name)
-        if prefix:
-            yield Problem(
-                about=pool,
-                message=f"the capacity provider is called {shown(name)}, and no name may begin with {prefix}",
-                fix=f"gpu-{name[:200]}, or no name, and CloudFormation makes one",
-            )
-        elif not is_ecs_name(name):
-            yield Problem(
-                about=pool,
-                message=f"the capacity provider is called {shown(name)}; a name has {ECS_NAME_FORM}",
-                fix=_fixed(name),
-            )
+        yield from _of_provider(pool)
     for task in context.tasks:
-        if task.scheduler is not Scheduler.ECS:
-            continue
-        if isinstance(task.family, str) and not is_ecs_name(task.family):
+        if task.scheduler is Scheduler.ECS:
+            yield from _of_task(task)
+
+
+def _of_provider(pool: Pool) -> Iterator[Problem]:
+    name = pool.provider
+    if not isinstance(name, str) or not pool.has_provider:
+        return
+    prefix = reserved_prefix(name)
+    if prefix or not is_ecs_name(name):
+        allowed = "its name does not begin with aws, ecs or fargate" if prefix else _form("name")
+        fix = f"gpu-{name[:200]}" if prefix else _fixed(name)
+        yield Problem(
+            about=pool,
+            property_name="CapacityProvider.Name",
+            value=name,
+            message=f"the capacity provider is called {shown(name)}; {allowed}",
+            fix=f"{fix}, or no name, and CloudFormation makes one",
+            one_value=True,
+        )
+
+
+def _of_task(task: Task) -> Iterator[Problem]:
+    if isinstance(task.family, str) and not is_ecs_name(task.family):
+        yield Problem(
+            about=task,
+            property_name="Family",
+            value=task.family,
+            message=f"the family of {task.name} is {shown(task.family)}; {_form('family')}",
+            fix=_fixed(task.family),
+            one_value=True,
+        )
+    for container in task.containers:
+        if not is_ecs_name(container.name):
             yield Problem(
                 about=task,
-                message=f"the family of {task.name} is {shown(task.family)}; a family has {ECS_NAME_FORM}",
-                fix=_fixed(task.family),
+                container=container,
+                property_name="Name",
+                value=container.name,
+                message=f"a container of {task.name} is called {shown(container.name)}; {_form('name')}",
+                fix=_fixed(container.name),
+                one_value=True,
             )
-        for container in task.containers:
-            if not is_ecs_name(container.name):
-                yield Problem(
-                    about=task,
-                    container=container,
-                    message=f"a container of {task.name} is called {shown(container.name)}; a name has {ECS_NAME_FORM}",
-                    fix=_fixed(container.name),
-                )
+
+
+def _form(what: str) -> str:
+    return f"a {what} has {ECS_NAME_FORM}"
 
 
 def _fixed(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Kinds of capacity against each other, and against what a task definition says that it is for."""
+"""Kinds of capacity: do those of a service agree with each other and with its task definition?"""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gpu_constructs.rules.rule import Problem, rule
     "GPU125",
     Severity.WARNING,
     about=Workload,
-    question="is a task definition for the kind of capacity that its service uses?",
-    because="ECS checks a task definition for what RequiresCompatibilities names; whether it runs it elsewhere, no "
-    "page says",
+    question="is the task definition compatible with the capacity that its service uses?",
+    because="ECS validates a task definition for what RequiresCompatibilities names; no page says whether it runs "
+    "elsewhere",
     source="UNCONFIRMED: API_RegisterTaskDefinition says what is checked, and nothing of where a task may run then",
 )
-def made_for(workload: Workload) -> Iterator[Problem]:
+def compatible_with_capacity(workload: Workload) -> Iterator[Problem]:
     task = workload.task
     if task is None or not task.compatibilities:
         return
@@ -33,8 +33,10 @@ def made_for(workload: Workload) -> Iterator[Problem]:
             asks = MANAGED_INSTANCES if pool.kind is PoolKind.MANAGED_INSTANCES else "EC2"
             yield Problem(
                 about=workload,
-                message=f"{task.name} is for {and_list(map(brief, task.compatibilities))}, and {workload.name} runs it "
-                f"on {pool.name} ({pool.kind.value})",
+                property_name="RequiresCompatibilities",
+                value=list(task.compatibilities),
+                message=f"{task.name} requires {and_list(map(brief, task.compatibilities))}, and {workload.name} runs "
+                f"it on {pool.name} ({pool.kind.value})",
                 fix=f"{asks} in RequiresCompatibilities",
             )
 
@@ -43,9 +45,9 @@ def made_for(workload: Workload) -> Iterator[Problem]:
     "GPU139",
     Severity.WARNING,
     about=Context,
-    question="do tasks for ECS Managed Instances come by a capacity provider strategy?",
-    because="Managed Instances run tasks of a capacity provider strategy only; with a launch type, a task waits for "
-    "hosts that somebody else registers",
+    question="do services for ECS Managed Instances have a capacity provider strategy?",
+    because="Managed Instances run only tasks that a capacity provider strategy sends; with a launch type, a task "
+    "needs hosts that something else registers",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )
 def by_strategy(context: Context) -> Iterator[Problem]:
@@ -60,10 +62,11 @@ def by_strategy(context: Context) -> Iterator[Problem]:
         if managed and not pools_of(context.fleet, workload):
             yield Problem(
                 about=workload,
-                message=f"{workload.name} has the launch type EC2, and its cluster has hosts of ECS Managed Instances "
-                f"only ({and_list(each.name for each in managed)}), which take tasks by a capacity provider strategy "
-                "alone",
-                fix=f"CapacityProviderStrategy with {managed[0].name}, and no LaunchType",
+                property_name="LaunchType",
+                value=workload.launch_type,
+                message=f"{workload.name} has the launch type EC2, and its cluster has only ECS Managed Instances "
+                f"({and_list(each.name for each in managed)}), which run tasks of a capacity provider strategy only",
+                fix=f"use a CapacityProviderStrategy with {managed[0].name}, and remove LaunchType",
             )
 
 
@@ -71,9 +74,9 @@ def by_strategy(context: Context) -> Iterator[Problem]:
     "GPU140",
     Severity.WARNING,
     about=Workload,
-    question="has each strategy capacity providers of one kind?",
-    because="a strategy of Managed Instances beside Auto Scaling groups or Fargate is one that AWS's own guide to "
-    "capacity providers calls impossible, though the API page does not",
+    question="are all capacity providers of a strategy of one kind?",
+    because="a guide to capacity providers by AWS says that a strategy cannot mix Managed Instances with Auto Scaling "
+    "groups or Fargate; the API page does not say so",
     source="https://aws-samples.github.io/sample-apex-skills/docs/skills/ecs/ecs-build/references/"
     "capacity-provider-guide",
 )
@@ -84,14 +87,15 @@ def one_kind(workload: Workload) -> Iterator[Problem]:
     if managed and groups:
         yield Problem(
             about=workload,
-            message=f"the strategy of {workload.name} has ECS Managed Instances ({and_list(managed)}) beside Auto "
-            f"Scaling groups ({and_list(groups)})",
+            property_name="CapacityProviderStrategy",
+            message=f"the strategy of {workload.name} has ECS Managed Instances ({and_list(managed)}) and Auto Scaling "
+            f"groups ({and_list(groups)})",
             fix="a service for each kind",
         )
 
 
 def _is_for(task: Task, pool: Pool) -> bool:
-    """Whether nothing speaks against it; a task for Fargate keeps to less than EC2 takes, and runs there too."""
+    """Whether the pool can run it; a task that is valid for Fargate is valid for EC2 as well."""
     named = {each.upper() for each in task.compatibilities}
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         return MANAGED_INSTANCES in named

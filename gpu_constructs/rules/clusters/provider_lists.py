@@ -1,4 +1,4 @@
-"""Lists of capacity providers that are written over what a cluster has."""
+"""Lists of capacity providers: does a list keep what the cluster already has?"""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SOURCE = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClus
     "GPU195",
     Severity.WARNING,
     about=Context,
-    question="is the list of capacity providers of a cluster written where the cluster is defined?",
-    because="a list replaces the whole list that the cluster has, and the default strategy with it: a provider that is "
-    "left out is disassociated, Fargate included, and the deployment fails while tasks use it",
+    question="is the list of capacity providers in the same files as its cluster?",
+    because="a list replaces the whole list of the cluster, and its default strategy; ECS disassociates a provider "
+    "that is left out, Fargate included, and the deployment fails while tasks use it",
     source=_SOURCE,
 )
 def of_a_cluster_that_was_read(context: Context) -> Iterator[Problem]:
@@ -28,9 +28,9 @@ def of_a_cluster_that_was_read(context: Context) -> Iterator[Problem]:
             yield Problem(
                 about=cluster,
                 message=f"a deployment replaces the whole list of capacity providers and the default strategy of "
-                f"{cluster}, and no file that was read defines it: what it has besides is taken from it",
-                fix="the list in the stack that defines the cluster, or every provider of the cluster in this one; "
-                "nothing if the cluster has no others",
+                f"{cluster}, and the files that were read do not define it: it loses every other provider",
+                fix="put the list into the stack that defines the cluster, or every provider of the cluster into this "
+                "list; change nothing if the cluster has no others",
                 property_name="CapacityProviders",
                 origin=each.origin,
             )
@@ -41,7 +41,7 @@ def of_a_cluster_that_was_read(context: Context) -> Iterator[Problem]:
     Severity.WARNING,
     about=Context,
     question="does each cluster have one list of capacity providers?",
-    because="a list replaces the whole list that the cluster has, so of two lists the one that is deployed last stays",
+    because="a list replaces the whole list of the cluster, so the list that is deployed last wins",
     source=_SOURCE,
 )
 def one_for_each_cluster(context: Context) -> Iterator[Problem]:
@@ -52,9 +52,9 @@ def one_for_each_cluster(context: Context) -> Iterator[Problem]:
         if first.setdefault(each.cluster, each) is not each:
             yield Problem(
                 about=each.cluster,
-                message=f"the capacity providers of {_named(each)} are listed a second time, and of two lists the one "
-                "that is deployed last stays",
-                fix="one list with all of them",
+                message=f"{_named(each)} has a second list of capacity providers, and the list that is deployed last "
+                "wins",
+                fix="write one list with all of them",
                 property_name="CapacityProviders",
                 origin=each.origin,
             )

@@ -1,4 +1,4 @@
-"""Settings of a service that the ECS API refuses beside each other, or beside those of its task definition."""
+"""Settings of a service: does ECS accept them together, and with those of the task definition?"""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _WITHOUT_INTERFACE = frozenset({"bridge", "host", "none"})
     "GPU120",
     Severity.ERROR,
     about=Workload,
-    question="does each service have either a launch type or a capacity provider strategy?",
-    because="if a capacity provider strategy is specified, the launch type must be omitted; ECS refuses a service with "
-    "both, whatever the launch type is",
+    question="does the service have either a launch type or a capacity provider strategy?",
+    because="ECS refuses a service that specifies both, whatever the launch type is",
     source=_API,
 )
 def one_destination(workload: Workload) -> Iterator[Problem]:
     if workload.strategy and isinstance(workload.launch_type, str):
         yield Problem(
             about=workload,
+            property_name="LaunchType",
+            value=workload.launch_type,
             message=f"{workload.name} has the launch type {brief(workload.launch_type)} and a capacity provider "
-            f"strategy ({and_list(brief(str(item.provider)) for item in workload.strategy)}); ECS takes one of "
-            "them",
-            fix="no LaunchType",
+            f"strategy ({and_list(brief(str(item.provider)) for item in workload.strategy)}); ECS accepts one of them",
+            fix="remove LaunchType",
         )
 
 
@@ -41,9 +41,9 @@ def one_destination(workload: Workload) -> Iterator[Problem]:
     "GPU126",
     Severity.ERROR,
     about=Context,
-    question="does a service have a network configuration just where its tasks have network mode awsvpc?",
-    because="ECS refuses a service without a network configuration for a task in network mode awsvpc, and one with it "
-    "for the modes bridge, host and none",
+    question="does a service have a network configuration if, and only if, its tasks use network mode awsvpc?",
+    because="ECS refuses a service without a network configuration for a task in network mode awsvpc, and a service "
+    "with one for a task in network mode bridge, host or none",
     source=_API,
 )
 def network_configured(context: Context) -> Iterator[Problem]:
@@ -54,21 +54,23 @@ def network_configured(context: Context) -> Iterator[Problem]:
         if task.network_mode == "awsvpc" and not configured:
             yield Problem(
                 about=workload,
-                message=f"{workload.name} has no network configuration, and {task.name} has network mode awsvpc: ECS "
-                "must know the subnets of its network interface",
+                property_name="NetworkConfiguration",
+                message=f"{workload.name} has no network configuration, and {task.name} has network mode awsvpc, for "
+                "which ECS must know the subnets",
                 fix='"NetworkConfiguration": {"AwsvpcConfiguration": {"Subnets": […]}}, or another NetworkMode',
             )
         elif configured and task.network_mode in _WITHOUT_INTERFACE and _is_on_ec2(context, workload):
             yield Problem(
                 about=workload,
+                property_name="NetworkConfiguration",
                 message=f"{workload.name} has a network configuration, and {task.name} has network mode "
-                f"{task.network_mode}, which gets no network interface: ECS refuses that",
-                fix="NetworkMode awsvpc for the task definition, or no NetworkConfiguration",
+                f"{task.network_mode}, which ECS accepts only without",
+                fix="remove NetworkConfiguration, or use NetworkMode awsvpc",
             )
 
 
 def _is_on_ec2(context: Context, workload: Workload) -> bool:
-    """Whether its tasks certainly go to EC2 hosts of one's own: elsewhere, no network mode at all means awsvpc."""
+    """Whether its tasks certainly run on EC2 hosts of the account: elsewhere, a missing network mode means awsvpc."""
     if workload.task is None or set(workload.task.compatibilities) - {"EC2"}:
         return False
     if workload.strategy:

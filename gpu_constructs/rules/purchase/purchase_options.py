@@ -50,7 +50,10 @@ def sold_as_block(pool: Pool) -> Iterator[Problem]:
     if missing:
         yield Problem(
             about=pool,
-            message=f"on {RECORDED} Capacity Blocks of {or_list(missing)} did not exist",
+            property_name="MarketType",
+            value=[each.name for each in missing],
+            message=f"EC2 sells no Capacity Blocks of {or_list(missing)} (SupportedUsageClasses of {RECORDED})",
+            allowed="a type with Capacity Blocks, such as p5.48xlarge",
             fix="use On-Demand or Spot, or a type with Capacity Blocks, such as p5.48xlarge",
         )
 
@@ -73,7 +76,7 @@ def one_block(pool: Pool) -> Iterator[Problem]:
             about=pool,
             property_name="InstanceType",
             value=[each.name for each in pool.instance_types],
-            message=f"a Capacity Block is of one type, and the hosts may be of {len(pool.instance_types)}: "
+            message=f"a Capacity Block is of one instance type, and the hosts may be of {len(pool.instance_types)}: "
             f"{or_list(pool.instance_types)}",
             allowed="the type of the block",
             fix="give each block its own Auto Scaling group and capacity provider",

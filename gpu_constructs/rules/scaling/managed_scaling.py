@@ -115,6 +115,7 @@ def sizes_in_order(pool: Pool) -> Iterator[Problem]:
         property_name="MinSize",
         value=low,
         message=f"MinSize is {low} and MaxSize is {high}",
+        one_value=True,
         allowed=f"0 to {high}",
         fix=f"raise MaxSize to {low}, or lower MinSize",
     )

@@ -11,9 +11,9 @@ from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.clusters import cluster_membership
 from gpu_constructs.rules.clusters.cluster_membership import (
     associated,
-    of_its_cluster,
+    joins_cluster_of_provider,
+    of_same_cluster,
     one_provider,
-    told_its_cluster,
 )
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, only, running_on, said, service
 
@@ -31,8 +31,8 @@ def managed(cluster: str) -> Pool:
 def test_a_provider_that_the_cluster_does_not_list_is_refused() -> None:
     finding = only(associated, running_on(hosts(associated=False), cluster="gpu"))
     assert (finding.rule, finding.severity, finding.subject) == ("GPU121", Severity.ERROR, "chat-service")
-    assert "names Hosts, which the cluster gpu does not have among its capacity providers" in finding.message
-    assert finding.fix == "Hosts in CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations"
+    assert "names Hosts, which is not among the capacity providers of the cluster gpu" in finding.message
+    assert finding.fix == "add Hosts to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations"
 
 
 def test_a_provider_that_a_strategy_names_twice_is_told_once() -> None:
@@ -52,7 +52,7 @@ def test_a_provider_of_another_cluster_is_a_warning(pool: Pool, cluster: str | N
     finding = only(RULES, running_on(pool, cluster=cluster))
     assert (finding.rule, finding.severity) == ("GPU143", Severity.WARNING)
     assert words in finding.message
-    assert finding.fix.startswith("the service in gpu, or a capacity provider of ")
+    assert finding.fix.startswith("run the service in gpu, or use a capacity provider of ")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_provider_of_another_cluster_is_a_warning(pool: Pool, cluster: str | N
     ],
 )
 def test_the_same_cluster_and_what_nobody_knows_are_silent(pool: Pool, cluster: Any) -> None:
-    assert said((associated, of_its_cluster), running_on(pool, cluster=cluster)) == []
+    assert said((associated, of_same_cluster), running_on(pool, cluster=cluster)) == []
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_same_cluster_and_what_nobody_knows_are_silent(pool: Pool, cluster: 
     ],
 )
 def test_hosts_that_join_another_cluster_never_get_a_task(cluster: str | None, told: str, words: str) -> None:
-    finding = only(told_its_cluster, hosts(cluster=cluster, told_cluster=told))
+    finding = only(joins_cluster_of_provider, hosts(cluster=cluster, told_cluster=told))
     assert (finding.rule, finding.severity, finding.subject) == ("GPU122", Severity.ERROR, "Hosts")
     assert words in finding.message
     assert finding.fix == f"a reference to {cluster or 'default'} in ECS_CLUSTER"
@@ -99,14 +99,14 @@ def test_hosts_that_join_another_cluster_never_get_a_task(cluster: str | None, t
     ],
 )
 def test_hosts_that_may_join_the_right_one_are_silent(changes: dict[str, Any]) -> None:
-    assert said(told_its_cluster, hosts(**changes)) == []
+    assert said(joins_cluster_of_provider, hosts(**changes)) == []
 
 
 def test_a_group_with_two_providers_is_refused() -> None:
     one, other = hosts(group="Group", name="One"), hosts(group="Group", name="Other")
     finding = only(one_provider, Fleet(pools=(one, other, hosts(group="Third", name="Third"))))
     assert (finding.rule, finding.severity, finding.subject) == ("GPU124", Severity.ERROR, "Other")
-    assert "Other and One are capacity providers of one Auto Scaling group, Group" in finding.message
+    assert "Other and One are capacity providers of the same Auto Scaling group, Group" in finding.message
 
 
 @pytest.mark.parametrize(

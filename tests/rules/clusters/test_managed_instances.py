@@ -24,13 +24,13 @@ def pool(*types: str, **changes: Any) -> Pool:
 def test_a_family_that_managed_instances_do_not_launch() -> None:
     finding = only(RULES, pool("p5e.48xlarge", "p5.48xlarge"))
     assert finding.rule == "GPU185"
-    assert "p5e is not among the families of Managed Instances, so that p5e.48xlarge may never come" in finding.message
-    assert finding.fix == "leave it out"
+    assert "p5e is not among the families of Managed Instances, which may never launch p5e.48xlarge" in finding.message
+    assert finding.fix == "leave out p5e.48xlarge"
 
 
 @pytest.mark.parametrize("name", ["t3.micro", "m7g.medium"])
 def test_a_type_that_is_too_small(name: str) -> None:
-    assert asked(RULES, pool(name))["GPU185"].fix == "capacity of an Auto Scaling group, or another family"
+    assert asked(RULES, pool(name))["GPU185"].fix == "use an Auto Scaling group, or another family"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,9 @@ def placed(expression: str, *pools: Pool) -> Fleet:
 def test_an_attribute_that_managed_instances_do_not_support() -> None:
     finding = only(RULES, placed("attribute:ecs.instance-type == g6.xlarge and attribute:rack == a", pool()))
     assert finding.rule == "GPU188"
-    assert finding.message == "chat-service is placed on Managed Instances (Hosts) by rack"
+    assert finding.message == (
+        "placement constraints of chat-service use rack, which Managed Instances (Hosts) may not support"
+    )
 
 
 @pytest.mark.parametrize(

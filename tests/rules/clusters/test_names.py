@@ -1,4 +1,4 @@
-"""Names that the ECS API refuses."""
+"""Names that ECS accepts, and names that it refuses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.rules.given import a_pool, container, fleet_of, only, said, task_of
 @pytest.mark.parametrize(
     ("name", "words", "fix"),
     [
-        ("aws-gpu", "no name may begin with aws", "gpu-aws-gpu"),
-        ("ecs-l4", "no name may begin with ecs", "gpu-ecs-l4"),
-        ("fargate_gpu", "no name may begin with fargate", "gpu-"),
+        ("aws-gpu", "does not begin with aws, ecs or fargate", "gpu-aws-gpu"),
+        ("ecs-l4", "does not begin with aws, ecs or fargate", "gpu-ecs-l4"),
+        ("fargate_gpu", "does not begin with aws, ecs or fargate", "gpu-"),
         ("my gpu", "letters, digits, hyphens and underscores", "my-gpu"),
         ("x" * 256, "1 to 255", ""),
         ("", "1 to 255", "any name"),

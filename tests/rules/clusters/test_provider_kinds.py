@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.clusters.provider_kinds import by_strategy, made_for, one_kind
+from gpu_constructs.rules.clusters.provider_kinds import by_strategy, compatible_with_capacity, one_kind
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, on_launch_type, only, running_on, said
 
 GROUP, MANAGED = a_pool(), managed_pool("g6.xlarge")
@@ -20,18 +20,18 @@ GROUP, MANAGED = a_pool(), managed_pool("g6.xlarge")
         (
             MANAGED,
             ("EC2",),
-            "chat is for EC2, and chat-service runs it on managed (ECS Managed",
+            "chat requires EC2, and chat-service runs it on managed (ECS Managed",
             "MANAGED_INSTANCES in ",
         ),
-        (MANAGED, ("EC2", "FARGATE"), "is for EC2 and FARGATE", "MANAGED_INSTANCES in "),
+        (MANAGED, ("EC2", "FARGATE"), "requires EC2 and FARGATE", "MANAGED_INSTANCES in "),
         (GROUP, ("MANAGED_INSTANCES",), "runs it on Hosts (Auto Scaling group)", "EC2 in RequiresCompatibilities"),
-        (GROUP, ("EXTERNAL",), "is for EXTERNAL", "EC2 in RequiresCompatibilities"),
+        (GROUP, ("EXTERNAL",), "requires EXTERNAL", "EC2 in RequiresCompatibilities"),
     ],
 )
 def test_a_task_for_another_kind_is_a_warning(
     pool: Pool, compatibilities: tuple[str, ...], words: str, fix: str
 ) -> None:
-    finding = only(made_for, running_on(pool, task=replace(GPU_TASK, compatibilities=compatibilities)))
+    finding = only(compatible_with_capacity, running_on(pool, task=replace(GPU_TASK, compatibilities=compatibilities)))
     assert (finding.rule, finding.severity) == ("GPU125", Severity.WARNING)
     assert words in finding.message
     assert fix in finding.fix
@@ -50,16 +50,16 @@ def test_a_task_for_another_kind_is_a_warning(
     ],
 )
 def test_a_task_for_this_kind_is_silent(pool: Pool, compatibilities: tuple[str, ...]) -> None:
-    assert said(made_for, running_on(pool, task=replace(GPU_TASK, compatibilities=compatibilities))) == []
+    assert (
+        said(compatible_with_capacity, running_on(pool, task=replace(GPU_TASK, compatibilities=compatibilities))) == []
+    )
 
 
 def test_managed_instances_take_no_task_by_a_launch_type() -> None:
     finding = only(by_strategy, on_launch_type(MANAGED, task=GPU_TASK))
     assert (finding.rule, finding.severity) == ("GPU139", Severity.WARNING)
-    assert "has the launch type EC2, and its cluster has hosts of ECS Managed Instances only (managed)" in (
-        finding.message
-    )
-    assert finding.fix == "CapacityProviderStrategy with managed, and no LaunchType"
+    assert "has the launch type EC2, and its cluster has only ECS Managed Instances (managed)" in (finding.message)
+    assert finding.fix == "use a CapacityProviderStrategy with managed, and remove LaunchType"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_other_hosts_and_other_ways_are_silent(fleet: Fleet) -> None:
 def test_managed_instances_beside_a_group_are_a_warning() -> None:
     finding = only(one_kind, running_on(MANAGED, GROUP))
     assert (finding.rule, finding.severity) == ("GPU140", Severity.WARNING)
-    assert "has ECS Managed Instances (managed) beside Auto Scaling groups (Hosts)" in finding.message
+    assert "has ECS Managed Instances (managed) and Auto Scaling groups (Hosts)" in finding.message
     assert finding.fix == "a service for each kind"
 
 

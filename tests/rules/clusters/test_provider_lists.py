@@ -20,11 +20,14 @@ def written(*clusters: str | Unknown | None, is_defined: bool = True, is_certain
 )
 def test_a_list_of_a_cluster_that_was_not_read_is_a_warning(cluster: str | Unknown | None, named: str) -> None:
     finding = only(room.of_a_cluster_that_was_read, written(cluster, is_defined=False))
-    assert f"the default strategy of {named}, and no file that was read defines it" in finding.message
+    assert f"the default strategy of {named}, and the files that were read do not define it" in finding.message
 
 
 def test_two_lists_of_one_cluster_are_a_warning() -> None:
-    assert "the cluster gpu are listed a second time" in only(room.one_for_each_cluster, written("gpu", "gpu")).message
+    assert (
+        "the cluster gpu has a second list of capacity providers"
+        in only(room.one_for_each_cluster, written("gpu", "gpu")).message
+    )
 
 
 @pytest.mark.parametrize(

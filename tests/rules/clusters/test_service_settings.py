@@ -24,7 +24,7 @@ def test_a_launch_type_beside_a_strategy_is_refused(launch_type: str) -> None:
     finding = only(one_destination, running_on(a_pool(), launch_type=launch_type))
     assert (finding.rule, finding.severity) == ("GPU120", Severity.ERROR)
     assert f"has the launch type {launch_type} and a capacity provider strategy (Hosts)" in finding.message
-    assert finding.fix == "no LaunchType"
+    assert finding.fix == "remove LaunchType"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_network_configuration_without_an_interface_is_refused(mode: str, laun
         running_on(a_pool(), task=in_mode(mode), network_configuration=True),
     ):
         finding = only(network_configured, fleet)
-        assert f"has network mode {mode}, which gets no network interface" in finding.message
+        assert f"has network mode {mode}, which ECS accepts only without" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def found(*strategy: StrategyItem) -> list[tuple[str, Severity, str]]:
         ([item(base=100_001)], "gives L4 a base of 100001, and 0 to 100000 are allowed"),
         ([item(weight=-1)], "a weight of -1"),
         ([item("A", 0), item("B", 0)], "gives all of its 2 providers a weight of 0"),
-        ([item("A", base=1), item("B", base=2)], "gives A and B a base, and one provider can have one"),
-        ([item("A"), item("FARGATE", fargate=True)], "has FARGATE beside A"),
+        ([item("A", base=1), item("B", base=2)], "gives A and B a base, and only one provider can have one"),
+        ([item("A"), item("FARGATE", fargate=True)], "has FARGATE and A"),
     ],
 )
 def test_what_ecs_refuses_is_an_error(strategy: list[StrategyItem], words: str) -> None:

@@ -27,14 +27,14 @@ def test_a_type_without_capacity_blocks_is_a_warning() -> None:
     found = asked(RULES, a_pool("g5.xlarge", purchase=PurchaseOption.CAPACITY_BLOCK))
     assert list(found) == ["GPU097"]
     assert found["GPU097"].severity is Severity.WARNING
-    assert "Capacity Blocks of g5.xlarge did not exist" in found["GPU097"].message
+    assert "sells no Capacity Blocks of g5.xlarge" in found["GPU097"].message
     assert "p5.48xlarge" in found["GPU097"].fix
 
 
 @pytest.mark.parametrize(
     ("types", "changes", "words"),
     [
-        (("p5.48xlarge", "p5e.48xlarge"), {}, "of one type, and the hosts may be of 2"),
+        (("p5.48xlarge", "p5e.48xlarge"), {}, "of one instance type, and the hosts may be of 2"),
         (("p5.48xlarge",), {"zones": 3}, "in one Availability Zone, and the subnets are in 3"),
     ],
 )
