@@ -80,7 +80,7 @@ class GpuCluster(Construct):
 
     Raises:
         InvalidValueError: Neither or not the right kind of `vpc` and `cluster`, or a VPC without private subnets.
-        RefusedByCdkError: CDK refuses it for a reason of its own.
+        RefusedByCdkError: CDK refuses it.
 
     Attributes:
         cluster: The ECS cluster, as services of this stack see it.

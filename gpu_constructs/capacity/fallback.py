@@ -55,7 +55,7 @@ def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: Cluste
 
     Raises:
         UnknownNameError: An instance type does not exist.
-        InvalidValueError: It is no list of at least two different choices, or one of them is wrong by itself.
+        InvalidValueError: It is not a list of at least two different choices, or one of them is wrong by itself.
         IncompatibleError: The choices have different architectures, or one of them is impossible.
     """
     require_construct_id(construct_id)
@@ -84,7 +84,7 @@ def _require_choices(order: Sequence[CapacityChoice]) -> None:
         f"got {len(order)} choices, {len(set(ids))} of them different",
         argument="order",
         value=ids,
-        allowed="two choices or more, each with an id, and a provider name if any, of its own",
+        allowed="two choices or more, with different ids, and different provider names if any",
         fix="add_capacity for one alone",
     )
 

@@ -88,7 +88,7 @@ class HostPart:
         return pool
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses what contradicts the capacity.
+        """Refuses what contradicts the capacity and no rule can decide, such as what is only known at deploy time.
 
         Args:
             pool: What the capacity can launch, every part included.
@@ -106,7 +106,7 @@ class HostPart:
         return NO_CONTRIBUTION
 
     def add_to(self, scope: Construct, group: HostGroup) -> None:
-        """Defines what it needs besides the Auto Scaling group.
+        """Defines what it needs in addition to the Auto Scaling group.
 
         Args:
             scope: The capacity.

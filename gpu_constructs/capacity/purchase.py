@@ -49,7 +49,7 @@ class Purchase(HostPart):
         distribution: What of it is on demand and what is spot; None where it is all one.
         reservation: The capacity reservations that the hosts run in; None without.
         schedule: When the hosts of a Capacity Block come and go; None for any other purchase.
-        instances: Hosts that were bought in advance, as given; None where nobody said how many.
+        instances: Hosts that were bought in advance, as given; None where their number was not given.
         split: Base and percentage on demand, as given; None where nothing is spot.
         max_price: The maximum price of a spot host in US dollars an hour, as the template says it; None without one.
         target: The reservation or the resource group of reservations, as given; None for any that is open.
@@ -133,8 +133,8 @@ class Purchase(HostPart):
             reservation_id: The one reservation to use, ``cr-…``. By default every open one that matches.
             resource_group_arn: The resource group of reservations to use instead.
             only: Whether hosts start in the reservations or not at all. By default they start on demand then.
-            instances: Hosts that are reserved, so that more than these are refused with `only`. By default nobody
-                checks.
+            instances: Hosts that are reserved, so that more than these are refused with `only`. By default the
+                number is not checked.
 
         Raises:
             InvalidValueError: An argument is wrong by itself, or both a reservation and a group are given.

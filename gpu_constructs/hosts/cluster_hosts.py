@@ -176,7 +176,7 @@ class ClusterHosts:
             chosen: The user's choice; None for the default.
 
         Raises:
-            InvalidValueError: It is no selection of subnets, or no subnet is as chosen.
+            InvalidValueError: It is not a selection of subnets, or it selects none.
         """
         if chosen is None:
             return self.subnets

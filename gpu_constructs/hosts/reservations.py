@@ -20,18 +20,18 @@ _GROUP = re.compile(
 
 
 def require_reservation_id(value: str) -> None:
-    """Refuses text that EC2 takes for no capacity reservation; a token passes.
+    """Refuses text that cannot be the id of a capacity reservation; a token passes.
 
     Args:
         value: What was given.
 
     Raises:
-        InvalidValueError: It is no id of a capacity reservation.
+        InvalidValueError: It is not the id of a capacity reservation.
     """
     if isinstance(value, str) and (is_text_token(value) or _ID.fullmatch(value)):
         return
     raise InvalidValueError(
-        f"{shown(value)} is no id of a capacity reservation",
+        f"{shown(value)} is not the id of a capacity reservation",
         argument="reservation_id",
         value=value,
         allowed="cr- and 17 hexadecimal digits",
@@ -42,18 +42,18 @@ def require_reservation_id(value: str) -> None:
 
 
 def require_group_arn(value: str) -> None:
-    """Refuses text that is no resource group; a token passes.
+    """Refuses text that is not a resource group; a token passes.
 
     Args:
         value: What was given.
 
     Raises:
-        InvalidValueError: It is no ARN of a resource group.
+        InvalidValueError: It is not the ARN of a resource group.
     """
     if isinstance(value, str) and (is_text_token(value) or _GROUP.fullmatch(value)):
         return
     raise InvalidValueError(
-        f"{shown(value)} is no ARN of a resource group",
+        f"{shown(value)} is not the ARN of a resource group",
         argument="resource_group_arn",
         value=value,
         allowed="arn:<partition>:resource-groups:<region>:<account>:group/<name>",

@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuConstructsError, GpuMachineImage, GpuShare, GpuTaskDefinition
+from gpu_constructs import (
+    GpuConstructsError,
+    GpuMachineImage,
+    GpuShare,
+    GpuTaskDefinition,
+    HostNetwork,
+    HostScaling,
+    Purchase,
+    WarmHosts,
+)
 from gpu_constructs.fleet import Pool, Task, Workload
-from gpu_constructs.rules import RULES, Severity, expressions, files, fit, rules_of, tasks
+from gpu_constructs.rules import (
+    RULES,
+    Severity,
+    clusters,
+    expressions,
+    files,
+    fit,
+    purchase,
+    rules_of,
+    scaling,
+    tasks,
+)
 from tests.synthesis import Site
 
-ROOMS_DONE = (tasks, fit, expressions, files)
+ROOMS_DONE = (tasks, fit, expressions, files, purchase, scaling, clusters)
 """Rooms of rules whose constructors ask them; the others follow."""
 
 _OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
@@ -48,6 +70,18 @@ def _router(site: Site) -> None:
     site.task().add_firelens_log_router("router", image=_IMAGE, firelens_config=fluent)
 
 
+def _in_block(site: Site, *types: str, **arguments: Any) -> None:
+    ends = datetime(2026, 12, 3, tzinfo=timezone.utc)
+    block = Purchase.capacity_block("cr-0123456789abcdef0", instances=2, ends=ends)
+    one_zone = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
+    defaults = {"purchase": block, "max_instances": 2, "vpc_subnets": one_zone}
+    site.capacity(*(types or ("p5.48xlarge",)), **{**defaults, **arguments})
+
+
+def _warm(site: Site, *types: str, hosts: int = 1, **arguments: Any) -> None:
+    site.capacity(*types, scaling=HostScaling(warm_hosts=WarmHosts(hosts=hosts)), **arguments)
+
+
 Call = Callable[[Site], object]
 
 REFUSED: list[tuple[str, str | None, Call]] = [
@@ -79,6 +113,7 @@ REFUSED: list[tuple[str, str | None, Call]] = [
             "train", image=_IMAGE, environment={"NVIDIA_VISIBLE_DEVICES": "all"}
         ),
     ),
+    ("GPU046", "capacity_provider_name", lambda site: site.capacity("g6.xlarge", capacity_provider_name="my gpu")),
     (
         "GPU047",
         "shared_memory_mib",
@@ -99,7 +134,21 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         lambda site: site.task(site.capacity("g5.xlarge")).add_gpu_container("t", image=_IMAGE, precision="fp8"),
     ),
     ("GPU068", "gpus", lambda site: site.task().add_gpu_container("t", image=_IMAGE, gpus=GpuShare(memory_mib=23000))),
+    ("GPU097", "purchase", lambda site: _in_block(site, "g6.xlarge")),
+    ("GPU104", "instance_types", lambda site: _in_block(site, "p5.48xlarge", "p5e.48xlarge")),
+    ("GPU104", "vpc_subnets", lambda site: _in_block(site, vpc_subnets=None)),
+    ("GPU111", "min_instances", lambda site: site.capacity("g6.xlarge", min_instances=5)),
     ("GPU127", None, _eleven),
+    ("GPU162", "placement_group", lambda site: _in_block(site, network=HostNetwork(placement_group=True))),
+    ("GPU164", "max_instances", lambda site: _in_block(site, max_instances=3)),
+    (
+        "GPU167",
+        "managed_termination_protection",
+        lambda site: _in_block(site, scaling=HostScaling(managed_termination_protection=True)),
+    ),
+    ("GPU170", "warm_hosts", lambda site: _warm(site, "g6.xlarge", purchase=Purchase.spot())),
+    ("GPU171", "warm_hosts", lambda site: _warm(site, "g5g.xlarge")),
+    ("GPU175", "hosts", lambda site: _warm(site, "g6.xlarge", hosts=5)),
     ("GPU180", "gpus", lambda site: _shared(site, "g3s.xlarge")),
 ]
 """A rule, the argument that the error names, and a call that it refuses."""
@@ -114,6 +163,16 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU032": "the launch types are those of the capacity, and a share of a part of a GPU does not fit",
     "GPU048": "CDK writes the keys",
     "GPU086": "a port mapping is added after its container",
+    "GPU089": "strategy() checks weight and base, and GpuService writes the rest",
+    "GPU120": "CDK writes no launch type where there is a strategy",
+    "GPU121": "a capacity joins the list of its cluster",
+    "GPU122": "the user data is written for the cluster of the capacity",
+    "GPU129": "no argument sets DesiredCapacity",
+    "GPU160": "Purchase says what is Spot in one place",
+    "GPU163": "a Capacity Block needs its reservation_id",
+    "GPU168": "Purchase writes the preference that goes with its target",
+    "GPU176": "WarmHosts checks the state before there is a pool",
+    "GPU190": "CDK or the library names the role",
 }
 """Rules that no call of a constructor breaks, and why."""
 

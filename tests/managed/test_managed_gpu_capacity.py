@@ -291,7 +291,7 @@ def test_a_taken_id_leaves_the_first_as_it_was(site: Site) -> None:
 
 @pytest.mark.parametrize("group", ["gpus", "arn:aws:ec2:us-east-1:123456789012:capacity-reservation/cr-0", None, 5])
 def test_what_is_no_resource_group(group: Any) -> None:
-    with pytest.raises(InvalidValueError, match="no ARN of a resource group") as caught:
+    with pytest.raises(InvalidValueError, match="not the ARN of a resource group") as caught:
         ManagedPurchase.reservations(resource_group_arn=group)
     assert caught.value.argument == "resource_group_arn"
 

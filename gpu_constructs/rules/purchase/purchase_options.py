@@ -53,7 +53,6 @@ def sold_as_block(pool: Pool) -> Iterator[Problem]:
             property_name="MarketType",
             value=[each.name for each in missing],
             message=f"EC2 sells no Capacity Blocks of {or_list(missing)} (SupportedUsageClasses of {RECORDED})",
-            allowed="a type with Capacity Blocks, such as p5.48xlarge",
             fix="use On-Demand or Spot, or a type with Capacity Blocks, such as p5.48xlarge",
         )
 
@@ -88,8 +87,8 @@ def one_block(pool: Pool) -> Iterator[Problem]:
             property_name="VPCZoneIdentifier",
             value=pool.zones,
             message=f"a Capacity Block is in one Availability Zone, and the subnets are in {pool.zones}",
-            allowed="subnets of one zone",
-            fix="give only the subnet of its zone",
+            allowed="one subnet, in the zone of the block",
+            fix="subnets of one zone",
         )
 
 

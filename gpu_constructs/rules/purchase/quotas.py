@@ -48,7 +48,7 @@ def _limit(found: list[tuple[Pool, int]]) -> str:
 def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
     """Quota code, its group, the way of buying, and the vCPUs that a pool counts against it at most.
 
-    What nobody knows is left out.
+    What is not known is left out.
     """
     hosts = pool.max_instances
     if isinstance(hosts, Unknown) or pool.kind is PoolKind.INSTANCE:
