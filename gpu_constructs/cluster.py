@@ -19,8 +19,8 @@ from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
-from gpu_constructs.cdk.arguments import of_interface
 from gpu_constructs.cdk.atomic import creating, require_free_ids, rolled_back_on_error
+from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.fleet import Shape
@@ -87,6 +87,7 @@ class GpuCluster(Construct):
         hosts: What the hosts share.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -97,8 +98,6 @@ class GpuCluster(Construct):
         vpc_subnets: ec2.SubnetSelection | None = None,
         container_insights: ecs.ContainerInsights = ecs.ContainerInsights.ENHANCED,
     ) -> None:
-        of_interface("cluster", cluster, attribute="cluster_arn", kind="an ecs.ICluster", example="ecs.Cluster(…)")
-        of_interface("vpc", vpc, attribute="vpc_id", kind="an ec2.IVpc", example='ec2.Vpc(self, "Vpc")')
         if vpc is None and cluster is None:
             raise InvalidValueError(
                 "a cluster needs a network, and none was given", argument="vpc", fix='vpc=ec2.Vpc(self, "Vpc")'
@@ -134,6 +133,7 @@ class GpuCluster(Construct):
         """The security group of all hosts, which lets nothing in by itself."""
         return self.hosts.security_group
 
+    @checked
     def add_capacity(
         self,
         construct_id: str,
@@ -198,6 +198,7 @@ class GpuCluster(Construct):
         self._keep(capacity)
         return capacity
 
+    @checked
     def add_managed_capacity(
         self,
         construct_id: str,

@@ -16,6 +16,7 @@ pieces are attributes, so that a program can use them. Where a rule decides, its
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -31,6 +32,12 @@ __all__ = [
     "argument_named",
     "shown",
 ]
+
+
+# How Python writes an object without a text of its own, a class, and a member of an enumeration.
+_OBJECT = re.compile(r"<(?:\w+\.)*(?:<locals>\.)?(\w+) object at 0x[0-9a-f]+>")
+_CLASS = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
+_MEMBER = re.compile(r"<(\w+\.\w+): [^<>]*>")
 
 
 class GpuConstructsError(ValueError):
@@ -117,7 +124,7 @@ def shown(value: object) -> str:
         return "a very large number"
     except Exception:  # noqa: BLE001 - what somebody else's class does when it is asked
         return f"a {type(value).__name__}"
-    return brief(text)
+    return brief(_CLASS.sub(r"the class \1", _OBJECT.sub(r"\1(…)", _MEMBER.sub(r"\1", text))))
 
 
 @contextmanager

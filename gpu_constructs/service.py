@@ -15,6 +15,7 @@ from constructs import Construct
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.atomic import creating
+from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Unknown, Workload, total
@@ -67,6 +68,7 @@ class GpuService(ecs.Ec2Service):
         RefusedByCdkError: CDK refuses it for a reason of its own.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,

@@ -242,13 +242,6 @@ def test_a_network_is_needed(site: Site) -> None:
         GpuCluster(site.stack, "Gpu")
 
 
-@pytest.mark.parametrize(("argument", "kind"), [("vpc", "ec2.IVpc"), ("cluster", "ecs.ICluster")])
-def test_a_name_is_not_the_thing(site: Site, argument: str, kind: str) -> None:
-    with pytest.raises(InvalidValueError, match=f"{argument}: expects an {kind}, got 'my-{argument}'"):
-        GpuCluster(site.stack, "Gpu", **{argument: f"my-{argument}"})  # type: ignore[arg-type]
-    assert site.children() == ["Stack"]
-
-
 def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site: Site) -> None:
     public = ec2.Vpc(
         site.stack,

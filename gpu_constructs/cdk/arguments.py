@@ -19,7 +19,6 @@ __all__ = [
     "gpu_memory_mib",
     "known_or",
     "name",
-    "of_interface",
     "of_kind",
     "texts",
     "variables",
@@ -203,23 +202,3 @@ def of_kind(argument: str, value: _Given | None, kind: type[_Given], *, example:
             fix=f"{argument}={example}",
         )
     return value
-
-
-def of_interface(argument: str, value: object, *, attribute: str, kind: str, example: str) -> None:
-    """Refuses what is no construct of an interface of CDK's; None passes.
-
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-        attribute: An attribute that every construct of the interface has.
-        kind: What is expected, in words.
-        example: A value that would do.
-
-    Raises:
-        InvalidValueError: It has no such attribute, or is the class and not a construct of it.
-    """
-    # Imported constructs are proxies of an interface, so isinstance says nothing about them, and a proxy answers by
-    # asking Node; a class of CDK's own answers at once.
-    has_it = hasattr(type(value), attribute) or hasattr(value, attribute)
-    if value is not None and (isinstance(value, type) or not has_it):
-        raise InvalidValueError(f"expects {kind}, got {shown(value)}", argument=argument, value=value, fix=example)

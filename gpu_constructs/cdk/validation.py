@@ -43,10 +43,21 @@ class GpuChecks:
         GpuChecks.add_to(app)
 
     Args:
+        scope: None here; `add_to` takes one.
         directory: Where the app writes its cloud assembly; by default CDK is asked where its templates are.
+
+    Raises:
+        InvalidValueError: A scope was given.
     """
 
-    def __init__(self, *, directory: str | None = None) -> None:
+    def __init__(self, *scope: object, directory: str | None = None) -> None:
+        if scope:
+            raise InvalidValueError(
+                f"the check takes no scope here, got {shown(scope[0])}",
+                argument="scope",
+                value=scope[0],
+                fix="GpuChecks.add_to(app)",
+            )
         self._directory = directory
 
     @staticmethod

@@ -13,8 +13,8 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.arguments import of_interface
 from gpu_constructs.cdk.atomic import creating, require_construct_id, require_free_ids, rolled_back_on_error
+from gpu_constructs.cdk.kinds import checked, require_kinds
 from gpu_constructs.cdk.overrides import called_like
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import METADATA_KEY, Task
@@ -68,6 +68,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         log_group: Where the containers' logs go.
     """
 
+    @checked
     def __init__(
         self,
         scope: Construct,
@@ -84,7 +85,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         landing = landing_on(capacity)
         if family is not None:
             require_name("family", family, fix="leave it out for a generated name")
-        of_interface("log_group", log_group, attribute="log_group_name", kind="a logs.ILogGroup", example="LogGroup(…)")
         mode = landing.network_mode(network_mode)
         with creating(scope, construct_id):
             super().__init__(
@@ -116,6 +116,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         """What it asks of a host so far, as the value that every check reads."""
         return self._so_far.before(None)
 
+    @checked
     def add_gpu_container(
         self,
         construct_id: str,
@@ -222,6 +223,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         )
         return self._define(construct_id, plan, settings)
 
+    @checked
     def add_neuron_container(  # noqa: D417 - the others are explained at add_gpu_container
         self,
         construct_id: str,
@@ -387,6 +389,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         *,
         is_router: bool = False,
     ) -> _Container:
+        require_kinds(add, options)
         self._require_new(name)
         logging = options.get("logging")
         task = plan_sidecar(

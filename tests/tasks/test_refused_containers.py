@@ -83,12 +83,3 @@ def test_what_exists_passes(site: Site, task: GpuTaskDefinition, tmp_path: Path)
     file = ecs.EnvironmentFile.from_asset(str(variables))
     task.add_container("proxy", **container(environment_files=[file], restart_attempt_period=cdk.Duration.minutes(1)))
     assert site.container()["EnvironmentFiles"][0]["Type"] == "s3"
-
-
-@pytest.mark.parametrize("log_group", ["my-logs", cdk.aws_logs.LogGroup, 5])
-def test_a_log_group_that_is_none_is_refused_at_once(site: Site, log_group: Any) -> None:
-    l4 = site.l4
-    nothing = site.children()
-    with pytest.raises(InvalidValueError, match="log_group: expects a logs.ILogGroup"):
-        GpuTaskDefinition(site.stack, "Task", capacity=[l4], log_group=log_group)
-    assert site.children() == nothing

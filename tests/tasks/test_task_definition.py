@@ -92,7 +92,7 @@ def test_it_is_a_task_definition_like_any_other(site: Site) -> None:
 def test_what_only_cdk_refuses_leaves_nothing_behind(site: Site) -> None:
     task = site.task()
     before = site.children()
-    with pytest.raises(InvalidValueError, match="image: expects ContainerImage, got str"):
+    with pytest.raises(InvalidValueError, match="image: expects an ecs.ContainerImage, got .nvidia/cuda."):
         task.add_gpu_container("train", image="nvidia/cuda")  # type: ignore[arg-type]
     assert site.children() == before
     task.add_gpu_container("train", image=site.image)
@@ -113,9 +113,9 @@ def test_a_refused_container_takes_nothing_of_the_same_name_with_it(site: Site, 
 def test_a_refused_task_definition_takes_nothing_of_the_same_name_with_it(site: Site) -> None:
     l4 = site.l4
     before = site.children()
-    with pytest.raises(InvalidValueError, match="network_mode: expects NetworkMode, got str"):
+    with pytest.raises(InvalidValueError, match="network_mode: expects an ecs.NetworkMode"):
         GpuTaskDefinition(site.stack, "Cluster", capacity=[l4], network_mode="host")  # type: ignore[arg-type]
-    with pytest.raises(InvalidValueError, match="log_retention: expects RetentionDays, got int|expects RetentionDays"):
+    with pytest.raises(InvalidValueError, match="log_retention: expects a logs.RetentionDays"):
         GpuTaskDefinition(site.stack, "New", capacity=[l4], log_retention="x")  # type: ignore[arg-type]
     assert site.children() == before
 

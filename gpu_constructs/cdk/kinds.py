@@ -1,0 +1,187 @@
+"""Arguments of CDK's kinds are checked before CDK sees them, so that a refusal has the name that the user wrote.
+
+What is expected stands in the signature; `_EXAMPLES` and `_ATTRIBUTES` have what a signature does not say.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import cache, wraps
+from typing import ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+
+from gpu_constructs.cdk.arguments import flag
+from gpu_constructs.errors import InvalidValueError, shown
+
+__all__ = ["checked", "require_kinds"]
+
+_Arguments = ParamSpec("_Arguments")
+_Made = TypeVar("_Made")
+
+_IMAGE = "ecs.ContainerImage.from_registry({})"
+_DURATION = "cdk.Duration.seconds({})"
+
+_EXAMPLES: Mapping[type, str] = {
+    cdk.Duration: _DURATION.format(30),
+    ec2.ISecurityGroup: "ec2.SecurityGroup(self, 'Tasks', vpc=vpc)",
+    ec2.IVpc: "ec2.Vpc(self, 'Vpc')",
+    ec2.SubnetSelection: "ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)",
+    ecs.ContainerImage: _IMAGE.format("'nvidia/cuda:12.8.1-base-ubuntu24.04'"),
+    ecs.HealthCheck: "ecs.HealthCheck(command=['CMD-SHELL', 'curl -f http://localhost:8000/health'])",
+    ecs.ICluster: "ecs.Cluster(self, 'Cluster', vpc=vpc)",
+    ecs.LinuxParameters: "ecs.LinuxParameters(self, 'LinuxParameters')",
+    ecs.LogDriver: "ecs.LogDrivers.aws_logs(stream_prefix='train')",
+    iam.IRole: "iam.Role(self, 'Role', assumed_by=iam.ServicePrincipal('ecs-tasks.amazonaws.com'))",
+    logs.ILogGroup: "logs.LogGroup(self, 'Logs')",
+}
+"""A value of each kind that has no members to name."""
+
+_FROM: Mapping[tuple[type, type], str] = {
+    (ecs.ContainerImage, str): _IMAGE,
+    (cdk.Duration, int): _DURATION,
+    (cdk.Duration, float): _DURATION,
+}
+"""What makes the kind of what users give instead."""
+
+_ATTRIBUTES: Mapping[type, str] = {
+    ec2.ISecurityGroup: "security_group_id",
+    ec2.IVpc: "vpc_id",
+    ecs.ICluster: "cluster_arn",
+    iam.IRole: "role_arn",
+    logs.ILogGroup: "log_group_name",
+}
+"""An attribute that every construct of an interface has."""
+
+_MOST_MEMBERS = 8
+
+
+def checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
+    """Makes a function refuse named arguments that are not of the kinds that its signature states.
+
+    Args:
+        function: Whose other arguments are checked by itself.
+    """
+
+    @wraps(function)
+    def after_check(*given: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
+        require_kinds(function, named)
+        return function(*given, **named)
+
+    return after_check
+
+
+def require_kinds(function: Callable[..., object], named: Mapping[str, object]) -> None:
+    """Refuses named arguments that are not of the kinds that a signature states.
+
+    Numbers, and kinds that are not in the tables, are left to others.
+
+    Args:
+        function: Of this library or of CDK.
+        named: Its arguments.
+
+    Raises:
+        InvalidValueError: An argument is of another kind.
+    """
+    kinds = _kinds_of(function)
+    for argument, value in named.items():
+        if argument in kinds:
+            _require(argument, value, kinds[argument])
+
+
+@cache
+def _kinds_of(function: Callable[..., object]) -> Mapping[str, tuple[object, ...]]:
+    """The kinds of each argument; what may be left out may be None as well."""
+    return {name: _alternatives(hint) for name, hint in get_type_hints(function).items() if name != "return"}
+
+
+def _alternatives(hint: object) -> tuple[object, ...]:
+    return get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
+
+
+def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
+    if value is None and type(None) in kinds:
+        return
+    known = [each for each in kinds if each is not type(None) and get_origin(each) is not dict]
+    if len(known) != 1:
+        return
+    kind = known[0]
+    if kind is bool:
+        flag(argument, value, fix=f"{argument}=True")
+    elif kind is str and not isinstance(value, str):
+        _refuse(argument, value, "text", f"{argument}={str(value)!r}" if isinstance(value, (int, float)) else "")
+    elif get_origin(kind) is not None and issubclass(get_origin(kind) or object, Mapping):
+        if not isinstance(value, Mapping):
+            _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
+    elif isinstance(kind, type) and not _is_of(value, kind):
+        _refuse(argument, value, _with_article(_written(kind)), _fix(value, kind), allowed=_members(kind))
+
+
+def _is_of(value: object, kind: type) -> bool:
+    """Whether CDK takes the value; yes for kinds that are not known here."""
+    if kind in _ATTRIBUTES:
+        # Imported constructs are proxies of an interface, so isinstance says nothing about them, and a proxy answers
+        # by asking Node; a class of CDK's answers at once.
+        attribute = _ATTRIBUTES[kind]
+        return not isinstance(value, type) and (hasattr(type(value), attribute) or hasattr(value, attribute))
+    if kind not in _EXAMPLES and not _is_enum_of_cdk(kind):
+        return True
+    if isinstance(value, Mapping):
+        return _makes(kind, value)
+    return isinstance(value, kind) or type(value).__module__.startswith("jsii.")
+
+
+def _makes(struct: type, value: Mapping[str, object]) -> bool:
+    """Whether CDK makes one of its structs of the keys and values of a mapping."""
+    try:
+        struct(**value)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_enum_of_cdk(kind: type) -> bool:
+    return issubclass(kind, Enum) and kind.__module__.startswith("aws_cdk")
+
+
+def _written(kind: type) -> str:
+    """A class as users write it after CDK's usual imports: ``ecs.ContainerImage``."""
+    return f"{kind.__module__.rpartition('.')[2].removeprefix('aws_')}.{kind.__name__}"
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
+
+
+def _fix(value: object, kind: type) -> str:
+    if issubclass(kind, Enum):
+        wanted = _plain(value)
+        return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), _first(kind))}"
+    made = next((form for (made, given), form in _FROM.items() if made is kind and type(value) is given), None)
+    return _EXAMPLES[kind] if made is None else made.format(shown(value))
+
+
+def _first(kind: type[Enum]) -> str:
+    return "ONE_MONTH" if kind is logs.RetentionDays else next(iter(kind)).name
+
+
+def _members(kind: type) -> str | None:
+    if not issubclass(kind, Enum) or len(kind) > _MOST_MEMBERS:
+        return None
+    return ", ".join(f"{_written(kind)}.{each.name}" for each in kind)
+
+
+def _plain(name: object) -> str:
+    return str(name).lower().replace("_", "").replace("-", "")
+
+
+def _refuse(argument: str, value: object, expected: str, fix: str, *, allowed: str | None = None) -> None:
+    raise InvalidValueError(
+        f"expects {expected}, got {shown(value)}", argument=argument, value=value, allowed=allowed, fix=fix or None
+    )
