@@ -39,6 +39,7 @@ bench: $(READY) ## measure synth against plain aws-cdk-lib, the proof against an
 	@python -m bench.proof
 	@python -m bench.cli
 	@python -m bench.large
+	@python -m bench.check_at_synth
 
 fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts at both parsers
 	@python -m bench.oracle --examples 30000

@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from bench.cli import resources_of
+from gpu_constructs.cli.program import main
 
 __all__ = ["patterns", "services"]
 
 _TYPES = ("g5.xlarge", "g6.xlarge", "g6.2xlarge", "g6.4xlarge")
+_SMALL = 1_000
+_SMALL_SECONDS = 0.002
+_ANYTHING = {"Type": "AWS::SNS::Topic"}
 _HOSTS = ("Template", "Hosts", "Provider")
 
 
@@ -54,7 +61,7 @@ def services(count: int, *, pools: int, providers: int) -> dict[str, object]:
     Args:
         count: How many.
         pools: Capacity providers.
-        providers: Of each service's strategy.
+        providers: Of each service's strategy; 0 for the launch type EC2, with which it may go to every pool.
     """
     random = Random(7)  # noqa: S311 - no secrets
     resources: dict[str, Any] = _cluster([resources_of(number, random.choice(_TYPES)) for number in range(pools)])
@@ -83,6 +90,8 @@ def _service(own: Mapping[str, Any], number: int, providers: list[int]) -> dict[
     service["Properties"]["CapacityProviderStrategy"] = [
         {"CapacityProvider": {"Ref": f"Provider{each}"}, "Weight": 1} for each in providers
     ]
+    if not providers:
+        del service["Properties"]["CapacityProviderStrategy"]
     return {f"Task{number}": own[f"Task{number}"], f"Service{number}": service}
 
 
@@ -93,23 +102,55 @@ def _measured(folder: Path) -> None:
         ("9,900 services on 1 provider", services(9900, pools=1, providers=1), 5),
         ("2,000 services on 3 of 100 providers", services(2000, pools=100, providers=3), 5),
         ("5,000 services on 20 of 200 providers", services(5000, pools=200, providers=20), 10),
+        ("600 services on all of 600 pools", services(600, pools=600, providers=0), 60),
+        ("10,000 services on a provider of their own", {"Resources": _alone(10_000)}, 10),
     )
-    sys.stdout.write("| check of | MB | seconds | budget, s |\n|---|---|---|---|\n")
+    sys.stdout.write("| check of | MB | seconds | processor, s | budget, s | MiB |\n|---|---|---|---|---|---|\n")
     for name, template, budget in rows:
         path = folder / "template.json"
         path.write_text(json.dumps(template), encoding="utf-8")
-        start = time.perf_counter()
-        command = [sys.executable, "-m", "gpu_constructs", "check", str(path)]
-        done = subprocess.run(command, capture_output=True, check=False)
-        taken = time.perf_counter() - start
-        if done.returncode not in {0, 1}:
-            raise SystemExit(done.stderr.decode(errors="replace"))
-        over = " (over)" if taken > budget else ""
-        sys.stdout.write(f"| {name} | {path.stat().st_size / 1e6:.1f} | {taken:.1f}{over} | {budget} |\n")
-        sys.stdout.flush()
+        _row(name, [path], budget)
+    few = [folder / f"{number}.json" for number in range(_SMALL)]
+    for number, path in enumerate(few):
+        path.write_text(json.dumps({"Resources": _alone(1) | {f"Number{number}": _ANYTHING}}), encoding="utf-8")
+    _row(f"{_SMALL:,} templates of one service", few, _SMALL * _SMALL_SECONDS)
+
+
+def _alone(count: int) -> dict[str, Any]:
+    each = (resources_of(number, "g6.xlarge") for number in range(count))
+    every = {name: body for own in each for name, body in own.items()}
+    return {"Cluster": {"Type": "AWS::ECS::Cluster"}, **every}
+
+
+def _row(name: str, paths: Sequence[Path], budget: float) -> None:
+    """Checks files in a process of its own, which tells its time and the most memory that it had."""
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "bench.large", "--check", *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    taken = time.perf_counter() - start
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    processor, memory = done.stdout.splitlines()[-1].split()
+    over = " (over)" if float(processor) > budget else ""
+    size = sum(path.stat().st_size for path in paths) / 1e6
+    sys.stdout.write(f"| {name} | {size:.1f} | {taken:.1f} | {processor}{over} | {budget:g} | {memory} |\n")
+    sys.stdout.flush()
+
+
+def _check(paths: Sequence[str]) -> None:
+    """What the command line does, and what it took."""
+    with suppress(SystemExit), redirect_stdout(StringIO()):
+        main(["check", *paths])
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    sys.stdout.write(f"{used.ru_utime + used.ru_stime:.1f} {used.ru_maxrss / 1024:.0f}\n")
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", nargs="+", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.check:
+        _check(arguments.check)
+        sys.exit()
     with tempfile.TemporaryDirectory() as name:
         _measured(Path(name))

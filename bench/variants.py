@@ -16,7 +16,7 @@ import aws_cdk as cdk
 
 from bench.workloads import Workload
 
-__all__ = ["VARIANTS", "forget", "synthesize"]
+__all__ = ["VARIANTS", "forget", "synthesize", "without_the_check"]
 
 VARIANTS = ("library", "plain")
 """Modules of this package, imported when first needed: the memory of one variant is measured without the other."""
@@ -38,13 +38,13 @@ def synthesize(
         checked: Whether the library reads the templates back and puts them to its rules, as it does by default.
     """
     app = cdk.App(outdir=str(outdir), context=_context(), builtin_cloud_formation_validation=validation)
-    with nullcontext() if checked or variant != "library" else _without_the_check():
+    with nullcontext() if checked or variant != "library" else without_the_check():
         import_module(f"bench.{variant}").build(app, workload)
     app.synth()
 
 
 @contextmanager
-def _without_the_check() -> Iterator[None]:
+def without_the_check() -> Iterator[None]:
     """What the constructs cost by themselves: nobody builds an app like that."""
     from gpu_constructs.cdk.validation import GpuChecks  # noqa: PLC0415 - of one variant only
 

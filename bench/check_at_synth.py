@@ -1,0 +1,87 @@
+"""What the check adds to a whole ``cdk synth``: ``python -m bench.check_at_synth``.
+
+The same app is synthesized by the CDK CLI without any check, with ours and with cdk-nag's AwsSolutions pack, one after
+the other in blocks, so that each ratio is of neighbours. The budget of ours is 1.03.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from shutil import which
+
+__all__ = ["VARIANTS"]
+
+VARIANTS = ("without", "checked", "cdk-nag")
+_BUDGET = 1.03
+_CDK = which("cdk") or "node_modules/.bin/cdk"
+_APPS = ("1 capacity", "10 capacities")
+
+
+def _synthesize(variant: str, workload: str) -> None:
+    """The app itself, as the CDK CLI starts it."""
+    import aws_cdk as cdk  # noqa: PLC0415 - the process that measures needs no Node
+
+    from bench.library import build  # noqa: PLC0415 - as above
+    from bench.sizes import WORKLOADS  # noqa: PLC0415 - as above
+    from bench.variants import without_the_check  # noqa: PLC0415 - as above
+
+    app = cdk.App()
+    if variant == "checked":
+        build(app, WORKLOADS[workload])
+    else:
+        with without_the_check():
+            build(app, WORKLOADS[workload])
+    if variant == "cdk-nag":
+        from cdk_nag import AwsSolutionsChecks  # noqa: PLC0415 - of one variant only
+
+        cdk.Validations.of(app).add_plugins(AwsSolutionsChecks())
+    app.synth()
+
+
+def _seconds(variant: str, workload: str, folder: Path) -> float:
+    app = f"{sys.executable} -m bench.check_at_synth --app {variant} --workload '{workload}'"
+    start = time.perf_counter()
+    # What cdk-nag finds ends the CLI with a status of its own.
+    subprocess.run([_CDK, "synth", "--quiet", "--app", app, "--output", str(folder)], capture_output=True, check=False)
+    taken = time.perf_counter() - start
+    if not (folder / "manifest.json").exists():
+        raise SystemExit(f"{variant}: no cloud assembly was written")
+    return taken
+
+
+def _measured(blocks: int) -> None:
+    sys.stdout.write(
+        "| cdk synth of | without, s | checked, s | ratio | cdk-nag, s | ratio |\n|---|---|---|---|---|---|\n"
+    )
+    for workload in _APPS:
+        taken: dict[str, list[float]] = {each: [] for each in VARIANTS}
+        for _ in range(blocks):
+            for variant in VARIANTS:
+                with tempfile.TemporaryDirectory() as name:
+                    taken[variant].append(_seconds(variant, workload, Path(name)))
+        plain, ours, nag = (statistics.median(taken[each]) for each in VARIANTS)
+        ratio, other = (
+            statistics.median(one / two for one, two in zip(taken[each], taken["without"], strict=True))
+            for each in VARIANTS[1:]
+        )
+        over = " (over)" if ratio > _BUDGET else ""
+        sys.stdout.write(f"| {workload} | {plain:.2f} | {ours:.2f} | {ratio:.3f}{over} | {nag:.2f} | {other:.3f} |\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--blocks", type=int, default=7)
+    parser.add_argument("--app", choices=VARIANTS, help=argparse.SUPPRESS)
+    parser.add_argument("--workload", choices=_APPS, default=_APPS[0], help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.app:
+        _synthesize(arguments.app, arguments.workload)
+    else:
+        _measured(arguments.blocks)
