@@ -76,8 +76,9 @@ class Reservation:
 
     Attributes:
         preference: As written, such as ``capacity-reservations-only``; None if nothing was.
-        id: The one reservation that is named; unknown where several are, None without.
-        group: The resource group of reservations that is named, by its ARN; None without.
+        id: The one reservation that is named, by its logical id where the files define it; unknown where several are,
+            None without.
+        group: The resource group of reservations that is named, likewise or by its ARN; None without.
         instances: Hosts that are reserved, as far as their owner says so; None where nobody did.
     """
 

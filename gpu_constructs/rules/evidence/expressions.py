@@ -34,7 +34,6 @@ __all__ = [
     "joined",
     "readable",
     "recorded_types",
-    "satisfied_by_none",
     "syntax_problem",
     "unsatisfiable",
 ]
@@ -150,16 +149,6 @@ def unsatisfiable(expressions: tuple[str, ...]) -> tuple[str, ...] | None:
     if any(evaluate(query, host_of(recorded[each])) is not False for each in names):
         return None
     return tuple(sorted(names))
-
-
-def satisfied_by_none(constraints: tuple[PlacementConstraint, ...]) -> bool:
-    """Whether no host at all satisfies constraints, which GPU041 and GPU045 report.
-
-    Args:
-        constraints: Of a task and its workload together.
-    """
-    expressions = readable(constraints)
-    return contradiction(expressions) is not None or unsatisfiable(expressions) is not None
 
 
 @lru_cache(maxsize=1)

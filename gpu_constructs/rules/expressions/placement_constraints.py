@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import PlacementConstraint, Pool, PoolKind, Unknown
+from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.placement import DoubtKind, ObstacleKind
-from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.expressions import satisfied_by_none
 from gpu_constructs.rules.evidence.fixes import provider_for
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.finding import Severity
@@ -26,16 +24,18 @@ _MOST_NAMED = 4
     question="can a host of the pool satisfy the placement constraints?",
     because="if no host matches the constraints, the task remains in a pending state",
     source=_CONSTRAINTS,
+    unless=("GPU041", "GPU045"),
 )
 def satisfied_by_hosts(context: Context) -> Iterator[Problem]:
     for assignment in context.assignments:
         barred = [(each, why) for each in assignment.stuck if (why := each.barred_by(ObstacleKind.CONSTRAINT))]
         enough_left = not assignment.every and len(barred) < len(assignment.destinations)
-        if not barred or enough_left or satisfied_by_none(_constraints(assignment)):
+        if not barred or enough_left:
             continue
         first = barred[0]
         yield Problem(
             about=assignment.workload,
+            involves=(assignment.task,),
             message=f"no host of {and_list(each.pool.name for each, _ in barred)} satisfies the placement constraints "
             f"of {assignment.workload.name}: {'; '.join(map(str, first[1][:_MOST_NAMED]))}",
             fix=f"an expression that is true for {and_list(first[0].pool.instance_types)}, or no constraint",
@@ -85,10 +85,6 @@ def makes_hosts_scale_out(context: Context) -> Iterator[Problem]:
                 fix=f"a capacity provider strategy with {and_list(_provider(each) for each in idle)}, and no launch "
                 "type",
             )
-
-
-def _constraints(assignment: Assignment) -> tuple[PlacementConstraint, ...]:
-    return (*assignment.task.constraints, *assignment.workload.constraints)
 
 
 def _waits(pool: Pool) -> bool:

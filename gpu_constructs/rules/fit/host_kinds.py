@@ -8,7 +8,7 @@ from gpu_constructs.placement import ObstacleKind, Resource, alternatives
 from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import PROPERTIES, can_run
+from gpu_constructs.rules.evidence.fixes import PROPERTIES
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -21,6 +21,7 @@ from gpu_constructs.rules.rule import Problem, rule
     because="a host only runs images for its own architecture, and ECS does not place a task on it whose "
     "RuntimePlatform names another",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html",
+    unless=("GPU063",),
 )
 def same_architecture(context: Context) -> Iterator[Problem]:
     for assignment, each in _stuck(context):
@@ -28,6 +29,7 @@ def same_architecture(context: Context) -> Iterator[Problem]:
         for obstacle in each.barred_by(ObstacleKind.ARCHITECTURE):
             yield Problem(
                 about=assignment.workload,
+                involves=(assignment.task,),
                 message=f"{task.name} cannot run on {each.pool.name}: {obstacle}",
                 fix=_such_as(assignment, each, f"{task.architecture} hosts"),
             )
@@ -40,6 +42,7 @@ def same_architecture(context: Context) -> Iterator[Problem]:
     question="does one GPU have the memory that containers share through MPS?",
     because="all containers of a task that share a GPU get the same GPU, which must have enough memory for all of them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html",
+    unless=("GPU063",),
 )
 def enough_to_share(context: Context) -> Iterator[Problem]:
     for assignment, each in _stuck(context):
@@ -47,6 +50,7 @@ def enough_to_share(context: Context) -> Iterator[Problem]:
             if short.resource is Resource.SHARED_GPU_MEMORY:
                 yield Problem(
                     about=assignment.workload,
+                    involves=(assignment.task,),
                     message=f"{assignment.task.name} fits on no GPU of {each.pool.name}: {short}",
                     fix=_such_as(assignment, each, "GPUs with more memory")
                     + f", or MemoryMiB of NvidiaMps no higher than {expected_shareable_mib(short.available or 0)} for "
@@ -65,6 +69,7 @@ def enough_to_share(context: Context) -> Iterator[Problem]:
     question="do the hosts have the Neuron devices that the task asks for?",
     because="a container does not start if its host does not have a device that it is given",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html",
+    unless=("GPU063",),
 )
 def enough_neuron_devices(context: Context) -> Iterator[Problem]:
     for assignment, each in _stuck(context):
@@ -73,6 +78,7 @@ def enough_neuron_devices(context: Context) -> Iterator[Problem]:
         if short or none:
             yield Problem(
                 about=assignment.workload,
+                involves=(assignment.task,),
                 message=f"{assignment.task.name} cannot run on {each.pool.name}: "
                 f"{'; '.join(map(str, (*short, *none)))}",
                 fix=_such_as(assignment, each, "hosts with as many Neuron devices"),
@@ -84,12 +90,7 @@ def enough_neuron_devices(context: Context) -> Iterator[Problem]:
 
 
 def _stuck(context: Context) -> Iterator[tuple[Assignment, Destination]]:
-    return (
-        (assignment, each)
-        for assignment in context.assignments
-        for each in assignment.stuck
-        if can_run(assignment.task)
-    )
+    return ((assignment, each) for assignment in context.assignments for each in assignment.stuck)
 
 
 def _such_as(assignment: Assignment, destination: Destination, what: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpu_constructs.fleet import Task
-from gpu_constructs.hardware import Vendor
+from gpu_constructs.fleet import Pool, Task
+from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.placement import (
     DoubtKind,
     Obstacle,
@@ -19,7 +19,7 @@ from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, u
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, fix_of, provider_for, worst
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
@@ -146,24 +146,42 @@ def _reasons(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle
 
 def _of_another_vendor(short: Shortfall, destination: Destination) -> bool:
     """Whether GPUs are short because ECS does not hand out the devices of these hosts, which another rule reports."""
+    return short.resource is Resource.GPU and _is_foreign(short) and not carries_gpus(destination.pool)
+
+
+def _foreign_types(destination: Destination) -> tuple[InstanceType, ...]:
+    """The types without NVIDIA GPUs, where they alone are short of GPUs and another type can run the task."""
+    short = destination.fit.shortfalls
+    if not destination.fit.hosts or not all(each.resource is Resource.GPU and _is_foreign(each) for each in short):
+        return ()
+    return tuple(dict.fromkeys(each.instance_type for each in short))
+
+
+def _is_foreign(short: Shortfall) -> bool:
     devices = short.instance_type.accelerators
-    foreign = devices is not None and devices.vendor is not Vendor.NVIDIA
-    return short.resource is Resource.GPU and foreign and not carries_gpus(destination.pool)
+    return devices is not None and devices.vendor is not Vendor.NVIDIA
 
 
 def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Problem:
+    foreign = _foreign_types(each)
     on_larger = f"; only {and_list(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
     first = worst(each.fit.shortfalls)
     return Problem(
         about=assignment.workload,
-        involves=(assignment.task, each.pool),
+        involves=(assignment.task, *([each.pool] if foreign else [])),
         message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
-        fix=fix_of(assignment.task, each.pool, each.fit),
+        fix=f"{_without(foreign, each.pool)}{fix_of(assignment.task, each.pool, each.fit)}",
         property_name=PROPERTIES[Resource.GPU if first is None else first.resource],
         value=None if first is None else first.asked,
         allowed="" if first is None else f"up to {first.resource.amount(first.available)}",
         is_shortage=first is not None,
     )
+
+
+def _without(foreign: Iterable[InstanceType], pool: Pool) -> str:
+    if not foreign:
+        return ""
+    return f"{f'leave {or_list(foreign)} out' if pool.requirements is None else 'AcceleratorManufacturers nvidia'}, or "
 
 
 def _joined(reasons: Iterable[Shortfall | Obstacle]) -> str:

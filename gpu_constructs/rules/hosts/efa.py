@@ -80,8 +80,8 @@ def on_its_cards(pool: Pool) -> Iterator[Problem]:
             )
     if pool.types_are_known and not _able(pool):
         for each in pool.instance_types:
-            for message in _misplaced(pool, each):
-                yield Problem(about=pool, message=message, property_name=_PROPERTY)
+            if reasons := [*_misplaced(pool, each)]:
+                yield Problem(about=pool, message="; ".join(reasons), property_name=_PROPERTY)
 
 
 @rule(

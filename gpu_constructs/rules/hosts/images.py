@@ -55,6 +55,7 @@ def pinned(pool: Pool) -> Iterator[Problem]:
     question="does the machine image still get security updates?",
     because="an image past its end of life gets no more security updates",
     source="https://github.com/aws/amazon-ecs-ami",
+    unless=("GPU033", "GPU105"),
 )
 def kept_up(pool: Pool) -> Iterator[Problem]:
     image = _image(pool)
@@ -128,6 +129,7 @@ def drives(context: Context) -> Iterator[Problem]:
     because="the group launches whichever type has capacity, and a host whose GPUs the image has no driver for costs "
     "money and registers none of them; the other types work",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+    unless=("GPU060", "GPU101"),
 )
 def drives_all(pool: Pool) -> Iterator[Problem]:
     for each in _undriven(pool):

@@ -79,9 +79,10 @@ def satisfied(pool: Pool) -> Iterator[Problem]:
     Severity.WARNING,
     about=Pool,
     question="do the requirements select NVIDIA GPUs only?",
-    because="AMD GPUs and other accelerators satisfy acceleratorTypes gpu, or a count alone, and ECS does not hand "
-    "them to a task as GPU",
+    because="AcceleratorCount alone is satisfied by any accelerator, such as a Neuron device or an FPGA, which ECS "
+    "cannot hand to a task as a GPU",
     source=_EC2,
+    unless=("GPU060", "GPU103"),
 )
 def nvidia_only(pool: Pool) -> Iterator[Problem]:
     if pool.requirements is None:

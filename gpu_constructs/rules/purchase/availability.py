@@ -23,6 +23,7 @@ _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Describ
     question="does any recorded region offer the instance type?",
     because="sources disagree on whether an account may still launch an old type; only the account shows it",
     source=_OFFERINGS,
+    unless=("GPU106", "GPU117", "GPU180"),
 )
 def offered(pool: Pool) -> Iterator[Problem]:
     if pool.requirements is not None:

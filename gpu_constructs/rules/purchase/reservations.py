@@ -162,7 +162,7 @@ def block_is_drained(pool: Pool) -> Iterator[Problem]:
     "for "
     "and stays empty",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
-    unless=("GPU161", "GPU187"),
+    unless=("GPU160", "GPU161", "GPU187"),
 )
 def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
     if pool.bought.option is not PurchaseOption.SPOT or pool.bought.reservation is None:

@@ -22,6 +22,7 @@ from gpu_constructs.rules.rule import Problem, rule
     because="managed termination protection outlives its capacity provider, so deleting a stack while hosts run waits "
     "until somebody terminates them",
     source="https://github.com/aws/containers-roadmap/issues/2862",
+    unless=("GPU167",),
 )
 def unprotected(pool: Pool) -> Iterator[Problem]:
     if pool.managed_termination_protection is True:

@@ -140,6 +140,7 @@ def asked_of_ecs(context: Context) -> Iterator[Problem]:
     because="Docker gives a container 64 MiB of shared memory, through which NCCL and the workers of a PyTorch "
     "DataLoader pass data",
     source="https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
+    unless=("GPU023", "GPU133"),
 )
 def shared_memory(task: Task) -> Iterator[Problem]:
     for container in task.containers:

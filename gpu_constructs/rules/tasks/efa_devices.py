@@ -24,6 +24,7 @@ _UNREACHABLE = frozenset({"bridge", "none"})
     because="each Elastic Fabric Adapter of a host is one device, and a container does not start where its host does "
     "not have a device that it is given",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
+    unless=("GPU090", "GPU091"),
 )
 def given_efa(context: Context) -> Iterator[Problem]:
     for assignment in context.assignments:
@@ -35,6 +36,7 @@ def given_efa(context: Context) -> Iterator[Problem]:
             if reason:
                 yield Problem(
                     about=assignment.workload,
+                    involves=(each.pool,),
                     message=f"{assignment.task.name} is given /dev/infiniband/uverbs{wanted}, and {reason}",
                     fix="hosts with as many EFA interfaces, and a launch template that asks for them, or leave the "
                     "device out",

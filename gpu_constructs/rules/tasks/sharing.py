@@ -33,6 +33,7 @@ _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
     because="sharing needs ECS agent 1.107.0 and the MPS service of the Amazon Linux 2023 GPU image; AWS does not say "
     "whether other images have both",
     source="UNCONFIRMED: no page names an image but Amazon Linux 2023 with GPU sharing",
+    unless=("GPU130", "GPU141", "GPU142"),
 )
 def served(context: Context) -> Iterator[Problem]:
     for workload, task, each in _shared(context):
@@ -40,6 +41,7 @@ def served(context: Context) -> Iterator[Problem]:
         if doubt:
             yield Problem(
                 about=workload,
+                involves=(each.pool,),
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {doubt}",
                 fix=_NEW_ENOUGH,
             )
@@ -142,6 +144,7 @@ def new_enough(context: Context) -> Iterator[Problem]:
         if each.is_certain and reason:
             yield Problem(
                 about=workload,
+                involves=(each.pool,),
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {reason}",
                 fix=_NEW_ENOUGH,
                 property_name="ResourceRequirements",
@@ -192,6 +195,7 @@ def limitable(context: Context) -> Iterator[Problem]:
         if each.is_certain and each.pool.types_are_known and all(map(is_before_volta, types)):
             yield Problem(
                 about=workload,
+                involves=(each.pool,),
                 message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}, whose GPUs "
                 f"({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory and compute "
                 f"from {_LEAST} on",

@@ -135,9 +135,9 @@ def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:
         index: Where the subnets are.
     """
     if is_list(subnets) and subnets:
-        found = [index.find(each, _SUBNET) for each in subnets]
-        if len(subnets) == 1 and (found[0] is not None or isinstance(subnets[0], str)):
+        if len(subnets) == 1:
             return 1
+        found = [index.find(each, _SUBNET) for each in subnets]
         names = [each.properties.get("AvailabilityZone") if each is not None else None for each in found]
         return _different(names)
     return _different(zones) if is_list(zones) and zones else None

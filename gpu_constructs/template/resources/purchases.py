@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/target-capacity-reservatio
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import (
@@ -21,7 +21,7 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
-from gpu_constructs.template.model import Resource
+from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.own_metadata import own_metadata
 from gpu_constructs.template.resources.section import Section, given
 
@@ -216,11 +216,14 @@ def _reservation(section: Section, *, id_key: str, group_key: str) -> Reservatio
 
 
 def _one(target: Section, key: str) -> str | Unknown | None:
-    """The launch template names one, the group a list of them."""
-    if key.endswith("s"):
-        named = target.texts(key)
-        return None if not named else named[0] if len(named) == 1 else UNKNOWN
-    return target.text(key)
+    """The launch template names one, the group a list of them; one that the files define is named by its logical id."""
+    several = key.endswith("s")
+    named = target.texts(key) if several else (target.text(key),)
+    if len(named) != 1:
+        return UNKNOWN if named else None
+    written = target.get(key)
+    first = written[0] if several and isinstance(written, Sequence) else written
+    return first.logical_id if isinstance(first, Reference) else named[0]
 
 
 def _instances(group: Resource) -> int | Unknown | None:

@@ -288,7 +288,7 @@ def test_only_a_placement_group_of_strategy_cluster_counts(strategy: Any, expect
         ({"VPCZoneIdentifier": ["subnet-1"]}, 1),
         ({"VPCZoneIdentifier": ["subnet-1", "subnet-2"]}, None),
         ({"VPCZoneIdentifier": {"Unknown": 0}}, None),
-        ({"VPCZoneIdentifier": [{"Unknown": 0}]}, None),
+        ({"VPCZoneIdentifier": [{"Unknown": 0}]}, 1),
         ({"AvailabilityZones": ["us-east-1a", "us-east-1b"]}, 2),
         ({}, None),
     ],

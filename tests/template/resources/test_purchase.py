@@ -116,7 +116,10 @@ def test_reservations_of_the_group_say_how_on_demand_is_bought_and_nothing_else(
         (targeted("open"), {}, Reservation(preference="open")),
         (targeted(CapacityReservationId="cr-1"), {}, Reservation(id="cr-1")),
         (targeted(CapacityReservationResourceGroupArn="arn"), {}, Reservation(group="arn")),
-        (targeted(CapacityReservationId={"Ref": "P"}), {}, Reservation(id=UNKNOWN)),
+        (targeted(CapacityReservationId={"Ref": "P"}), {}, Reservation(id="P")),
+        (targeted(CapacityReservationId={"Fn::GetAtt": ["R", "Id"]}), {}, Reservation(id="R")),
+        ({}, targeted("none", **{IDS: [{"Ref": "P"}]}), Reservation(preference="none", id="P")),
+        ({}, targeted("none", **{IDS: [{"Unknown": 0}]}), Reservation(preference="none", id=UNKNOWN)),
         (
             {"CapacityReservationSpecification": {"Unknown": 0}},
             {},
