@@ -19,16 +19,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, reduce
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.yaml_text import parse_yaml
 
-__all__ = ["BASES", "EXAMPLES", "Example", "Template", "example_of"]
+__all__ = ["BASES", "EXAMPLES", "Example", "Template", "base_paths", "example_of"]
 
 EXAMPLES = Path(__file__).parents[1] / "tests" / "rules" / "examples"
 """Where the examples are, in a file for each rule."""
@@ -54,6 +55,7 @@ class Example:
         base: Names of shared templates that are merged in this order; without any, both parts are whole files.
         in_assembly: Whether the template is all of a cloud assembly, so that nothing else can be there.
         python: Whether both parts are Python for a stack, where only constructs know what the rule asks.
+        also: Ids of rules that find the same mistake, each with the reason why it is a second finding.
     """
 
     wrong: str
@@ -61,6 +63,7 @@ class Example:
     base: tuple[str, ...] = ()
     in_assembly: bool = False
     python: bool = False
+    also: Mapping[str, str] = field(default_factory=dict)
 
     def file(self, part: str) -> str:
         """The whole file of which a part is shown.
@@ -68,7 +71,7 @@ class Example:
         Args:
             part: `wrong` or `right`.
         """
-        return json.dumps(self._template(part)) if self.base else part
+        return json.dumps(self.template(part)) if self.base else part
 
     def shown(self, part: str) -> str:
         """A part as a reader sees it: with the types of its resources, and a comment for what it removes.
@@ -78,10 +81,30 @@ class Example:
         """
         if not self.base:
             return part
-        return _REMOVED.sub(r"\1# no \2", "".join(_typed(part, self._template(part))))
+        return _REMOVED.sub(r"\1# no \2", "".join(_typed(part, self.template(part))))
 
-    def _template(self, part: str) -> Template:
-        return reduce(_merged, (*map(_shared, self.base), _parsed(part)))
+    def template(self, *parts: str, base: Sequence[str] | None = None) -> Template:
+        """The shared templates with parts of one example or of several.
+
+        Args:
+            parts: `wrong` or `right`.
+            base: Names of shared templates instead of its own.
+        """
+        return reduce(_merged, (*map(_shared, self.base if base is None else base), *map(_parsed, parts)))
+
+    @property
+    def paths(self) -> frozenset[tuple[str, ...]]:
+        """Where the parts differ from the shared templates: the keys that lead to each value."""
+        return frozenset(chain(_paths(_parsed(self.wrong)), _paths(_parsed(self.right))))
+
+
+def base_paths(names: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    """The keys that lead to each value of shared templates.
+
+    Args:
+        names: Their names.
+    """
+    return frozenset(chain.from_iterable(_paths(_shared(each)) for each in names))
 
 
 @cache
@@ -116,6 +139,14 @@ def _merged(one: Template, other: Template) -> Template:
         both = isinstance(old, dict) and isinstance(new, dict) and not _is_function(old) and not _is_function(new)
         merged[key] = _merged(cast("Template", old), cast("Template", new)) if both else new
     return {key: value for key, value in merged.items() if value is not None}
+
+
+def _paths(value: Node, *above: str) -> Iterator[tuple[str, ...]]:
+    if isinstance(value, dict) and not _is_function(value):
+        for key, below in value.items():
+            yield from _paths(below, *above, str(key))
+    else:
+        yield above
 
 
 def _is_function(value: Template) -> bool:

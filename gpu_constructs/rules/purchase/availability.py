@@ -107,6 +107,6 @@ def _unknown(pool: Pool, arguments: list[str]) -> tuple[str, str]:
         return f"the Auto Scaling group of {pool.name} is not in the files that were read", _GIVE
     verb = "is" if len(arguments) == 1 else "are"
     return (
-        f"{and_list(arguments)} of {pool.name} {verb} only known at deploy time",
+        f"{and_list(arguments)} of {pool.name} {verb} not known before the deploy",
         "write the values, or take them from context",
     )

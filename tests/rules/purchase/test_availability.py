@@ -60,7 +60,7 @@ def test_a_region_that_offers_the_type_or_was_not_recorded_says_nothing(region: 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"has_unknown_types": True}, "InstanceType of Hosts is only known at deploy time"),
+        ({"has_unknown_types": True}, "InstanceType of Hosts is not known before the deploy"),
         ({"min_instances": UNKNOWN}, "MinSize of Hosts"),
         ({"min_instances": UNKNOWN, "max_instances": UNKNOWN}, "MinSize and MaxSize of Hosts"),
     ],
@@ -97,7 +97,7 @@ def test_a_value_of_the_deploy_leaves_things_unchecked(changes: dict[str, Any], 
         ),
         (
             {"min_instances": UNKNOWN, "max_instances": UNKNOWN, "group": "Group"},
-            "InstanceType, MinSize and MaxSize of Hosts are only known at deploy time",
+            "InstanceType, MinSize and MaxSize of Hosts are not known before the deploy",
             "context",
         ),
     ],
