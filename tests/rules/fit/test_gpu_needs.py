@@ -60,7 +60,7 @@ def test_needs_that_are_served_have_no_finding(task: Task, pool: Pool) -> None:
             needing(compute_capability=(9, 0)),
             a_pool(),
             "GPU066",
-            "needs 9.0 or higher of compute capability, and g6.xlarge of Hosts has 8.9 (L4)",
+            "needs 9.0 or higher (CUDA compute capability), and g6.xlarge of Hosts has 8.9 (L4)",
             "a type such as",
         ),
         (needing(precision="fp3"), a_pool(), "GPU066", "'fp3', which is no number format that is known here,", ""),
