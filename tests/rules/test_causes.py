@@ -72,6 +72,22 @@ def test_a_correction_removes_one_finding(rule: str) -> None:
     assert all(example.also.values())
 
 
+@pytest.mark.parametrize(
+    ("rule", "more", "said"),
+    [
+        ("GPU090", "efa-task", "GPU090"),
+        ("GPU003", "sharing", "GPU033"),
+        ("GPU130", "sharing", "GPU130"),
+        ("GPU166", "types", "GPU160"),
+    ],
+)
+def test_a_mistake_has_one_finding_where_it_also_hurts_something_else(rule: str, more: str, said: str) -> None:
+    example = EXAMPLES[rule]
+    base = (*example.base, more)
+    wrong, right = (found(example.template(part, base=base)) for part in (example.wrong, example.right))
+    assert [id_ for id_, _ in (wrong - right).elements()] == [said]
+
+
 def test_two_mistakes_have_no_third_finding() -> None:
     # A second capacity provider for the same hosts (GPU124) doubles whatever is wrong with them.
     others = [each for each in EXAMPLES if each != "GPU124" and not EXAMPLES[each].also]
