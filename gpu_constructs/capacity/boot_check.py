@@ -1,7 +1,7 @@
-"""Hosts prove their GPUs before they take tasks; those that cannot are replaced, and an alarm says so.
+"""Hosts prove their GPUs before they take tasks; hosts that cannot are replaced, and an alarm reports it.
 
-A host counts its GPUs with nvidia-smi, tells its Auto Scaling group the result, and starts its ECS agent only after
-that. The agent has to be held back: it registers with the cluster by itself, whatever state its Auto Scaling group has
+A host counts its GPUs with nvidia-smi, reports the result to its Auto Scaling group, and starts its ECS agent only
+after that. The agent has to be held back: it registers with the cluster whatever state its Auto Scaling group has
 the host in, and tasks would be placed on a host that waits. User data puts the check into ``ecs.service``, which starts
 after user data (``After=cloud-final.service`` in packaging/amazon-linux-ami-integrated/ecs.service of
 https://github.com/aws/amazon-ecs-agent), so that it runs at every boot, that of a host from a warm pool included.
@@ -213,8 +213,8 @@ class BootCheck(Construct):
 
     The lifecycle hook of `GpuCount` abandons hosts that do not answer in time. An abandoned host is terminated, and the
     group starts another one in its place, as often as it takes. The hosts need a way to the endpoints of Auto Scaling
-    and CloudWatch; without it none enters service. A pool of hosts that does not start has no data, which is no alarm:
-    watch the capacity as well.
+    and CloudWatch; without it none enters service. Hosts that do not start send no data, which does not raise the
+    alarm: watch the capacity as well.
 
     https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html
 
@@ -253,7 +253,7 @@ def _may_answer(role: iam.Role, group: autoscaling.CfnAutoScalingGroup) -> None:
 
     The policy names the group by the beginning of the name that CloudFormation makes, the stack's and the logical id,
     so that the group can wait for it: by reference it would have to come after the group, which does not come before
-    its first hosts are in service. A policy of its own, since one within the role would come too early to be added to.
+    its first hosts are in service. A separate policy, since one within the role would come too early to be added to.
     The other two actions know no resources:
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2autoscaling.html and
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html

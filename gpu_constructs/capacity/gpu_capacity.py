@@ -17,12 +17,11 @@ from gpu_constructs.capacity.plan import CapacityPlan
 from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lines
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.fleet import Fleet, Pool
+from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import strategy_item
-from gpu_constructs.rules import check
-from gpu_constructs.rules.hosts.subnets import way_out
+from gpu_constructs.rules import check_alone
 
 __all__ = ["GpuCapacity"]
 
@@ -90,7 +89,7 @@ class GpuCapacity(Construct):
             then = partial(user_data.add_commands, *after_join) if after_join else lambda: None
             hosts.attach(self.provider, name, then)
         if self.pool.public_subnets is True:
-            announce(self, check(Fleet(pools=(self.pool,)), rules=(way_out,)))
+            announce(self, check_alone(self.pool, rules=("GPU008",)))
 
     @cached_property
     def capacity_provider_name(self) -> str:

@@ -1,4 +1,4 @@
-"""The machine image of a pool's hosts: pinned, newest, or one of the user's own.
+"""The machine image of a pool's hosts: pinned, newest, or an AMI of the user.
 
 The table of images is in `gpu_constructs.hardware`; this file turns a row of it into what a launch template takes.
 """
@@ -76,7 +76,7 @@ class GpuMachineImage:
                 the newest that this version of the library knows where the hosts run.
 
         Raises:
-            UnknownNameError: There is no such image.
+            UnknownNameError: No image has this name.
             InvalidValueError: No release is known, or the release cannot be part of a parameter name.
         """
         with argument_named("name"):
@@ -93,13 +93,13 @@ class GpuMachineImage:
 
     @classmethod
     def newest(cls, name: str) -> GpuMachineImage:
-        """The newest release at every deploy: patches come by themselves, and any deploy may change the hosts' AMI.
+        """The newest release at every deploy: hosts get patches, and any deploy may change their AMI.
 
         Args:
             name: The image, such as ``al2023-gpu``.
 
         Raises:
-            UnknownNameError: There is no such image.
+            UnknownNameError: No image has this name.
         """
         with argument_named("name"):
             return cls(HostImage(image=image(name)))
@@ -116,14 +116,14 @@ class GpuMachineImage:
         root_device: str = "/dev/xvda",
         image_device: str | None = None,
     ) -> GpuMachineImage:
-        """An AMI of one's own, with what it declares it can do; the declaration is checked like a row of the table.
+        """Your own AMI, with what you declare that it can do; the declaration is checked like a row of the table.
 
         Args:
             machine_image: The AMI, for instance ``ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})``. The ECS
                 agent must be on it.
             architecture: Processor architecture it was built for.
             accelerator: Vendor whose driver is on it; None for a plain image.
-            driver_branch: NVIDIA driver branch, such as 580. Without it a warning says that nobody confirms that the
+            driver_branch: NVIDIA driver branch, such as 580. Without it a warning says that no source confirms that the
                 image drives the types.
             operating_system: Decides the form of the user data.
             root_device: The system's own volume, such as ``/dev/sda1`` on Ubuntu.
@@ -146,7 +146,10 @@ class GpuMachineImage:
         for argument, value in (("root_device", root_device), ("image_device", device)):
             if not isinstance(value, str) or not _DEVICE.fullmatch(value):
                 raise InvalidValueError(
-                    f"{shown(value)} is no device", argument=argument, value=value, fix=f"{argument}='/dev/xvda'"
+                    f"{shown(value)} is not the name of a device",
+                    argument=argument,
+                    value=value,
+                    fix=f"{argument}='/dev/xvda'",
                 )
         row = Image(
             name="custom",
@@ -209,7 +212,7 @@ def _by_parameter(name: str) -> ec2.IMachineImage:
 
 
 def _require_release(row: Image, release: str) -> None:
-    """Refuses what cannot be a release of this image; ``recommended`` and ``latest`` float and are no pins."""
+    """Refuses what cannot be a release of this image; ``recommended`` and ``latest`` are not pins."""
     if is_token(release):
         raise InvalidValueError(
             "a release that is only known at deploy time cannot be in the name of an SSM parameter",
@@ -217,13 +220,13 @@ def _require_release(row: Image, release: str) -> None:
             fix="take the release from context instead of a parameter",
         )
     bottlerocket = row.operating_system is OperatingSystem.BOTTLEROCKET
-    # Amazon Linux names its AMIs by what is in them, "-hvm-" and the date, so another image's name is told by that.
+    # Amazon Linux names its AMIs by what is in them, "-hvm-" and the date, which tells the names of two images apart.
     what, hvm, _date = (row.known_release or "").partition("-hvm-")
     prefix = what + hvm if hvm and not bottlerocket else ""
     pattern = _VERSION if bottlerocket else _AMI_NAME
     if not isinstance(release, str) or not pattern.fullmatch(release) or not release.startswith(prefix):
         raise InvalidValueError(
-            f"{shown(release)} is no release of {row.name}",
+            f"{shown(release)} is not a release of {row.name}",
             argument="release",
             value=release,
             allowed="a version such as 1.66.0" if bottlerocket else f"an AMI name such as {row.known_release}",
@@ -249,6 +252,8 @@ def _branch(driver_branch: int) -> int:
     )
     if isinstance(branch, Unknown):
         raise InvalidValueError(
-            "a branch that is only known at deploy time says nothing", argument="driver_branch", fix="driver_branch=580"
+            "a branch that is only known at deploy time cannot be compared with instance types",
+            argument="driver_branch",
+            fix="driver_branch=580",
         )
     return branch

@@ -28,7 +28,7 @@ def launch_template(
         scope: The capacity.
         hosts: What the hosts of the cluster share.
         plan: What the capacity was asked to be.
-        user_data: What its hosts are told at boot.
+        user_data: User data of its hosts.
         network_data: What its network adds to ``LaunchTemplateData``, which names resources of the capacity.
     """
     made = ec2.LaunchTemplate(

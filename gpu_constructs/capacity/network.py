@@ -30,7 +30,7 @@ class HostNetwork(HostPart):
         has_efa: Whether hosts get every Elastic Fabric Adapter that their type has.
         placement_group: Whether hosts are kept near each other in a cluster placement group, which is in one
             Availability Zone, or the placement group to use. By default there is one with EFA and none without; none
-            for hosts of a reservation or a Capacity Block, which says itself where they are.
+            for hosts of a reservation or a Capacity Block, which determines where they are.
         efa_security_group: The security group through which hosts with EFA reach each other; it must allow all traffic
             from and to itself. By default one is made for the capacity; several capacities whose hosts talk to each
             other share one.
@@ -66,7 +66,7 @@ class HostNetwork(HostPart):
             )
         if not self.has_efa:
             raise InvalidValueError(
-                "a security group for EFA goes with EFA only",
+                "a security group for EFA works with EFA only",
                 argument="efa_security_group",
                 value=self.efa_security_group,
                 fix="HostNetwork.efa(security_group=…)",
@@ -226,7 +226,7 @@ def network_resources(scope: Construct, *, network: HostNetwork, pool: Pool, vpc
 
 
 def interfaces_data(interfaces: Sequence[NetworkInterface], group_ids: Sequence[str]) -> list[dict[str, object]]:
-    """The ``NetworkInterfaces`` of a launch template; ``SecurityGroupIds`` must not stand beside them.
+    """The ``NetworkInterfaces`` of a launch template; ``SecurityGroupIds`` must not stand next to it.
 
     Args:
         interfaces: The interfaces of a host; with more than one, EC2 takes no ``AssociatePublicIpAddress``.

@@ -23,7 +23,7 @@ from gpu_constructs.hosts.subnets import HostSubnets
 
 __all__ = ["CapacityPlan", "plan_capacity"]
 
-# Other hosts of a template may serve other tasks; this library serves every task on all hosts of a capacity.
+# Other hosts of a template may serve other tasks; this library lets every task run on every host of a capacity.
 _OF_THE_TYPES = ("GPU053",)
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
 # What other resources or a custom image may set right for a template; this library writes all of it.

@@ -154,7 +154,7 @@ class HostStorage(HostPart):
             require_yes(replace(pool, has_unknown_types=False), "GPU174", arguments={"UserData": argument})
         if self.scratch_on_local_disks and pool.operating_system is OperatingSystem.BOTTLEROCKET:
             raise IncompatibleError(
-                "Bottlerocket gives its local disks to directories of its own only, and tasks mount none of them",
+                "Bottlerocket uses local disks for system directories only, and tasks cannot mount these",
                 argument="scratch_on_local_disks",
                 value=True,
                 allowed="Amazon Linux, or images_on_local_disks on Bottlerocket",
@@ -202,7 +202,7 @@ class HostStorage(HostPart):
         images = _volume(
             image.image_device, self.root_volume_gib, throughput, iops if iops > gp3.IOPS_INCLUDED else None
         )
-        # Bottlerocket keeps its system on a volume of its own, whose size is the snapshot's.
+        # Bottlerocket keeps its system on a separate volume, whose size is the snapshot's.
         return [images] if image.root_device == image.image_device else [_volume(image.root_device), images]
 
 
@@ -226,7 +226,7 @@ def _root_for(images_gib: float) -> int:
 
 
 def _require_size(images_gib: object) -> None:
-    """Refuses anything that is no size; a token is none, since the size of the volume follows from it."""
+    """Refuses anything but a size. A token is refused as well, since the size of the volume follows from it."""
     largest = (gp3.MAX_GIB - MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
     if images_gib is None:
         return

@@ -1,4 +1,4 @@
-"""What a host is told at its first boot: the ECS agent's settings, as a value and as text for its operating system.
+"""User data for the first boot of a host: the ECS agent's settings, as a value and as text for its system.
 
 Agent settings: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html,
 Bottlerocket: https://bottlerocket.dev/en/os/latest/api/settings/ecs/
@@ -47,11 +47,11 @@ def join_lines(operating_system: OperatingSystem, cluster_name: str) -> tuple[st
 
 
 def agent_lines(operating_system: OperatingSystem, more: Mapping[str, str]) -> tuple[str, ...]:
-    """Lines that tell the agent its settings.
+    """Lines that set the agent's settings.
 
     Args:
         operating_system: Decides the form: shell on Amazon Linux, TOML on Bottlerocket.
-        more: Settings beside those of every host, by the names of their variables.
+        more: Settings in addition to those of every host, by the names of their variables.
     """
     settings = {**_SETTINGS, **more}
     if operating_system is OperatingSystem.BOTTLEROCKET:
@@ -89,7 +89,7 @@ def what_hosts_are_told(
     Args:
         operating_system: Decides the form.
         cluster_name: Name of the cluster; unknown where CloudFormation makes one.
-        more: Settings beside those of every host, by the names of their variables.
+        more: Settings in addition to those of every host, by the names of their variables.
     """
     form = UserDataFormat.TOML if operating_system is OperatingSystem.BOTTLEROCKET else UserDataFormat.SHELL
     agent = tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster_name}.items()))

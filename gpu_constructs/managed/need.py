@@ -34,7 +34,7 @@ class HostNeed:
         max_memory_mib: Memory of a host at most, in MiB. By default any amount.
 
     Raises:
-        InvalidValueError: An argument is wrong by itself, only known at deploy time, or the name of no GPU.
+        InvalidValueError: An argument is wrong by itself, only known at deploy time, or not the name of a GPU.
     """
 
     gpus: int = 1
@@ -91,7 +91,7 @@ def _names(argument: str, given: Sequence[str], of_type: Callable[[InstanceType]
     for each in wanted:
         if each.lower() not in known:
             raise InvalidValueError(
-                f"there are no GPUs called {shown(each)}",
+                f"no GPU is called {shown(each)}",
                 argument=argument,
                 value=each,
                 allowed=", ".join(sorted(known.values())),

@@ -30,7 +30,7 @@ class ManagedPlan:
         architecture: Processor architecture of its hosts.
         capacity_provider_name: As given; None lets CloudFormation make one.
         operation: How ECS looks after its hosts.
-        launch_template: What ``InstanceLaunchTemplate`` holds beside the network and the instance profile.
+        launch_template: What ``InstanceLaunchTemplate`` holds besides the network and the instance profile.
         subnets: Where its hosts run.
     """
 
@@ -94,7 +94,7 @@ def plan_managed(
             "InstanceRequirements": choice.template_data(bought.option),
             **bought.template_data(),
             **stored.template_data(),
-            # Keys with a slash are no keys of the metadata service, and hosts with such tags would not start
+            # The metadata service does not take keys with a slash, and hosts with such tags would not start
             # (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceLaunchTemplate.html).
             "InstanceMetadataTagsPropagation": False,
             **run.template_data(),

@@ -56,7 +56,7 @@ class ManagedPurchase:
             only: Whether hosts start in the reservations or not at all. By default they start on demand then.
 
         Raises:
-            InvalidValueError: It is no ARN of a resource group.
+            InvalidValueError: It is not the ARN of a resource group.
         """
         require_group_arn(resource_group_arn)
         flag("only", only)

@@ -41,7 +41,7 @@ class ManagedChoice:
         types: Types of the catalogue, in its order.
         requirements: What they were derived from, as it is read back from a template.
         architecture: Processor architecture of all of them.
-        allows: Kinds of types that the API leaves out unless told so: ``BareMetal``, ``BurstablePerformance``.
+        allows: Kinds of types that the API leaves out by default: ``BareMetal``, ``BurstablePerformance``.
     """
 
     types: tuple[InstanceType, ...]
@@ -128,10 +128,10 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
         if is_one
     )
     requirements = InstanceRequirements(
-        # The API requires both and the names say the rest.
+        # The API requires both, and the names determine the rest.
         vcpus=(1, None),
         memory_mib=(1, None),
-        # Of a part of a GPU no page says which count it has.
+        # No page says which AcceleratorCount a part of a GPU has.
         accelerator_count=(min(each.gpus for each in types), max(each.gpus for each in types))
         if whole
         else (None, None),
@@ -147,15 +147,15 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
 
 
 def choice_of_need(need: HostNeed) -> ManagedChoice:
-    """Requirements that say a need: by model where the ECS API has a name for it, by instance type where it has none.
+    """Requirements that express a need: by model where the ECS API has a name for it, otherwise by instance type.
 
-    Never AMD GPUs, which ECS cannot hand to a task.
+    AMD GPUs are never selected, since ECS cannot hand them to a task.
 
     Args:
         need: What a host must have.
 
     Raises:
-        InvalidValueError: It is no need.
+        InvalidValueError: It is not a `HostNeed`.
         IncompatibleError: No type that Managed Instances launch satisfies it.
     """
     if not isinstance(need, HostNeed):
@@ -195,7 +195,7 @@ def _wanted(need: HostNeed) -> InstanceRequirements:
         accelerator_manufacturers=("nvidia",),
         accelerator_types=("gpu",),
         cpu_architectures=(Architecture(need.architecture),),
-        # Of a part of a GPU no page says which count it has, and a whole one never fits there.
+        # No page says which AcceleratorCount a part of a GPU has, and a whole GPU never fits there.
         excluded_instance_types=tuple(sorted({f"{each.family}.*" for each in accelerated() if _is_part(each)})),
     )
 

@@ -49,7 +49,7 @@ def test_a_pin_without_a_release_takes_the_newest_known() -> None:
     ],
 )
 def test_a_release_is_the_name_of_this_images_ami(release: Any) -> None:
-    with pytest.raises(InvalidValueError, match="is no release of al2023-gpu"):
+    with pytest.raises(InvalidValueError, match="is not a release of al2023-gpu"):
         GpuMachineImage.pinned("al2023-gpu", release=release)
 
 

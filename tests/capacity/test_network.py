@@ -159,7 +159,7 @@ def test_a_security_group_is_one(wrong: Any) -> None:
 
 def test_a_security_group_for_efa_needs_efa(site: Site) -> None:
     group = ec2.SecurityGroup.from_security_group_id(site.stack, "Theirs", "sg-0123456789abcdef0")
-    with pytest.raises(InvalidValueError, match="goes with EFA only"):
+    with pytest.raises(InvalidValueError, match="works with EFA only"):
         HostNetwork(efa_security_group=group)
 
 

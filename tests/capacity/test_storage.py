@@ -137,7 +137,7 @@ def test_bottlerocket_binds_its_own_directories(site: Site) -> None:
         'mode = "always"'
     )
     assert made.pool.user_data.local_disks is LocalDiskUse.IMAGES
-    with pytest.raises(IncompatibleError, match="tasks mount none of them"):
+    with pytest.raises(IncompatibleError, match="tasks cannot mount these"):
         site.capacity("g6.xlarge", name="Other", image=bottlerocket, storage=HostStorage(scratch_on_local_disks=True))
 
 

@@ -162,7 +162,7 @@ CONTRADICTIONS = (
     _row(
         "scratch on Bottlerocket",
         "wants scratch, bottlerocket",
-        r"Bottlerocket gives its local disks to directories of its own only",
+        r"Bottlerocket uses local disks for system directories only",
         "github.com/bottlerocket-os/bottlerocket-core-kit, apiserver: allowed_bind_dirs",
     ),
     # Boot check

@@ -34,7 +34,6 @@ def has_local_disks(pool: Pool) -> Iterator[Problem]:
             fix=f"only {and_list(others)}" if others else "types with an instance store, such as g6.xlarge",
             property_name="UserData",
             value=use.value,
-            allowed="types with an instance store",
         )
     elif not pool.types_are_known:
         yield Problem(
