@@ -17,7 +17,8 @@ __all__ = ["linted"]
 def linted(template: Mapping[str, Any], *regions: str) -> Iterable[Any]:
     """What cfn-lint finds in a template in these regions, as its own matches."""
     decoded, _ = decode_str(json.dumps(template))
-    return _linter(regions).validate_template(decoded)
+    found: Iterable[Any] = _linter(regions).validate_template(decoded)
+    return found
 
 
 @cache

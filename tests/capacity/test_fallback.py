@@ -143,7 +143,7 @@ def test_it_is_a_sequence(site: Site) -> None:
         ([choice(), choice()], "got 2 choices, 1 of them different"),
         (
             [choice("A", capacity_provider_name="l4"), choice("B", capacity_provider_name="l4")],
-            "a provider name if any, of its own",
+            "different provider names if any",
         ),
     ],
 )

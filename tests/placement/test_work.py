@@ -9,7 +9,7 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
 from gpu_constructs.placement import demand_of, destinations, prove, prover
 from gpu_constructs.placement.destinations import assignments, routes_of, unassigned, unjudged
-from gpu_constructs.placement.packing import Load, Packing, Room
+from gpu_constructs.placement.packing import Load, Packing, Room, pack
 from gpu_constructs.rules import check
 from tests.rules.given import GPU_TASK, a_pool, fleet_of, on_launch_type, service
 
@@ -27,7 +27,6 @@ def _tasks(number: int) -> tuple[Task, ...]:
 def packed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many loads each packing had."""
     asked: list[int] = []
-    pack = prover.pack
 
     def counted(loads: list[Load], room: Room, *, most_hosts: int | None = None) -> Packing:
         asked.append(len(loads))

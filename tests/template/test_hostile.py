@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpu_constructs import budget
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template import Stacks, UnreadableError, read_stacks
 from gpu_constructs.template.evaluation.functions import FUNCTIONS
@@ -157,8 +158,8 @@ def test_the_same_template_gives_the_same_stacks_in_both_forms() -> None:
 
 
 def test_more_resources_than_any_app_has_are_refused() -> None:
-    queues = {f"Queue{index}": {"Type": "AWS::SQS::Queue"} for index in range(20_001)}
-    with pytest.raises(UnreadableError, match="more than 20,000 resources"):
+    queues = {f"Queue{index}": {"Type": "AWS::SQS::Queue"} for index in range(budget.RESOURCES + 1)}
+    with pytest.raises(UnreadableError, match=f"more than {budget.RESOURCES:,} resources"):
         read_stacks([{"Resources": queues}])
 
 
