@@ -9,7 +9,7 @@ from gpu_constructs.checking.report import Report
 from gpu_constructs.cli import json_report, sarif_report, text_report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, deliver, require_writable, say
-from gpu_constructs.cli.terminal import plain, show, width_of
+from gpu_constructs.cli.terminal import show, unstyled, width_of
 from gpu_constructs.rules import RULES, Severity, find_rule
 
 __all__ = ["define", "run"]
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.output is None:
         show(text_report.lines(result, width=width_of(sys.stdout)), sys.stdout)
     else:
-        deliver("".join(f"{plain(each)}\n" for each in text_report.lines(result)), arguments.output)
+        deliver("".join(f"{unstyled(each)}\n" for each in text_report.lines(result)), arguments.output)
     if arguments.output is not None:
         say(text_report.summary(result))
     return int(_is_too_grave(result, arguments.fail_on))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TextIO
 
-__all__ = ["Line", "clean", "plain", "show", "table", "width_of", "wrapped"]
+__all__ = ["Line", "clean", "show", "table", "unstyled", "width_of", "wrapped"]
 
 Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
@@ -22,21 +22,21 @@ _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "good": "gr
 def show(lines: Iterable[Line], stream: TextIO) -> None:
     """Writes lines: coloured by rich where the stream is a terminal that wants colours and rich is installed."""
     if not _wants_colour(stream):
-        stream.writelines(f"{plain(line)}\n" for line in lines)
+        stream.writelines(f"{unstyled(line)}\n" for line in lines)
         return
     try:
         # Half of all the time that a listing takes; only who looks at a terminal pays for it.
         console = import_module("rich.console").Console(file=stream, highlight=False, markup=False, emoji=False)
         text = import_module("rich.text").Text
     except ImportError:  # of the extra `cli`
-        stream.writelines(f"{plain(line)}\n" for line in lines)
+        stream.writelines(f"{unstyled(line)}\n" for line in lines)
         return
     for line in lines:
         styled = ((clean(piece), _STYLES.get(style, "")) for piece, style in line)
         console.print(text.assemble(*styled), soft_wrap=True)
 
 
-def plain(line: Line) -> str:
+def unstyled(line: Line) -> str:
     """A line without its styles."""
     return clean("".join(piece for piece, _ in line))
 

@@ -29,7 +29,7 @@ from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.prices import Cost, cost_of
 from gpu_constructs.placement.proof import Counts, Idle, Place, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.prover import prove
-from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind, Resource, Shortfall
+from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, HostResource, Obstacle, ObstacleKind, Shortfall
 from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, rollout_percentages, task_slots
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "DoubtKind",
     "FairShare",
     "Fit",
+    "HostResource",
     "Idle",
     "NeedKind",
     "Obstacle",
@@ -50,7 +51,6 @@ __all__ = [
     "PoolProfile",
     "PoolProof",
     "Proof",
-    "Resource",
     "Rollout",
     "Shortfall",
     "Stranded",

@@ -18,17 +18,17 @@ from gpu_constructs.placement.reasons import (
     Doubt,
     DoubtKind,
     Fit,
+    HostResource,
     Obstacle,
     ObstacleKind,
     Reason,
-    Resource,
     Shortfall,
     listed,
 )
 
 __all__ = ["fit", "fit_demand", "fit_on", "refusals", "smallest"]
 
-_SCALED_BY = frozenset({Resource.GPU, Resource.CPU, Resource.MEMORY, Resource.INTERFACES})
+_SCALED_BY = frozenset({HostResource.GPU, HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})
 """What managed scaling sorts instance types by: vCPU, memory, ENIs, ports, and GPUs.
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html
@@ -54,13 +54,13 @@ def refusals(task: Task, instance_type: InstanceType, pool: Pool) -> tuple[Short
     placed = fit_on(task, instance_type, pool)
     asked, has = task.gpu_memory_mib, instance_type.gpu_memory_mib
     short = asked is not None and asked > (has or 0)
-    memory = Shortfall(resource=Resource.GPU_MEMORY, asked=asked or 0, available=has, instance_type=instance_type)
+    memory = Shortfall(resource=HostResource.GPU_MEMORY, asked=asked or 0, available=has, instance_type=instance_type)
     return (*placed.shortfalls, *([memory] if short else []), *placed.obstacles)
 
 
 def smallest(shortfalls: Iterable[Shortfall]) -> tuple[Shortfall, ...]:
     """Of each resource the worst shortfall, in the order of the resources."""
-    worst: dict[Resource, Shortfall] = {}
+    worst: dict[HostResource, Shortfall] = {}
     for short in shortfalls:
         before = worst.get(short.resource)
         if before is None or (short.available or 0) < (before.available or 0):
@@ -172,7 +172,7 @@ def _excluded(each_type: Iterable[Fit]) -> Fit:
     return Fit(shortfalls=shortfalls, obstacles=_merged_obstacles(each_type))
 
 
-_ORDER = {resource: place for place, resource in enumerate(Resource)}
+_ORDER = {resource: place for place, resource in enumerate(HostResource)}
 
 
 def _merged_obstacles(each_type: Iterable[Fit]) -> tuple[Obstacle, ...]:

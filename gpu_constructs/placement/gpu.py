@@ -12,7 +12,7 @@ from gpu_constructs.fleet import PoolKind
 from gpu_constructs.hardware import Accelerators, InstanceType, Vendor
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import expected_shareable_mib
-from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind, Resource, Shortfall
+from gpu_constructs.placement.reasons import Doubt, DoubtKind, HostResource, Obstacle, ObstacleKind, Shortfall
 
 __all__ = ["of_accelerators"]
 
@@ -40,7 +40,7 @@ def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall | 
     # One GPU serves one container, so beside one that takes them all there is none for another.
     asked = demand.gpus - 1 + available if demand.all_gpus and available else demand.gpus
     if asked > available:
-        yield Shortfall(resource=Resource.GPU, asked=asked, available=available, instance_type=instance_type)
+        yield Shortfall(resource=HostResource.GPU, asked=asked, available=available, instance_type=instance_type)
     elif asked + demand.summed_gpus > available:
         yield Doubt(
             kind=DoubtKind.ENTRIES,
@@ -84,7 +84,7 @@ def _shared(asked_mib: int, instance_type: InstanceType) -> Iterator[Shortfall |
         yield Doubt(kind=DoubtKind.HOSTS, text=f"no source says how much memory a GPU of {instance_type} has to share")
     elif asked_mib > memory:
         yield Shortfall(
-            resource=Resource.SHARED_GPU_MEMORY, asked=asked_mib, available=memory, instance_type=instance_type
+            resource=HostResource.SHARED_GPU_MEMORY, asked=asked_mib, available=memory, instance_type=instance_type
         )
     elif asked_mib > (least := expected_shareable_mib(memory)):
         yield Doubt(
@@ -104,7 +104,10 @@ def _neuron(demand: Demand, instance_type: InstanceType, kind: PoolKind) -> Iter
         yield _obstacle(ObstacleKind.LAUNCHER, instance_type, text)
     if chips and demand.neuron_devices > chips:
         yield Shortfall(
-            resource=Resource.NEURON_DEVICES, asked=demand.neuron_devices, available=chips, instance_type=instance_type
+            resource=HostResource.NEURON_DEVICES,
+            asked=demand.neuron_devices,
+            available=chips,
+            instance_type=instance_type,
         )
 
 

@@ -16,10 +16,10 @@ from gpu_constructs.placement.reasons import (
     Doubt,
     DoubtKind,
     Fit,
+    HostResource,
     Obstacle,
     ObstacleKind,
     Reason,
-    Resource,
     Shortfall,
     listed,
 )
@@ -47,11 +47,11 @@ def _reasons(demand: Demand, instance_type: InstanceType, offer: PoolProfile) ->
     yield from of_accelerators(demand, instance_type, offer.kind)
     yield from _platform(demand, instance_type, offer)
     if demand.cpu > cpu_units(instance_type):
-        yield _short(Resource.CPU, demand.cpu, cpu_units(instance_type), instance_type)
+        yield _short(HostResource.CPU, demand.cpu, cpu_units(instance_type), instance_type)
     yield from _memory(demand.memory_mib, instance_type, offer)
     free = offer.free_interfaces(instance_type)
     if demand.interfaces > free:
-        yield _short(Resource.INTERFACES, demand.interfaces, max(0, free), instance_type)
+        yield _short(HostResource.INTERFACES, demand.interfaces, max(0, free), instance_type)
     yield from query_reasons(demand.expressions, instance_type, offer)
 
 
@@ -78,7 +78,7 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
         kept = known(offer.reserved_mib)
         # Without it the host would have enough.
         note = f"ECS_RESERVED_MEMORY keeps {kept} MiB" if kept and asked_mib <= instance_type.memory_mib else ""
-        yield _short(Resource.MEMORY, asked_mib, most, instance_type, note)
+        yield _short(HostResource.MEMORY, asked_mib, most, instance_type, note)
     elif asked_mib > expected:
         yield Doubt(
             kind=DoubtKind.MEMORY,
@@ -117,5 +117,7 @@ def _read(expression: str) -> Query | str:
         return f"{shown(expression)} is no cluster query: {error.problem}"
 
 
-def _short(resource: Resource, asked: int, available: int, instance_type: InstanceType, note: str = "") -> Shortfall:
+def _short(
+    resource: HostResource, asked: int, available: int, instance_type: InstanceType, note: str = ""
+) -> Shortfall:
     return Shortfall(resource=resource, asked=asked, available=available, instance_type=instance_type, note=note)

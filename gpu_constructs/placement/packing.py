@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 __all__ = [
     "UNITS",
-    "Group",
+    "HostGroup",
     "Load",
     "Need",
     "Packing",
@@ -95,7 +95,7 @@ class Load:
 
 
 @dataclass(slots=True)
-class Group:
+class HostGroup:
     """Hosts in the same state.
 
     Attributes:
@@ -125,7 +125,7 @@ class Packing:
 
     room: Room
     most_hosts: int | None = None
-    groups: list[Group] = field(default_factory=list)
+    groups: list[HostGroup] = field(default_factory=list)
     placed: list[int] = field(default_factory=list)
     hosts: int = 0
 
@@ -163,7 +163,7 @@ class Packing:
                 after.append(_taken(group, load.need, left, 1, self.room))
                 full, left = full + 1, 0
             if full < group.hosts:
-                after.append(Group(group.hosts - full, group.free, group.shared, group.ports))
+                after.append(HostGroup(group.hosts - full, group.free, group.shared, group.ports))
             self.groups[index : index + 1] = after
             if not left:
                 break
@@ -223,7 +223,7 @@ def copies_per_host(need: Need, room: Room) -> int:
     return _most(_empty(room), need, need.asked, room)
 
 
-def more_fit(need: Need, group: Group, room: Room) -> bool:
+def more_fit(need: Need, group: HostGroup, room: Room) -> bool:
     """Whether a host with tasks on it takes another."""
     return _most(group, need, need.asked, room) > 0
 
@@ -256,11 +256,11 @@ _SIZES: tuple[Callable[[list[float]], float], ...] = (
 """What makes a task large: the share that is largest, all of them together, GPUs, CPU, or memory."""
 
 
-def _empty(room: Room) -> Group:
-    return Group(1, room.units, (), room.ports)
+def _empty(room: Room) -> HostGroup:
+    return HostGroup(1, room.units, (), room.ports)
 
 
-def _most(group: Group, need: Need, asked: Iterable[tuple[int, int]], room: Room, most: int = _MANY) -> int:
+def _most(group: HostGroup, need: Need, asked: Iterable[tuple[int, int]], room: Room, most: int = _MANY) -> int:
     """How many copies a host in this state takes, `most` at most."""
     free = group.free
     for index, amount in asked:
@@ -279,7 +279,7 @@ def _most(group: Group, need: Need, asked: Iterable[tuple[int, int]], room: Room
     return most
 
 
-def _taken(group: Group, need: Need, copies: int, hosts: int, room: Room) -> Group:
+def _taken(group: HostGroup, need: Need, copies: int, hosts: int, room: Room) -> HostGroup:
     """Hosts of a group with so many copies on each."""
     free = tuple([left - copies * asked for left, asked in zip(group.free, need.units, strict=True)])
     shared = group.shared
@@ -295,4 +295,4 @@ def _taken(group: Group, need: Need, copies: int, hosts: int, room: Room) -> Gro
             gpus.append(room.gpu_memory_mib - here * need.shared_mib)
             copies, idle = copies - here, idle - 1
         free, shared = (idle, *free[1:]), tuple(gpus)
-    return Group(hosts, free, shared, group.ports | need.ports)
+    return HostGroup(hosts, free, shared, group.ports | need.ports)

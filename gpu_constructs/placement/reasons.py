@@ -18,10 +18,10 @@ __all__ = [
     "Doubt",
     "DoubtKind",
     "Fit",
+    "HostResource",
     "Obstacle",
     "ObstacleKind",
     "Reason",
-    "Resource",
     "Shortfall",
     "listed",
 ]
@@ -29,7 +29,7 @@ __all__ = [
 _MOST_NAMES = 6
 
 
-class Resource(Enum):
+class HostResource(Enum):
     """What a host can be short of, with the unit that goes with it."""
 
     GPU = ("GPUs", "")
@@ -62,7 +62,7 @@ class Shortfall:
         note: Why the host has no more, where that can be changed.
     """
 
-    resource: Resource
+    resource: HostResource
     asked: int
     available: int | None
     instance_type: InstanceType

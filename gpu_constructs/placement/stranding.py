@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpu_constructs.placement.packing import UNITS, Group, Need, Packing, more_fit
+from gpu_constructs.placement.packing import UNITS, HostGroup, Need, Packing, more_fit
 from gpu_constructs.placement.proof import Stranded
 
 __all__ = ["stranded_in"]
@@ -29,6 +29,6 @@ def stranded_in(packing: Packing, needs: Sequence[Need]) -> tuple[Stranded, ...]
     )
 
 
-def _exhausted(need: Need, group: Group) -> tuple[str, ...]:
+def _exhausted(need: Need, group: HostGroup) -> tuple[str, ...]:
     """What a host with tasks on it has too little of for one more, in words."""
     return tuple(unit for unit, free, asked in zip(UNITS, group.free, need.units, strict=True) if asked > free)

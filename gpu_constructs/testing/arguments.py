@@ -9,7 +9,7 @@ from gpu_constructs.fleet import PurchaseOption
 from gpu_constructs.hardware import family, instance_type
 from gpu_constructs.rules import Severity
 
-__all__ = ["count", "listed", "name_of", "purchase_of", "severity_of", "types_named", "words"]
+__all__ = ["count", "name_of", "names_in", "purchase_of", "severity_of", "types_named", "words"]
 
 
 def name_of(value: str, argument: str) -> str:
@@ -47,7 +47,7 @@ def types_named(names: str | Iterable[str] | None, argument: str) -> frozenset[s
         return None
     return frozenset(
         each.name
-        for name in listed(names, argument)
+        for name in names_in(names, argument)
         for each in ((instance_type(name),) if "." in name else family(name))
     )
 
@@ -78,7 +78,7 @@ def severity_of(value: Severity | str) -> Severity:
         raise InvalidValueError(f"got {shown(value)}", argument="at_least", value=value, allowed=allowed) from None
 
 
-def listed(names: str | Iterable[str], argument: str) -> tuple[str, ...]:
+def names_in(names: str | Iterable[str], argument: str) -> tuple[str, ...]:
     """One name or several.
 
     Raises:

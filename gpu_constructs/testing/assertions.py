@@ -14,8 +14,8 @@ from gpu_constructs.placement.route import Elsewhere
 from gpu_constructs.rules import Finding, Severity, find_rule
 from gpu_constructs.testing.arguments import (
     count,
-    listed,
     name_of,
+    names_in,
     purchase_of,
     severity_of,
     types_named,
@@ -26,12 +26,12 @@ from gpu_constructs.testing.tables import (
     finding_lines,
     gpu_pools,
     gpu_tasks,
-    hosts_of,
+    host_numbers,
     image_of,
-    instance_types_of,
     pool_table,
     task_table,
     types_of,
+    types_reached,
 )
 
 __all__ = ["GpuAssertions"]
@@ -78,7 +78,7 @@ class GpuAssertions:
         __tracebackhide__ = True
         name_of(name, "name")
         gpus = None if gpus is None else count(gpus, "gpus")
-        on = None if on is None else listed(on, "on")
+        on = None if on is None else names_in(on, "on")
         allowed = types_named(on, "on")
         tasks = gpu_tasks(self.fleet)
         try:
@@ -123,7 +123,7 @@ class GpuAssertions:
         name_of(name, "name")
         min_instances = None if min_instances is None else count(min_instances, "min_instances")
         max_instances = None if max_instances is None else count(max_instances, "max_instances")
-        instance_types = None if instance_types is None else listed(instance_types, "instance_types")
+        instance_types = None if instance_types is None else names_in(instance_types, "instance_types")
         allowed, bought = types_named(instance_types, "instance_types"), purchase_of(purchase)
         misses: dict[str, list[str]] = {}
         for pool in all_called(self.fleet.pools, name):
@@ -133,7 +133,7 @@ class GpuAssertions:
             if bought is not None and pool.bought.option is not bought:
                 reasons.append(f"is bought {pool.bought.option}")
             if min_instances not in {None, pool.min_instances} or max_instances not in {None, pool.max_instances}:
-                reasons.append(f"has {hosts_of(pool)} hosts")
+                reasons.append(f"has {host_numbers(pool)} hosts")
         if all(misses.values()):
             wanted = {"purchase": bought, "min_instances": min_instances, "max_instances": max_instances}
             asked = [f"{key}={value}" for key, value in wanted.items() if value is not None]
@@ -250,7 +250,7 @@ class GpuAssertions:
         """
         __tracebackhide__ = True
         least = severity_of(at_least)
-        ignored = {find_rule(each).id for each in listed(ignore, "ignore")}
+        ignored = {find_rule(each).id for each in names_in(ignore, "ignore")}
         found = [each for each in self.findings if each.severity.rank <= least.rank and each.rule not in ignored]
         if found:
             raise AssertionError(f"{len(found)} findings of {least} or worse\n{finding_lines(found)}")
@@ -263,7 +263,7 @@ class GpuAssertions:
         if allowed is None:
             return reasons
         routes = routes_of(self.fleet, task)
-        types = instance_types_of(routes)
+        types = types_reached(routes)
         if not types or not {each.name for each in types} <= allowed:
             reasons.append(f"may run on {', '.join(each.name for each in types) or 'nothing that is known'}")
         reasons += [

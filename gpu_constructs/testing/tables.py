@@ -15,12 +15,12 @@ __all__ = [
     "finding_lines",
     "gpu_pools",
     "gpu_tasks",
-    "hosts_of",
+    "host_numbers",
     "image_of",
-    "instance_types_of",
     "pool_table",
     "task_table",
     "types_of",
+    "types_reached",
 ]
 
 _MOST_ROWS = 20
@@ -41,7 +41,7 @@ def gpu_pools(fleet: Fleet) -> tuple[Pool, ...]:
     )
 
 
-def instance_types_of(routes: Iterable[Route]) -> tuple[InstanceType, ...]:
+def types_reached(routes: Iterable[Route]) -> tuple[InstanceType, ...]:
     """Types on which a task may come to run, each once; those that may or may not fit are among them."""
     pools = (each for route in routes for each in route.destinations if each.fit.answer is not False)
     return tuple(dict.fromkeys(host for each in pools for host in each.types))
@@ -50,7 +50,7 @@ def instance_types_of(routes: Iterable[Route]) -> tuple[InstanceType, ...]:
 def task_table(fleet: Fleet) -> str:
     """Tasks with GPUs and where they may run."""
     rows = [
-        (task.name, amount_of_gpus(task), _listed(instance_types_of(routes_of(fleet, task)), "nowhere"))
+        (task.name, amount_of_gpus(task), _listed(types_reached(routes_of(fleet, task)), "nowhere"))
         for task in gpu_tasks(fleet)
     ]
     return _table("tasks with GPUs", ("name", "GPUs", "may run on"), rows)
@@ -59,7 +59,7 @@ def task_table(fleet: Fleet) -> str:
 def pool_table(fleet: Fleet) -> str:
     """Pools with accelerators and what they launch."""
     rows = [
-        (pool.name, types_of(pool), hosts_of(pool), image_of(pool.image), str(pool.bought.option))
+        (pool.name, types_of(pool), host_numbers(pool), image_of(pool.image), str(pool.bought.option))
         for pool in gpu_pools(fleet)
     ]
     return _table("pools with accelerators", ("name", "instance types", "hosts", "image", "bought"), rows)
@@ -83,7 +83,7 @@ def types_of(pool: Pool) -> str:
     return " and ".join(each for each in (listed, more) if each) or "none"
 
 
-def hosts_of(pool: Pool) -> str:
+def host_numbers(pool: Pool) -> str:
     """How many hosts a pool has, in words."""
     return f"{pool.min_instances} to {pool.max_instances}"
 

@@ -11,7 +11,7 @@ import pytest
 
 from gpu_constructs.checking.report import Acknowledged, Report
 from gpu_constructs.cli import json_report, sarif_report, text_report
-from gpu_constructs.cli.terminal import plain
+from gpu_constructs.cli.terminal import unstyled
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Origin, Pool, ResourceRequirement, Task, Workload
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import RULES, Finding, Severity, find_rule
@@ -45,7 +45,7 @@ NOTHING = Report(fleet=Fleet(), findings=(), files=("a.json",))
 
 
 def told(report: Report, width: int = 100) -> str:
-    return "\n".join(map(plain, text_report.lines(report, width=width)))
+    return "\n".join(map(unstyled, text_report.lines(report, width=width)))
 
 
 def sarif(report: Report) -> dict[str, Any]:

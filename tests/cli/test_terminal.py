@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from gpu_constructs.cli.terminal import clean, plain, show, width_of, wrapped
+from gpu_constructs.cli.terminal import clean, show, unstyled, width_of, wrapped
 from tests.cli.screens import Screen
 
 LINE = [("error", "error"), (" GPU001", "")]
@@ -72,7 +72,7 @@ def test_a_terminal_without_rich_gets_plain_text(monkeypatch: pytest.MonkeyPatch
 )
 def test_control_characters_are_written_out(text: str, shown: str) -> None:
     assert clean(text) == shown
-    assert plain([(text, "error")]) == shown
+    assert unstyled([(text, "error")]) == shown
 
 
 def test_markup_of_rich_in_a_name_is_only_text() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, instance_type
-from gpu_constructs.placement import DoubtKind, ObstacleKind, Resource, Shortfall, fit, fit_on
+from gpu_constructs.placement import DoubtKind, HostResource, ObstacleKind, Shortfall, fit, fit_on
 from gpu_constructs.placement.fit import refusals
 from tests.placement.given import a_pool, a_task, member_of, told
 
@@ -19,7 +19,7 @@ NVIDIA = [each for each in accelerated() if each.gpus]
 G5 = ("g5.xlarge", "g5.12xlarge")
 
 
-def short(task: Task, pool: Pool) -> list[tuple[Resource, int, int | None, str]]:
+def short(task: Task, pool: Pool) -> list[tuple[HostResource, int, int | None, str]]:
     found = fit(task, pool).shortfalls
     return [(each.resource, each.asked, each.available, each.instance_type.name) for each in found]
 
@@ -45,17 +45,17 @@ def test_a_task_that_fits_has_no_reason_and_names_the_hosts(task: Task) -> None:
 @pytest.mark.parametrize(
     ("task", "expected"),
     [
-        (a_task("4"), [(Resource.GPU, 4, 1, "g6.xlarge")]),
-        (a_task("1", "1"), [(Resource.GPU, 2, 1, "g6.xlarge")]),
-        (a_task("ALL", "1"), [(Resource.GPU, 2, 1, "g6.xlarge")]),
-        (a_task("1", cpu=4097), [(Resource.CPU, 4097, 4096, "g6.xlarge")]),
-        (a_task("1", memory_mib=16385), [(Resource.MEMORY, 16385, 16384, "g6.xlarge")]),
+        (a_task("4"), [(HostResource.GPU, 4, 1, "g6.xlarge")]),
+        (a_task("1", "1"), [(HostResource.GPU, 2, 1, "g6.xlarge")]),
+        (a_task("ALL", "1"), [(HostResource.GPU, 2, 1, "g6.xlarge")]),
+        (a_task("1", cpu=4097), [(HostResource.CPU, 4097, 4096, "g6.xlarge")]),
+        (a_task("1", memory_mib=16385), [(HostResource.MEMORY, 16385, 16384, "g6.xlarge")]),
         (
             a_task("2", cpu=8192, memory_mib=65536),
             [
-                (Resource.GPU, 2, 1, "g6.xlarge"),
-                (Resource.CPU, 8192, 4096, "g6.xlarge"),
-                (Resource.MEMORY, 65536, 16384, "g6.xlarge"),
+                (HostResource.GPU, 2, 1, "g6.xlarge"),
+                (HostResource.CPU, 8192, 4096, "g6.xlarge"),
+                (HostResource.MEMORY, 65536, 16384, "g6.xlarge"),
             ],
         ),
     ],
@@ -175,9 +175,9 @@ def test_hosts_that_run_already_leave_it_open_and_the_doubt_names_both_types() -
 def test_each_resource_has_a_smallest_type_of_its_own() -> None:
     pool = a_pool("g4dn.2xlarge", "g5.12xlarge", "r7i.large")
     assert [(row[0], row[3]) for row in short(a_task("8", cpu=200_000, memory_mib=999_999), pool)] == [
-        (Resource.GPU, "r7i.large"),
-        (Resource.CPU, "r7i.large"),
-        (Resource.MEMORY, "r7i.large"),
+        (HostResource.GPU, "r7i.large"),
+        (HostResource.CPU, "r7i.large"),
+        (HostResource.MEMORY, "r7i.large"),
     ]
 
 
@@ -190,7 +190,7 @@ def test_a_task_with_an_interface_of_its_own_needs_a_free_one(interfaces: int, n
     pool = a_pool("g6f.large", interfaces=tuple(NetworkInterface(device=each) for each in range(interfaces)))
     found = fit(a_task("0.125", network_mode=network_mode), pool)
     assert found.answer is answer
-    assert {each.resource for each in found.shortfalls} == (set() if answer else {Resource.INTERFACES})
+    assert {each.resource for each in found.shortfalls} == (set() if answer else {HostResource.INTERFACES})
 
 
 def test_types_whose_interfaces_nobody_recorded_have_two_as_every_type() -> None:
@@ -306,5 +306,5 @@ def test_gpu_memory_that_nobody_tells_never_satisfies_a_need() -> None:
     needy = replace(a_task("1").containers[0], needs=GpuNeeds(memory_mib=1))
     (short,) = refusals(replace(a_task("1"), containers=(needy,)), host, a_pool(host.name))
     assert isinstance(short, Shortfall)
-    assert (short.resource, short.available) == (Resource.GPU_MEMORY, None)
+    assert (short.resource, short.available) == (HostResource.GPU_MEMORY, None)
     assert "an unknown amount" in str(short)

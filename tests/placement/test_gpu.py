@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Container, PoolKind, ResourceRequirement, Task
-from gpu_constructs.placement import DoubtKind, ObstacleKind, Resource, fit
+from gpu_constructs.placement import DoubtKind, HostResource, ObstacleKind, fit
 from tests.placement.given import a_pool, a_task, neuron, shares
 
 
@@ -50,7 +50,7 @@ def test_whether_entries_of_one_container_add_up_is_a_doubt(host: str, answer: o
 
 def test_no_gpu_is_left_beside_a_container_that_takes_all() -> None:
     (short,) = fit(a_task("ALL", "2"), a_pool("g6.12xlarge")).shortfalls
-    assert (short.resource, short.asked, short.available) == (Resource.GPU, 6, 4)
+    assert (short.resource, short.asked, short.available) == (HostResource.GPU, 6, 4)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from gpu_constructs.placement.query.ast import (
 )
 from gpu_constructs.placement.query.contradiction import Contradiction, contradicts
 from gpu_constructs.placement.query.errors import QuerySyntaxError
-from gpu_constructs.placement.query.evaluate import Verdict, evaluate, judge
+from gpu_constructs.placement.query.evaluate import QueryAnswer, evaluate, judge
 from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Host, host_of
 from gpu_constructs.placement.query.parser import parse
 from gpu_constructs.placement.query.printer import describe, render
@@ -46,9 +46,9 @@ __all__ = [
     "Operator",
     "Or",
     "Query",
+    "QueryAnswer",
     "QuerySyntaxError",
     "Subject",
-    "Verdict",
     "conditions",
     "contradicts",
     "describe",

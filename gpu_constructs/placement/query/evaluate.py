@@ -30,11 +30,11 @@ from gpu_constructs.placement.query.pattern import matches_whole
 from gpu_constructs.placement.query.printer import describe
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator
 
-__all__ = ["Verdict", "evaluate", "judge"]
+__all__ = ["QueryAnswer", "evaluate", "judge"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class QueryAnswer:
     """An answer, and what keeps it from being known.
 
     Attributes:
@@ -54,7 +54,7 @@ class _Missing(Enum):
     KNOWLEDGE = auto()
 
 
-_TRUE, _FALSE = Verdict(holds=True), Verdict(holds=False)
+_TRUE, _FALSE = QueryAnswer(holds=True), QueryAnswer(holds=False)
 _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.GREATER_THAN: gt,
     Operator.GREATER_THAN_EQUAL: ge,
@@ -68,7 +68,7 @@ def evaluate(query: Query, host: Host) -> bool | Unknown:
     return judge(query, host).holds
 
 
-def judge(query: Query, host: Host) -> Verdict:
+def judge(query: Query, host: Host) -> QueryAnswer:
     """Whether a host satisfies an expression, with the reasons if it cannot be known."""
     if isinstance(query, And):
         return _all(judge(term, host) for term in query.terms)
@@ -81,7 +81,7 @@ def judge(query: Query, host: Host) -> Verdict:
     return _of_one(query, host)
 
 
-def _of_one(condition: Condition, host: Host) -> Verdict:
+def _of_one(condition: Condition, host: Host) -> QueryAnswer:
     """A question about a subject that has one value at most."""
     subject = condition.subject
     value = _attribute(subject.name, host) if isinstance(subject, Attribute) else _field(subject, host)
@@ -119,7 +119,7 @@ def _field(subject: Field, host: Host) -> str | int | dt.datetime | Unknown:
     }[subject]
 
 
-def _of_value(condition: Condition, value: str | int | dt.datetime) -> Verdict:
+def _of_value(condition: Condition, value: str | int | dt.datetime) -> QueryAnswer:
     """A question about a value that is known."""
     if isinstance(condition, Comparison):
         if condition.operator.is_order:
@@ -134,7 +134,7 @@ def _of_value(condition: Condition, value: str | int | dt.datetime) -> Verdict:
     return _unknown(f"`{describe(condition)}` is documented for attributes only")
 
 
-def _matched(condition: Matches, value: str) -> Verdict:
+def _matched(condition: Matches, value: str) -> QueryAnswer:
     if isinstance(condition.read, str):
         return _unknown(condition.read)
     matched = matches_whole(condition.read, value)
@@ -143,7 +143,7 @@ def _matched(condition: Matches, value: str) -> Verdict:
     return _bool(matched is not condition.negated)
 
 
-def _equal(condition: Condition, value: str | int | dt.datetime, argument: str) -> Verdict:
+def _equal(condition: Condition, value: str | int | dt.datetime, argument: str) -> QueryAnswer:
     if isinstance(value, dt.datetime):
         return _same_moment(value, _moment(argument))
     if isinstance(value, int):
@@ -154,7 +154,7 @@ def _equal(condition: Condition, value: str | int | dt.datetime, argument: str) 
     return _bool(value == argument)
 
 
-def _ordered(condition: Comparison, value: str | int | dt.datetime) -> Verdict:
+def _ordered(condition: Comparison, value: str | int | dt.datetime) -> QueryAnswer:
     order = _ORDERS[condition.operator]
     if isinstance(value, dt.datetime):
         moment = _moment(condition.argument)
@@ -177,7 +177,7 @@ def _ordered(condition: Comparison, value: str | int | dt.datetime) -> Verdict:
     )
 
 
-def _same_moment(value: dt.datetime, moment: Moment) -> Verdict:
+def _same_moment(value: dt.datetime, moment: Moment) -> QueryAnswer:
     if not moment.earliest <= value < moment.latest + moment.width:
         return _FALSE
     if moment.earliest == moment.latest == value:
@@ -192,7 +192,7 @@ def _moment(argument: str) -> Moment:
     return moment
 
 
-def _of_groups(condition: Condition, groups: frozenset[str] | Unknown) -> Verdict:
+def _of_groups(condition: Condition, groups: frozenset[str] | Unknown) -> QueryAnswer:
     """A question about the task groups of a host, of which there are any number."""
     if isinstance(groups, Unknown):
         return _unknown("the tasks on the host are unknown at synth")
@@ -217,36 +217,36 @@ def _is_negative(condition: Condition) -> bool:
     return condition.negated
 
 
-def _bool(answer: bool) -> Verdict:  # noqa: FBT001 # a verdict of it
+def _bool(answer: bool) -> QueryAnswer:  # noqa: FBT001 # a verdict of it
     return _TRUE if answer else _FALSE
 
 
-def _unknown(reason: str) -> Verdict:
-    return Verdict(UNKNOWN, (reason,))
+def _unknown(reason: str) -> QueryAnswer:
+    return QueryAnswer(UNKNOWN, (reason,))
 
 
-def _agreed(answers: tuple[bool, bool], reason: str) -> Verdict:
+def _agreed(answers: tuple[bool, bool], reason: str) -> QueryAnswer:
     return _bool(answers[0]) if answers[0] == answers[1] else _unknown(reason)
 
 
-def _contrary(verdict: Verdict) -> Verdict:
+def _contrary(verdict: QueryAnswer) -> QueryAnswer:
     if isinstance(verdict.holds, Unknown):
         return verdict
     return _bool(not verdict.holds)
 
 
-def _all(verdicts: Iterable[Verdict]) -> Verdict:
+def _all(verdicts: Iterable[QueryAnswer]) -> QueryAnswer:
     return _joined(verdicts, decisive=_FALSE, otherwise=_TRUE)
 
 
-def _any(verdicts: Iterable[Verdict]) -> Verdict:
+def _any(verdicts: Iterable[QueryAnswer]) -> QueryAnswer:
     return _joined(verdicts, decisive=_TRUE, otherwise=_FALSE)
 
 
-def _joined(verdicts: Iterable[Verdict], *, decisive: Verdict, otherwise: Verdict) -> Verdict:
+def _joined(verdicts: Iterable[QueryAnswer], *, decisive: QueryAnswer, otherwise: QueryAnswer) -> QueryAnswer:
     reasons: list[str] = []
     for verdict in verdicts:
         if verdict.holds is decisive.holds:
             return decisive
         reasons.extend(verdict.reasons)
-    return Verdict(UNKNOWN, tuple(dict.fromkeys(reasons))) if reasons else otherwise
+    return QueryAnswer(UNKNOWN, tuple(dict.fromkeys(reasons))) if reasons else otherwise

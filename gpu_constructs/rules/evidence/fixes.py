@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.placement import (
     Fit,
-    Resource,
+    HostResource,
     Shortfall,
     alternatives,
     expected_memory_mib,
@@ -18,17 +18,17 @@ from gpu_constructs.rules.evidence.lists import and_list
 
 __all__ = ["PROPERTIES", "can_run", "fix_of", "provider_for", "worst"]
 
-PROPERTIES: Mapping[Resource, str] = {
-    Resource.GPU: "ContainerDefinitions.ResourceRequirements",
-    Resource.SHARED_GPU_MEMORY: "ContainerDefinitions.ResourceRequirements",
-    Resource.NEURON_DEVICES: "ContainerDefinitions.LinuxParameters.Devices",
-    Resource.CPU: "ContainerDefinitions.Cpu",
-    Resource.MEMORY: "ContainerDefinitions.Memory",
-    Resource.INTERFACES: "NetworkMode",
+PROPERTIES: Mapping[HostResource, str] = {
+    HostResource.GPU: "ContainerDefinitions.ResourceRequirements",
+    HostResource.SHARED_GPU_MEMORY: "ContainerDefinitions.ResourceRequirements",
+    HostResource.NEURON_DEVICES: "ContainerDefinitions.LinuxParameters.Devices",
+    HostResource.CPU: "ContainerDefinitions.Cpu",
+    HostResource.MEMORY: "ContainerDefinitions.Memory",
+    HostResource.INTERFACES: "NetworkMode",
 }
 """The property of a task definition that asks for each resource."""
 
-_ACCELERATORS = frozenset({Resource.GPU, Resource.SHARED_GPU_MEMORY, Resource.NEURON_DEVICES})
+_ACCELERATORS = frozenset({HostResource.GPU, HostResource.SHARED_GPU_MEMORY, HostResource.NEURON_DEVICES})
 
 
 def can_run(task: Task) -> bool:
@@ -78,7 +78,7 @@ def provider_for(found: Fit) -> str:
 
 def _less(short: Shortfall, pool: Pool) -> str:
     available = short.available or 0
-    if short.resource is Resource.MEMORY:
+    if short.resource is HostResource.MEMORY:
         # A host registers less than the most that it may have.
         available = expected_memory_mib(short.instance_type, profile_of(pool).may_reserve_mib)
     return f"{short.resource.label} no higher than {short.resource.amount(available)}" if available > 0 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.placement import ObstacleKind, Resource, alternatives
+from gpu_constructs.placement import HostResource, ObstacleKind, alternatives
 from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
@@ -47,7 +47,7 @@ def same_architecture(context: Context) -> Iterator[Problem]:
 def enough_to_share(context: Context) -> Iterator[Problem]:
     for assignment, each in _stuck(context):
         for short in each.fit.shortfalls:
-            if short.resource is Resource.SHARED_GPU_MEMORY:
+            if short.resource is HostResource.SHARED_GPU_MEMORY:
                 yield Problem(
                     about=assignment.workload,
                     involves=(assignment.task,),
@@ -73,7 +73,7 @@ def enough_to_share(context: Context) -> Iterator[Problem]:
 )
 def enough_neuron_devices(context: Context) -> Iterator[Problem]:
     for assignment, each in _stuck(context):
-        short = [short for short in each.fit.shortfalls if short.resource is Resource.NEURON_DEVICES]
+        short = [short for short in each.fit.shortfalls if short.resource is HostResource.NEURON_DEVICES]
         none = [obstacle for obstacle in each.fit.obstacles if obstacle.kind is ObstacleKind.NEURON]
         if short or none:
             yield Problem(
@@ -82,7 +82,7 @@ def enough_neuron_devices(context: Context) -> Iterator[Problem]:
                 message=f"{assignment.task.name} cannot run on {each.pool.name}: "
                 f"{'; '.join(map(str, (*short, *none)))}",
                 fix=_such_as(assignment, each, "hosts with as many Neuron devices"),
-                property_name=PROPERTIES[Resource.NEURON_DEVICES],
+                property_name=PROPERTIES[HostResource.NEURON_DEVICES],
                 value=short[0].asked if short else None,
                 allowed=f"up to {short[0].available}" if short else "",
                 is_shortage=bool(short),

@@ -10,7 +10,7 @@ from gpu_constructs.placement import (
     DoubtKind,
     Obstacle,
     ObstacleKind,
-    Resource,
+    HostResource,
     Shortfall,
     demand_of,
     fit,
@@ -29,7 +29,7 @@ _MEMORY = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-ma
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 
 # Other rules report the other resources.
-_RESOURCES = frozenset({Resource.GPU, Resource.CPU, Resource.MEMORY, Resource.INTERFACES})
+_RESOURCES = frozenset({HostResource.GPU, HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})
 _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
 
 
@@ -146,13 +146,13 @@ def _reasons(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle
 
 def _of_another_vendor(short: Shortfall, destination: Destination) -> bool:
     """Whether GPUs are short because ECS does not hand out the devices of these hosts, which another rule reports."""
-    return short.resource is Resource.GPU and _is_foreign(short) and not carries_gpus(destination.pool)
+    return short.resource is HostResource.GPU and _is_foreign(short) and not carries_gpus(destination.pool)
 
 
 def _foreign_types(destination: Destination) -> tuple[InstanceType, ...]:
     """The types without NVIDIA GPUs, where they alone are short of GPUs and another type can run the task."""
     short = destination.fit.shortfalls
-    if not destination.fit.hosts or not all(each.resource is Resource.GPU and _is_foreign(each) for each in short):
+    if not destination.fit.hosts or not all(each.resource is HostResource.GPU and _is_foreign(each) for each in short):
         return ()
     return tuple(dict.fromkeys(each.instance_type for each in short))
 
@@ -171,7 +171,7 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
         involves=(assignment.task, *([each.pool] if foreign else [])),
         message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
         fix=f"{_without(foreign, each.pool)}{fix_of(assignment.task, each.pool, each.fit)}",
-        property_name=PROPERTIES[Resource.GPU if first is None else first.resource],
+        property_name=PROPERTIES[HostResource.GPU if first is None else first.resource],
         value=None if first is None else first.asked,
         allowed="" if first is None else f"up to {first.resource.amount(first.available)}",
         is_shortage=first is not None,

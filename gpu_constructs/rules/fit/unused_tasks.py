@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import accelerated
-from gpu_constructs.placement import Resource, alternatives, cpu_units, demand_of
+from gpu_constructs.placement import HostResource, alternatives, cpu_units, demand_of
 from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, can_run, fix_of
@@ -109,8 +109,8 @@ def _beyond_all(task: Task) -> Resource:
     """The resource of which no host with accelerators has as much."""
     demand, hosts = demand_of(task), accelerated()
     if demand.memory_mib > max(each.memory_mib for each in hosts):
-        return Resource.MEMORY
-    return Resource.CPU if demand.cpu > max(map(cpu_units, hosts)) else Resource.GPU
+        return HostResource.MEMORY
+    return HostResource.CPU if demand.cpu > max(map(cpu_units, hosts)) else HostResource.GPU
 
 
 def _largest(task: Task) -> str:

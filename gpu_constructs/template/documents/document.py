@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from gpu_constructs.budget import BYTES
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
-from gpu_constructs.template.documents.node import Node, Path, TooDeepError, plain
+from gpu_constructs.template.documents.node import Node, Path, TooDeepError, plain_values
 from gpu_constructs.template.documents.yaml_events import YamlLines
 from gpu_constructs.template.documents.yaml_text import parse_yaml
 from gpu_constructs.template.unreadable import UnreadableError
@@ -69,7 +69,7 @@ class Document:
             UnreadableError: If there is no end to it.
         """
         try:
-            data = plain(template)
+            data = plain_values(template)
         except (TooDeepError, RecursionError):
             raise UnreadableError("nested too deeply, or too large", file=file) from None
         return cls(file=file, data=data, twice=(), text=None, is_json=True)

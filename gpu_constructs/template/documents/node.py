@@ -18,7 +18,7 @@ __all__ = [
     "of_any_case",
     "path_to",
     "paths_to",
-    "plain",
+    "plain_values",
 ]
 
 _Child = TypeVar("_Child")
@@ -86,7 +86,7 @@ def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> _Child
     return next((child for name, child in children.items() if isinstance(name, str) and name.lower() == wanted), None)
 
 
-def plain(value: object) -> Node:
+def plain_values(value: object) -> Node:
     """What somebody else parsed, as nodes: copies, of exact types, with texts for whatever else it holds.
 
     Raises:

@@ -14,7 +14,7 @@ from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.names import Names
-from gpu_constructs.template.resources.pools import FoundPool, pools_of
+from gpu_constructs.template.resources.pools import FoundPool, ecs_pools
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
@@ -38,7 +38,7 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
     task_names = names.unique([(resource, suffix) for resource, suffix, _ in found_tasks])
     all_tasks = tuple(replace(task, name=name) for (_, _, task), name in zip(found_tasks, task_names, strict=True))
 
-    found_pools = list(pools_of(index, clusters, notes))
+    found_pools = list(ecs_pools(index, clusters, notes))
     launches = Launches(index, notes, clusters.named)
     found_pools += [FoundPool(pool, resource) for resource, pool in batch_pools(index, launches, notes)]
     pool_names = names.unique([(each.resource, "") for each in found_pools])

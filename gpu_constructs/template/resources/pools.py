@@ -15,7 +15,7 @@ from gpu_constructs.template.resources.managed import managed_pool
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.user_data import CLUSTER
 
-__all__ = ["FoundPool", "pools_of"]
+__all__ = ["FoundPool", "ecs_pools"]
 
 _INSTANCE = "AWS::EC2::Instance"
 _STATUS = {"DISABLED": False, "ENABLED": True}
@@ -36,7 +36,7 @@ class FoundPool:
     provider: ProviderKey | None = None
 
 
-def pools_of(index: Index, clusters: Clusters, notes: Notes) -> Iterator[FoundPool]:
+def ecs_pools(index: Index, clusters: Clusters, notes: Notes) -> Iterator[FoundPool]:
     """Reads every pool of hosts but those of AWS Batch.
 
     An Auto Scaling group is a pool if a capacity provider, its user data or an image of ECS ties it to ECS.

@@ -13,10 +13,10 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 
 __all__ = [
     "Settings",
-    "assignments",
     "is_configuration",
     "mentioned",
     "put",
+    "settings_in",
     "unquoted",
     "with_mentioned",
     "without_comments",
@@ -37,7 +37,7 @@ def is_configuration(file: str) -> bool:
     return re.sub("/+", "/", file) in _FILES
 
 
-def assignments(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
+def settings_in(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
     """Settings that are lines of a file; one with a ``$`` is unknown, as something else is put in its place."""
     for each in lines:
         found = _LINE.fullmatch(each)

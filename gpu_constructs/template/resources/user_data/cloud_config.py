@@ -10,9 +10,9 @@ import re
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template.resources.user_data.agent import (
     Settings,
-    assignments,
     is_configuration,
     put,
+    settings_in,
     unquoted,
     with_mentioned,
 )
@@ -31,7 +31,7 @@ def settings_of_lines(text: str) -> Settings:
     is_certain = True
     for line in map(str.strip, text.splitlines()):
         path = _PATH.fullmatch(line)
-        found = list(assignments([line]))
+        found = list(settings_in([line]))
         if path:
             is_certain = is_configuration(unquoted(path[1]))
         elif found:

@@ -14,10 +14,10 @@ from gpu_constructs.budget import LABEL
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template.resources.user_data.agent import (
     Settings,
-    assignments,
     is_configuration,
     mentioned,
     put,
+    settings_in,
     with_mentioned,
 )
 from gpu_constructs.template.resources.user_data.shell import Command, commands_of
@@ -122,7 +122,7 @@ class _Reader:
         elif head == "exit" and (certain or rest in ([], ["0"])):
             self.may_have_ended = True
         if head == "docker" and certain:  # the script starts the agent itself
-            for name, setting in assignments(map(self._text, rest)):
+            for name, setting in settings_in(map(self._text, rest)):
                 put(self.settings, name, setting)
         if head in _WRITES:
             self._write(head, rest, command.lines, files, certain=certain)
@@ -144,7 +144,7 @@ class _Reader:
         text = self._text(text.replace("\\n", "\n") if head in {"echo", "printf"} else text)
         is_sure = certain and any(is_configuration(file) for file, _ in files)
         self.is_complete &= any(is_configuration(file) for file, _ in files)
-        for name, value in assignments(text.splitlines()):
+        for name, value in settings_in(text.splitlines()):
             put(self.settings, name, value if is_sure else UNKNOWN)
         # A line that begins with a variable may set anything.
         self.is_complete &= not re.search(r"^\s*[$`]", text, re.MULTILINE)
