@@ -16,8 +16,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TypedDict, TypeVar, cast
 
-from gpu_constructs.hardware.records import CorrectionRow, DevicesRow, FamilyRow, NetworkRow, QuotaRow, TypeRow
 from tools import ec2_dump
+from tools.catalogue_rows import CorrectionRow, DevicesRow, FamilyRow, NetworkRow, QuotaRow, TypeRow
 from tools.ec2_dump import Device, InstanceTypeInfo, NetworkInfo
 
 __all__ = ["build", "main"]

@@ -186,18 +186,6 @@ class Task:
         return sum(known(container.gpus, otherwise=1) for container in self.containers)
 
     @property
-    def least_cpu(self) -> int:
-        """CPU units that it certainly asks for."""
-        return known(self.cpu_limit) if self.cpu_limit is not None else sum(known(each.cpu) for each in self.containers)
-
-    @property
-    def least_memory_mib(self) -> int:
-        """Memory in MiB that it certainly asks for."""
-        if self.memory_limit_mib is not None:
-            return known(self.memory_limit_mib)
-        return sum(known(container.memory_mib) for container in self.containers)
-
-    @property
     def gpu_memory_mib(self) -> int | None:
         """The largest need of memory per GPU in MiB; None if no container has one."""
         return max((c.gpu_memory_mib for c in self.containers if c.gpu_memory_mib is not None), default=None)

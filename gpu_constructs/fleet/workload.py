@@ -126,10 +126,6 @@ class Fleet:
         ):
             _require_unique(kind, names)
 
-    def workloads_of(self, task: Task) -> tuple[Workload, ...]:
-        """Workloads that run a task."""
-        return tuple(each for each in self.workloads if each.task is not None and each.task.name == task.name)
-
 
 def _require_unique(kind: str, names: Iterable[str]) -> None:
     seen: set[str] = set()

@@ -32,10 +32,8 @@ from gpu_constructs.hardware.catalogue import (
 from gpu_constructs.hardware.drivers import (
     DRIVER_SUPPORT,
     DriverSupport,
-    branch_of,
     driver_support,
     drives,
-    newest_branch_for,
 )
 from gpu_constructs.hardware.images import (
     EXCEPTIONS,
@@ -88,7 +86,6 @@ __all__ = [
     "Vendor",
     "Verdict",
     "accelerated",
-    "branch_of",
     "compatibility",
     "default_image",
     "driver_support",
@@ -102,7 +99,6 @@ __all__ = [
     "is_published",
     "may_be_accelerated",
     "models",
-    "newest_branch_for",
     "newest_release",
     "on_demand_price",
     "regions",

@@ -18,7 +18,7 @@ from typing import TypeVar
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseClass, Vendor
-from gpu_constructs.hardware.records import CatalogueFile, decode, read
+from gpu_constructs.hardware.records import Row, decode, read
 
 __all__ = [
     "RECORDED",
@@ -202,7 +202,7 @@ def _has_capability(each: InstanceType, wanted: tuple[int, int]) -> bool:
 
 
 @cache
-def _file(name: str) -> CatalogueFile:
+def _file(name: str) -> Row:
     return read(name)
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_constructs.errors import InvalidValueError
-
-__all__ = ["DRIVER_SUPPORT", "DriverSupport", "branch_of", "driver_support", "drives", "newest_branch_for"]
+__all__ = ["DRIVER_SUPPORT", "DriverSupport", "driver_support", "drives"]
 
 _UNIX_LEGACY = "https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/"
 _DEPRECATIONS = "NVIDIA's Unix graphics feature deprecation schedule: 580 is the last branch for Maxwell, Pascal, Volta"
@@ -106,33 +104,3 @@ def drives(branch: int, compute_capability: tuple[int, int]) -> bool | None:
     return (row.first_branch is None or row.first_branch <= branch) and (
         row.last_branch is None or branch <= row.last_branch
     )
-
-
-def newest_branch_for(compute_capability: tuple[int, int]) -> int | None:
-    """The last branch that drives a compute capability.
-
-    Args:
-        compute_capability: As (major, minor), such as (7, 0).
-
-    Returns:
-        None if no end is announced or the table does not know the compute capability.
-    """
-    row = driver_support(compute_capability)
-    return None if row is None else row.last_branch
-
-
-def branch_of(version: str) -> int:
-    """The branch of a full driver version: 580 of ``580.178.04``.
-
-    Args:
-        version: Driver version as NVIDIA prints it.
-
-    Raises:
-        InvalidValueError: If it does not start with a whole number.
-    """
-    branch = version.partition(".")[0]
-    if not (branch.isascii() and branch.isdecimal()):
-        raise InvalidValueError(
-            f"{version!r} is no driver version", value=version, allowed="numbers joined by dots, such as 580.178.04"
-        )
-    return int(branch)

@@ -197,12 +197,7 @@ IMAGES: tuple[Image, ...] = (
         f"al2023-ami-ecs-neuron-hvm-{_AL2023_RELEASE}-kernel-6.1-x86_64",
         accelerator=Vendor.NEURON,
     ),
-    _amazon_linux(
-        "al2023",
-        _AL2023,
-        "amazon-linux-2023",
-        f"al2023-ami-ecs-hvm-{_AL2023_RELEASE}-kernel-6.1-x86_64",
-    ),
+    _amazon_linux("al2023", _AL2023, "amazon-linux-2023", f"al2023-ami-ecs-hvm-{_AL2023_RELEASE}-kernel-6.1-x86_64"),
     _amazon_linux(
         "al2023-arm64",
         _AL2023,
@@ -254,11 +249,7 @@ IMAGES: tuple[Image, ...] = (
     ),
     _amazon_linux("al2", _AL2, "amazon-linux-2", f"amzn2-ami-ecs-hvm-{_AL2_RELEASE}-x86_64-ebs"),
     _amazon_linux(
-        "al2-arm64",
-        _AL2,
-        "amazon-linux-2/arm64",
-        f"amzn2-ami-ecs-hvm-{_AL2_RELEASE}-arm64-ebs",
-        architecture=_ARM,
+        "al2-arm64", _AL2, "amazon-linux-2/arm64", f"amzn2-ami-ecs-hvm-{_AL2_RELEASE}-arm64-ebs", architecture=_ARM
     ),
     _amazon_linux(
         "al2-kernel-5.10",

@@ -7,8 +7,9 @@ quotas, and per family the regions of most of its types. ``tools/build_catalogue
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import Any, TypeAlias
 
 from gpu_constructs.hardware.model import (
     Accelerators,
@@ -25,13 +26,7 @@ from gpu_constructs.hardware.model import (
 
 __all__ = [
     "DATA",
-    "CatalogueFile",
-    "CorrectionRow",
-    "DevicesRow",
-    "FamilyRow",
-    "NetworkRow",
-    "QuotaRow",
-    "TypeRow",
+    "Row",
     "decode",
     "read",
 ]
@@ -41,119 +36,17 @@ DATA = Path(__file__).with_name("data")
 """Where the files are; a test that changes the facts points it to a copy before the first look-up."""
 
 
-class _DevicesRequired(TypedDict):
-    vendor: str
-    model: str
-    count: int
+Row: TypeAlias = "Mapping[str, Any]"
+"""A row of a file: fields of the class that it becomes by their names; a missing one is empty or unknown."""
 
 
-class DevicesRow(_DevicesRequired, total=False):
-    """Fields of `Accelerators`; a missing ``logical_count`` is ``count``, a missing ``partition`` is 1."""
-
-    logical_count: int
-    partition: float
-    memory_mib: int
-    generation: str
-    compute_capability: list[int]
-    interconnect: str
-    cores: int
-
-
-class NetworkRow(TypedDict, total=False):
-    """Fields of `Network`; missing is unknown, except ``efa_supported``, which is False if other fields are there."""
-
-    performance: str
-    cards: int
-    max_interfaces: int
-    max_interfaces_card_0: int
-    efa_supported: bool
-    max_efa_interfaces: int
-    efa_cards: list[int]
-    efa_only_cards: list[int]
-    device_rdma: bool
-
-
-class _QuotaRequired(TypedDict):
-    group: str
-    on_demand_code: str
-    spot_code: str | None
-
-
-class QuotaRow(_QuotaRequired, total=False):
-    """Fields of `Quota`."""
-
-    spot_note: str
-
-
-class FamilyRow(TypedDict, total=False):
-    """Fields of `FamilyTraits`."""
-
-    released_after_2022: bool
-    managed_instances: bool
-    unsupported_by_batch: bool
-    offering_doubt: str
-    driven_instead: str
-
-
-class CorrectionRow(TypedDict):
-    """Fields of `Correction`."""
-
-    field: str
-    reported: int | float | str | None
-    corrected: int | float | str | None
-    reason: str
-    source: str
-
-
-class _TypeRequired(TypedDict):
-    vcpus: int
-    memory_mib: int
-    architecture: str
-    quota: str
-
-
-class TypeRow(_TypeRequired, total=False):
-    """One line: fields of `InstanceType`, where a missing one is empty or unknown.
-
-    ``regions`` is the family's list when missing. ``source`` is where the line is from if not from the dump.
-    """
-
-    accelerators: DevicesRow
-    network: NetworkRow
-    local_disks: list[list[int]]
-    purchase_classes: list[str]
-    regions: list[str]
-    current_generation: bool
-    bare_metal: bool
-    burstable: bool
-    note: str
-    replaced_by: str
-    source: str
-    corrections: list[CorrectionRow]
-
-
-class CatalogueFile(TypedDict):
-    """One of the two files."""
-
-    about: str
-    recorded: str
-    recorded_from: str
-    versions: dict[str, str]
-    sources: dict[str, str]
-    doubts: list[str]
-    recorded_regions: list[str]
-    quotas: dict[str, QuotaRow]
-    regions: dict[str, list[str]]
-    families: dict[str, FamilyRow]
-    instance_types: dict[str, TypeRow]
-
-
-def read(name: str) -> CatalogueFile:
+def read(name: str) -> Row:
     """Read one file of the package's data."""
-    return cast("CatalogueFile", json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")))
+    file: Row = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return file
 
 
-def decode(file: CatalogueFile) -> dict[str, InstanceType]:
+def decode(file: Row) -> dict[str, InstanceType]:
     """Turn a file into frozen values, by name and in the file's order."""
     no_traits = FamilyTraits()
     traits = {family: FamilyTraits(**row) for family, row in file["families"].items()}
@@ -184,7 +77,7 @@ def decode(file: CatalogueFile) -> dict[str, InstanceType]:
     }
 
 
-def _devices(row: DevicesRow) -> Accelerators:
+def _devices(row: Row) -> Accelerators:
     capability = row.get("compute_capability")
     return Accelerators(
         vendor=Vendor(row["vendor"]),
@@ -200,7 +93,7 @@ def _devices(row: DevicesRow) -> Accelerators:
     )
 
 
-def _network(row: NetworkRow) -> Network:
+def _network(row: Row) -> Network:
     return Network(
         performance=row.get("performance"),
         cards=row.get("cards"),
@@ -214,7 +107,7 @@ def _network(row: NetworkRow) -> Network:
     )
 
 
-def _sources(row: TypeRow, family: FamilyRow, shared: dict[str, str]) -> dict[str, str]:
+def _sources(row: Row, family: Row, shared: dict[str, str]) -> dict[str, str]:
     parts = {"accelerators": row.get("accelerators", {}), "network": row.get("network", {}), "traits": family}
     known = {"quota", *row, *(f"{part}.{field}" for part, fields in parts.items() for field in fields)}
     sources = {field: source for field, source in shared.items() if field in known}

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
-from gpu_constructs.placement.prices import Cost, cost_of
 
 __all__ = ["Counts", "Idle", "Place", "PoolProof", "Proof", "Stranded", "WorkloadProof"]
 
@@ -83,11 +81,6 @@ class Stranded:
     gpus_per_host: int
     exhausted: tuple[str, ...]
 
-    @property
-    def total(self) -> int:
-        """Idle GPUs of all of them."""
-        return self.hosts * self.gpus
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
@@ -135,11 +128,6 @@ class PoolProof:
     idle: Idle | None = None
     is_packed: bool = True
 
-    @property
-    def cost(self) -> Cost | None:
-        """What the hosts that are needed cost an hour; None where their number or price is not known."""
-        return None if isinstance(self.hosts_needed, Unknown) else cost_of(self.pool, self.hosts_needed)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
@@ -163,15 +151,3 @@ class Proof:
         if any(each is False for each in answers):
             return False
         return True if all(each is True for each in answers) else UNKNOWN
-
-    def of_pool(self, pool: Pool) -> PoolProof:
-        """The proof of one pool."""
-        return _named(self.pools, pool.name)
-
-    def of_workload(self, workload: Workload) -> WorkloadProof | None:
-        """The proof of one workload; None if it needs no hosts."""
-        return next((each for each in self.workloads if each.workload.name == workload.name), None)
-
-
-def _named(proofs: Iterable[PoolProof], name: str) -> PoolProof:
-    return next(each for each in proofs if each.pool.name == name)

@@ -100,15 +100,6 @@ class Destination:
         """Whether the GPUs of every type that it may land on serve the needs that ECS does not see."""
         return not any(unmet_needs(self.task, each) for each in self.types)
 
-    @property
-    def needs_larger(self) -> bool:
-        """Whether only some of its types can run the task and managed scaling may launch none: GPU060 or GPU069 tells.
-
-        Where placement constraints exclude the others, GPU071 does.
-        """
-        is_short = self.fit.answer is False and bool(self.fit.hosts)
-        return is_short or any(each.kind in UNSCALED for each in self.fit.doubts)
-
     def barred_by(self, kind: ObstacleKind) -> tuple[Obstacle, ...]:
         """Obstacles of a kind that between them exclude every type of the pool; empty if one is left."""
         found = tuple(each for each in self.fit.obstacles if each.kind is kind)

@@ -8,14 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware import (
     DRIVER_SUPPORT,
     accelerated,
-    branch_of,
     driver_support,
     drives,
-    newest_branch_for,
 )
 
 
@@ -43,14 +40,6 @@ def test_a_branch_drives_a_generation_or_not(capability: tuple[int, int], branch
 def test_an_unknown_capability_is_neither_driven_nor_refused(capability: tuple[int, int]) -> None:
     assert driver_support(capability) is None
     assert drives(580, capability) is None
-    assert newest_branch_for(capability) is None
-
-
-@pytest.mark.parametrize(
-    ("capability", "branch"), [((3, 7), 470), ((5, 2), 580), ((7, 0), 580), ((7, 5), None), ((12, 0), None)]
-)
-def test_the_last_branch_of_a_generation(capability: tuple[int, int], branch: int | None) -> None:
-    assert newest_branch_for(capability) == branch
 
 
 def test_the_table_knows_the_capability_of_every_type() -> None:
@@ -71,14 +60,3 @@ def test_the_branches_that_drive_a_capability_are_one_unbroken_range(capability:
     changes = sum(one is not other for one, other in pairwise(answers))
     assert changes <= 1
     assert (None in answers) is (driver_support(capability) is None)
-
-
-@pytest.mark.parametrize(("version", "branch"), [("580.178.04", 580), ("550.163.01", 550), ("470", 470)])
-def test_the_branch_of_a_version(version: str, branch: int) -> None:
-    assert branch_of(version) == branch
-
-
-@pytest.mark.parametrize("version", ["", "latest", ".580", "58o.1", "\u0665\u0668\u0660.1"])
-def test_what_is_no_version_is_refused(version: str) -> None:
-    with pytest.raises(InvalidValueError, match="no driver version"):
-        branch_of(version)
