@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
+from typing import TypeVar
 
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import PurchaseOption
 from gpu_constructs.hardware import family, instance_type
-from gpu_constructs.rules import Severity
+
+_Kind = TypeVar("_Kind", bound=Enum)
 
 __all__ = ["count", "name_of", "names_in", "purchase_of", "severity_of", "types_named", "words"]
 
@@ -52,30 +54,17 @@ def types_named(names: str | Iterable[str] | None, argument: str) -> frozenset[s
     )
 
 
-def purchase_of(value: PurchaseOption | str | None) -> PurchaseOption | None:
-    """The way of buying of this name.
+def one_of(kind: type[_Kind], value: _Kind | str, argument: str) -> _Kind:
+    """What has this name, of all ways of buying or of all severities.
 
     Raises:
-        InvalidValueError: It is none.
+        InvalidValueError: Nothing has it.
     """
     try:
-        return None if value is None else PurchaseOption(value)
+        return kind(value)
     except (TypeError, ValueError):
-        allowed = ", ".join(map(str, PurchaseOption))
-        raise InvalidValueError(f"got {shown(value)}", argument="purchase", value=value, allowed=allowed) from None
-
-
-def severity_of(value: Severity | str) -> Severity:
-    """The severity of this name.
-
-    Raises:
-        InvalidValueError: It is none.
-    """
-    try:
-        return Severity(value)
-    except (TypeError, ValueError):
-        allowed = ", ".join(map(str, Severity))
-        raise InvalidValueError(f"got {shown(value)}", argument="at_least", value=value, allowed=allowed) from None
+        allowed = ", ".join(map(str, kind))
+        raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed=allowed) from None
 
 
 def names_in(names: str | Iterable[str], argument: str) -> tuple[str, ...]:
@@ -90,8 +79,3 @@ def names_in(names: str | Iterable[str], argument: str) -> tuple[str, ...]:
             f"got {shown(names)}", argument=argument, value=names, allowed="a name, or a list of names"
         )
     return tuple(str(each) for each in found)
-
-
-def words(names: Iterable[str]) -> str:
-    """The names as a failure shows them."""
-    return ", ".join(names)

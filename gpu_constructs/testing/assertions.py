@@ -16,10 +16,8 @@ from gpu_constructs.testing.arguments import (
     count,
     name_of,
     names_in,
-    purchase_of,
-    severity_of,
+    one_of,
     types_named,
-    words,
 )
 from gpu_constructs.testing.tables import (
     amount_of_gpus,
@@ -91,7 +89,7 @@ class GpuAssertions:
         if all(misses.values()):
             wanted = f"no GPU task {name!r}"
             wanted += "" if gpus is None else f" with gpus={gpus}"
-            wanted += "" if on is None else f" on {words(on)}"
+            wanted += "" if on is None else f" on {', '.join(on)}"
             nearest = _nearest(misses) or _otherwise(most_alike(tasks, name))
             raise AssertionError(_report(wanted, nearest, task_table(self.fleet), pool_table(self.fleet)))
         return self
@@ -124,7 +122,10 @@ class GpuAssertions:
         min_instances = None if min_instances is None else count(min_instances, "min_instances")
         max_instances = None if max_instances is None else count(max_instances, "max_instances")
         instance_types = None if instance_types is None else names_in(instance_types, "instance_types")
-        allowed, bought = types_named(instance_types, "instance_types"), purchase_of(purchase)
+        allowed, bought = (
+            types_named(instance_types, "instance_types"),
+            None if purchase is None else one_of(PurchaseOption, purchase, "purchase"),
+        )
         misses: dict[str, list[str]] = {}
         for pool in all_called(self.fleet.pools, name):
             reasons = misses[pool.name] = []
@@ -137,7 +138,7 @@ class GpuAssertions:
         if all(misses.values()):
             wanted = {"purchase": bought, "min_instances": min_instances, "max_instances": max_instances}
             asked = [f"{key}={value}" for key, value in wanted.items() if value is not None]
-            asked += [] if instance_types is None else [f"instance_types={words(instance_types)}"]
+            asked += [] if instance_types is None else [f"instance_types={', '.join(instance_types)}"]
             text = " with ".join([f"no pool {name!r}", *([", ".join(asked)] if asked else [])])
             nearest = _nearest(misses) or _otherwise(most_alike(self.fleet.pools, name))
             raise AssertionError(_report(text, nearest, pool_table(self.fleet)))
@@ -249,7 +250,7 @@ class GpuAssertions:
             UnknownNameError: No rule has such an id.
         """
         __tracebackhide__ = True
-        least = severity_of(at_least)
+        least = one_of(Severity, at_least, "at_least")
         ignored = {find_rule(each).id for each in names_in(ignore, "ignore")}
         found = [each for each in self.findings if each.severity.rank <= least.rank and each.rule not in ignored]
         if found:

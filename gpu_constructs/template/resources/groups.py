@@ -10,10 +10,10 @@ from typing import Any
 
 from gpu_constructs.fleet import UNKNOWN, GroupSettings, PurchaseOption, TypeChoice, Unknown, values_of
 from gpu_constructs.template.model import Resource, Value
-from gpu_constructs.template.resources.boot_check import checks_gpus
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
+from gpu_constructs.template.resources.own_metadata import checks_gpus
 from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy
 from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
@@ -27,15 +27,7 @@ _SUBNET = "AWS::EC2::Subnet"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """What an Auto Scaling group launches.
-
-    Attributes:
-        launch: What a host is made from, with every type of the group, and how the group buys it.
-        min_instances: Hosts at least.
-        max_instances: Hosts at most.
-        zones: Availability Zones; None where they are not known.
-        settings: What else it says.
-    """
+    """What an Auto Scaling group launches; `launch` has every type of the group, and how the group buys it."""
 
     launch: Launch
     min_instances: int | Unknown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
 from gpu_constructs.budget import ENTRIES, NAME
 from gpu_constructs.fleet import InstanceRequirements, TypeChoice, Unknown
@@ -20,6 +21,20 @@ _MANUFACTURERS = {
 }
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html, and its like of EC2
 _REQUIRED = ("VCpuCount", "MemoryMiB")
+_RANGES = {
+    "vcpus": "VCpuCount",
+    "memory_mib": "MemoryMiB",
+    "accelerator_count": "AcceleratorCount",
+    "accelerator_memory_mib": "AcceleratorTotalMemoryMiB",
+}
+_LISTS = {
+    "accelerator_manufacturers": "AcceleratorManufacturers",
+    "accelerator_names": "AcceleratorNames",
+    "accelerator_types": "AcceleratorTypes",
+    "allowed_instance_types": "AllowedInstanceTypes",
+    "excluded_instance_types": "ExcludedInstanceTypes",
+    "instance_generations": "InstanceGenerations",
+}
 _LOCAL_STORAGE = frozenset({"required", "excluded"})
 
 
@@ -60,13 +75,12 @@ def instance_types_of(section: Section, architecture: Architecture | None, *, ma
         architecture: Architecture of the image that the hosts run; None where it is not known.
         managed: Whether ECS Managed Instances select, which launch fewer families than EC2 has.
     """
-    bounds = {key: section.section(key) for key in ("VCpuCount", "MemoryMiB", "AcceleratorCount")}
     for key in _REQUIRED:
         if not section.is_unknown and not section.has(key):
             section.note(f"expects {key}, which the API requires", None)
-    bounds["AcceleratorTotalMemoryMiB"] = section.section("AcceleratorTotalMemoryMiB")
-    ranges = {key: (each.integer("Min"), each.integer("Max")) for key, each in bounds.items()}
-    lists = {key: section.texts(key) for key in _LISTS}
+    bounds = {field: section.section(key) for field, key in _RANGES.items()}
+    ranges = {field: (each.integer("Min"), each.integer("Max")) for field, each in bounds.items()}
+    lists = {key: section.texts(key) for key in (*_LISTS.values(), "CpuManufacturers")}
     # Auto Scaling takes none of the first two unless told so
     # (https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstanceRequirements.html).
     rules = tuple(section.text(key) for key in ("BareMetal", "BurstablePerformance"))
@@ -78,33 +92,15 @@ def instance_types_of(section: Section, architecture: Architecture | None, *, ma
     everything = (*(bound for pair in ranges.values() for bound in pair), *(x for one in lists.values() for x in one))
     if section.is_unknown or unread or any(isinstance(each, Unknown) for each in (*everything, *rules, disks)):
         return TypeChoice(has_unknown_types=True)
+    fields: dict[str, Any] = {field: _range(each) for field, each in ranges.items()}
+    fields |= {field: _known(lists[key]) for field, key in _LISTS.items()}
     requirements = InstanceRequirements(
-        vcpus=_range(ranges["VCpuCount"]),
-        memory_mib=_range(ranges["MemoryMiB"]),
-        accelerator_count=_range(ranges["AcceleratorCount"]),
-        accelerator_memory_mib=_range(ranges["AcceleratorTotalMemoryMiB"]),
-        accelerator_manufacturers=_known(lists["AcceleratorManufacturers"]),
-        accelerator_names=_known(lists["AcceleratorNames"]),
-        accelerator_types=_known(lists["AcceleratorTypes"]),
-        allowed_instance_types=_known(lists["AllowedInstanceTypes"]),
-        excluded_instance_types=_known(lists["ExcludedInstanceTypes"]),
         cpu_architectures=_architectures(_known(lists["CpuManufacturers"]), architecture),
-        instance_generations=_known(lists["InstanceGenerations"]),
         local_storage=tuple(each for each in (disks,) if isinstance(each, str) and each in _LOCAL_STORAGE),
+        **fields,
     )
     types = selected_types(requirements, *map(str, rules), managed=managed)
     return TypeChoice(instance_types=types, requirements=requirements)
-
-
-_LISTS = (
-    "AcceleratorManufacturers",
-    "AcceleratorNames",
-    "AcceleratorTypes",
-    "AllowedInstanceTypes",
-    "CpuManufacturers",
-    "ExcludedInstanceTypes",
-    "InstanceGenerations",
-)
 
 
 def _architectures(manufacturers: tuple[str, ...], image: Architecture | None) -> tuple[Architecture, ...]:

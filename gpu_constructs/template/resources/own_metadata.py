@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpu_constructs.fleet import METADATA_KEY
+from gpu_constructs.fleet import CHECKS_GPUS, METADATA_KEY
 from gpu_constructs.template.model import Resource
 
 __all__ = ["own_metadata"]
@@ -15,3 +15,8 @@ def own_metadata(resource: Resource) -> Mapping[str, object]:
     metadata: object = resource.metadata
     written: object = metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
     return written if isinstance(written, Mapping) else {}
+
+
+def checks_gpus(group: Resource) -> bool:
+    """Whether the hosts of a group count their GPUs before they take tasks, as its metadata says."""
+    return own_metadata(group).get(CHECKS_GPUS) is True

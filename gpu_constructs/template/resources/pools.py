@@ -23,13 +23,7 @@ _STATUS = {"DISABLED": False, "ENABLED": True}
 
 @dataclass(frozen=True, slots=True)
 class FoundPool:
-    """A pool, called by its logical id as yet.
-
-    Attributes:
-        pool: The pool.
-        resource: What it is called after.
-        provider: Its capacity provider, as strategies name it; None without one.
-    """
+    """A pool, called by its logical id as yet, the resource that it is called after, and its capacity provider."""
 
     pool: Pool
     resource: Resource

@@ -26,16 +26,7 @@ _Counts = Mapping[Reference, "int | Unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What services are read with.
-
-    Attributes:
-        index: Where the resources are.
-        clusters: Names clusters.
-        pools: Pools by their capacity provider.
-        tasks: Tasks by their resource.
-        counts: The most copies that scaling may ask for, by service.
-        notes: Where to put what could not be read.
-    """
+    """Reads services; `counts` are the most copies that scaling may ask for."""
 
     index: Index
     clusters: Clusters

@@ -118,10 +118,7 @@ def _size(section: Section, key: str, units: Mapping[str, int]) -> int | Unknown
 
 def _needs(resource: Resource, notes: Notes) -> dict[str, GpuNeeds]:
     metadata: object = resource.metadata
-    written = metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
-    if written is None:
-        return {}
-    top = Section({METADATA_KEY: written}, resource.origin, ("Metadata",), notes)
+    top = Section(metadata if isinstance(metadata, Mapping) else {}, resource.origin, ("Metadata",), notes)
     containers = top.section(METADATA_KEY).section("Containers")
     found = {name: needs_of(containers.section(name)) for name in containers.keys}
     return {name: each for name, each in found.items() if each is not None}
