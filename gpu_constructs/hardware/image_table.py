@@ -117,6 +117,7 @@ _AGENT = "1.107.0"
 # The release notes of 20260918 and 20260929 both give it, so 20260922 between them has it too.
 _AL2023_DRIVER = "580.178.04"
 _AL2_DRIVER = "550.163.01"
+_KERNEL = "kernel-5.10"  # the other kernel of Amazon Linux 2, whose first one stands in no name
 _AL2_END = date(2026, 6, 30)
 # 1.68.0, with the same driver, was still a pre-release in some regions when it was last looked at.
 _BOTTLEROCKET_RELEASE = "1.66.0"
@@ -127,27 +128,30 @@ _BOTTLEROCKET_DRIVERS = "https://bottlerocket.dev/en/os/1.66.x/version-informati
 _BOTTLEROCKET_VARIANTS = "https://bottlerocket.dev/en/os/1.62.x/version-information/variants/"
 
 
-def _amazon_linux(
-    name: str,
-    system: OperatingSystem,
-    path: str,
-    ami: str,
-    *,
-    architecture: Architecture = _X86,
-    accelerator: Vendor | None = None,
-    driver: str | None = None,
-) -> Image:
-    parameter = f"/aws/service/ecs/optimized-ami/{path}"
+_DEVICES = {"gpu": Vendor.NVIDIA, "inf": Vendor.NEURON, "neuron": Vendor.NEURON}
+
+
+def _amazon_linux(system: OperatingSystem, kind: str = "", kernel: str = "") -> Image:
+    """An image whose name, parameter and AMI are made of the same parts; a kind is a device or ``arm64``."""
+    device, architecture = kind if kind in _DEVICES else "", _ARM if kind == "arm64" else _X86
+    if system is _AL2:
+        short, driver = "al2", _AL2_DRIVER
+        ami = _joined("-", "amzn2-ami-ecs", kernel, device, "hvm", _AL2_RELEASE, architecture, "ebs")
+    else:
+        short, driver = "al2023", _AL2023_DRIVER
+        end = "ebs" if device == "gpu" else ""
+        ami = _joined("-", "al2023-ami-ecs", device, "hvm", _AL2023_RELEASE, "kernel-6.1", architecture, end)
+    parameter = _joined("/", "/aws/service/ecs/optimized-ami", system, kernel, kind)
     return Image(
-        name=name,
+        name=_joined("-", short, kernel, kind),
         operating_system=system,
         architecture=architecture,
-        accelerator=accelerator,
+        accelerator=_DEVICES.get(device),
         ssm_parameter=f"{parameter}/recommended/image_id",
         pinned_ssm_parameter=f"{parameter}/{{release}}/image_id",
         known_release=ami,
-        driver_branch=int(driver.partition(".")[0]) if driver else None,
-        driver_version=driver,
+        driver_branch=int(driver.partition(".")[0]) if device == "gpu" else None,
+        driver_version=driver if device == "gpu" else None,
         agent_version=_AGENT,
         end_of_life=_AL2_END if system is _AL2 else None,
         root_device="/dev/xvda",
@@ -157,7 +161,11 @@ def _amazon_linux(
     )
 
 
-def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor | None = None) -> Image:
+def _joined(separator: str, *parts: object) -> str:
+    return separator.join(str(each) for each in parts if str(each))
+
+
+def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor | None) -> Image:
     suffix = "-nvidia" if accelerator else ""
     parameter = f"/aws/service/bottlerocket/aws-ecs-{variant}{suffix}/{architecture}"
     return Image(
@@ -182,88 +190,15 @@ def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor 
 # There is no arm64 Amazon Linux image with an NVIDIA driver: no SSM parameter in any region, no recipe
 # (https://github.com/aws/amazon-ecs-ami issues 220 and 241).
 IMAGES: tuple[Image, ...] = (
-    _amazon_linux(
-        "al2023-gpu",
-        _AL2023,
-        "amazon-linux-2023/gpu",
-        f"al2023-ami-ecs-gpu-hvm-{_AL2023_RELEASE}-kernel-6.1-x86_64-ebs",
-        accelerator=Vendor.NVIDIA,
-        driver=_AL2023_DRIVER,
+    *(_amazon_linux(_AL2023, kind) for kind in ("gpu", "neuron", "", "arm64")),
+    *(
+        _bottlerocket(variant, architecture, accelerator)
+        for accelerator in (Vendor.NVIDIA, None)
+        for variant in (2, 3, 4)
+        for architecture in (_X86, _ARM)
     ),
-    _amazon_linux(
-        "al2023-neuron",
-        _AL2023,
-        "amazon-linux-2023/neuron",
-        f"al2023-ami-ecs-neuron-hvm-{_AL2023_RELEASE}-kernel-6.1-x86_64",
-        accelerator=Vendor.NEURON,
-    ),
-    _amazon_linux("al2023", _AL2023, "amazon-linux-2023", f"al2023-ami-ecs-hvm-{_AL2023_RELEASE}-kernel-6.1-x86_64"),
-    _amazon_linux(
-        "al2023-arm64",
-        _AL2023,
-        "amazon-linux-2023/arm64",
-        f"al2023-ami-ecs-hvm-{_AL2023_RELEASE}-kernel-6.1-arm64",
-        architecture=_ARM,
-    ),
-    _bottlerocket(2, _X86, Vendor.NVIDIA),
-    _bottlerocket(2, _ARM, Vendor.NVIDIA),
-    _bottlerocket(3, _X86, Vendor.NVIDIA),
-    _bottlerocket(3, _ARM, Vendor.NVIDIA),
-    _bottlerocket(4, _X86, Vendor.NVIDIA),
-    _bottlerocket(4, _ARM, Vendor.NVIDIA),
-    _bottlerocket(2, _X86),
-    _bottlerocket(2, _ARM),
-    _bottlerocket(3, _X86),
-    _bottlerocket(3, _ARM),
-    _bottlerocket(4, _X86),
-    _bottlerocket(4, _ARM),
-    _amazon_linux(
-        "al2-gpu",
-        _AL2,
-        "amazon-linux-2/gpu",
-        f"amzn2-ami-ecs-gpu-hvm-{_AL2_RELEASE}-x86_64-ebs",
-        accelerator=Vendor.NVIDIA,
-        driver=_AL2_DRIVER,
-    ),
-    _amazon_linux(
-        "al2-kernel-5.10-gpu",
-        _AL2,
-        "amazon-linux-2/kernel-5.10/gpu",
-        f"amzn2-ami-ecs-kernel-5.10-gpu-hvm-{_AL2_RELEASE}-x86_64-ebs",
-        accelerator=Vendor.NVIDIA,
-        driver=_AL2_DRIVER,
-    ),
-    _amazon_linux(
-        "al2-inf",
-        _AL2,
-        "amazon-linux-2/inf",
-        f"amzn2-ami-ecs-inf-hvm-{_AL2_RELEASE}-x86_64-ebs",
-        accelerator=Vendor.NEURON,
-    ),
-    _amazon_linux(
-        "al2-kernel-5.10-inf",
-        _AL2,
-        "amazon-linux-2/kernel-5.10/inf",
-        f"amzn2-ami-ecs-kernel-5.10-inf-hvm-{_AL2_RELEASE}-x86_64-ebs",
-        accelerator=Vendor.NEURON,
-    ),
-    _amazon_linux("al2", _AL2, "amazon-linux-2", f"amzn2-ami-ecs-hvm-{_AL2_RELEASE}-x86_64-ebs"),
-    _amazon_linux(
-        "al2-arm64", _AL2, "amazon-linux-2/arm64", f"amzn2-ami-ecs-hvm-{_AL2_RELEASE}-arm64-ebs", architecture=_ARM
-    ),
-    _amazon_linux(
-        "al2-kernel-5.10",
-        _AL2,
-        "amazon-linux-2/kernel-5.10",
-        f"amzn2-ami-ecs-kernel-5.10-hvm-{_AL2_RELEASE}-x86_64-ebs",
-    ),
-    _amazon_linux(
-        "al2-kernel-5.10-arm64",
-        _AL2,
-        "amazon-linux-2/kernel-5.10/arm64",
-        f"amzn2-ami-ecs-kernel-5.10-hvm-{_AL2_RELEASE}-arm64-ebs",
-        architecture=_ARM,
-    ),
+    *(_amazon_linux(_AL2, kind, kernel) for kind in ("gpu", "inf") for kernel in ("", _KERNEL)),
+    *(_amazon_linux(_AL2, kind, kernel) for kernel in ("", _KERNEL) for kind in ("", "arm64")),
 )
 
 EXCEPTIONS: tuple[ImageException, ...] = (
