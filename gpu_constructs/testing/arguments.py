@@ -11,7 +11,7 @@ from gpu_constructs.hardware import family, instance_type
 
 _Kind = TypeVar("_Kind", bound=Enum)
 
-__all__ = ["count", "name_of", "names_in", "purchase_of", "severity_of", "types_named", "words"]
+__all__ = ["count", "name_of", "names_in", "one_of", "types_named"]
 
 
 def name_of(value: str, argument: str) -> str:

@@ -105,7 +105,7 @@ def _asked(task: Task) -> str:
     return f"{and_list(text for text, number in asked.items() if number)}{built}"
 
 
-def _beyond_all(task: Task) -> Resource:
+def _beyond_all(task: Task) -> HostResource:
     """The resource of which no host with accelerators has as much."""
     demand, hosts = demand_of(task), accelerated()
     if demand.memory_mib > max(each.memory_mib for each in hosts):

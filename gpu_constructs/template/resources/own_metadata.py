@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gpu_constructs.fleet import CHECKS_GPUS, METADATA_KEY
 from gpu_constructs.template.model import Resource
 
-__all__ = ["own_metadata"]
+__all__ = ["checks_gpus", "own_metadata"]
 
 
 def own_metadata(resource: Resource) -> Mapping[str, object]:
