@@ -8,9 +8,9 @@ from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.placement import (
     DoubtKind,
+    HostResource,
     Obstacle,
     ObstacleKind,
-    HostResource,
     Shortfall,
     demand_of,
     fit,
