@@ -110,6 +110,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         self._pools = [each.pool for each in capacity]
         self.landing: Landing = landing
         self._so_far = Containers(landing.task(construct_id, family=family, network_mode=mode))
+        self._has_main_container = False
 
     @property
     def task(self) -> Task:
@@ -293,7 +294,12 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         return self._define(construct_id, plan, settings)
 
     def _define(self, construct_id: str, plan: ContainerPlan, settings: ContainerSettings) -> ecs.ContainerDefinition:
+        has_sidecars = bool(self._containers)
         container = define_container(self, construct_id, plan, settings, self.log_group)
+        if has_sidecars and not self._has_main_container:
+            # CDK takes the first essential container, which may be a sidecar that has no port.
+            self.default_container = container
+        self._has_main_container = True
         self._so_far.add(plan.container, settings.logging)
         needs = metadata_of(plan.task)
         if plan.container.needs is not None and needs is not None:

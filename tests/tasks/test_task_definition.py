@@ -276,3 +276,11 @@ def test_a_text_that_is_not_known_is_a_number_of_gpus_or_all_of_them(site: Site)
     text = cdk.CfnParameter(site.stack, "Text", type="String").value_as_string
     site.task().add_gpu_container("train", image=site.image, gpus=text, cpu=512, memory_mib=512)  # type: ignore[arg-type]
     assert site.container()["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Text"}}]
+
+
+def test_load_balancers_reach_the_gpu_container_though_a_sidecar_came_first(site: Site) -> None:
+    task = site.task()
+    task.add_container("router", image=site.image, memory_limit_mib=128)
+    task.add_gpu_container("chat", image=site.image)
+    assert task.default_container is not None
+    assert task.default_container.container_name == "chat"

@@ -36,9 +36,12 @@ _PROPERTY = "ImageId"
     because="an image that follows the newest release is resolved at every deploy, so any deploy may change the AMI of "
     "hosts that start after it, and with it the driver",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html",
+    unless=("GPU003",),
 )
 def pinned(pool: Pool) -> Iterator[Problem]:
-    if not isinstance(pool.image, Unknown) and pool.image.is_floating:
+    # AWS Batch keeps the AMI of a compute environment until somebody updates it
+    # (https://docs.aws.amazon.com/batch/latest/userguide/compute_resource_AMIs.html).
+    if not isinstance(pool.image, Unknown) and pool.image.is_floating and pool.kind is not PoolKind.BATCH:
         known = newest_release(pool.image.image, pool.region)
         yield Problem(
             about=pool,
