@@ -213,7 +213,7 @@ class GpuCluster(Construct):
     ) -> ManagedGpuCapacity:
         """Defines a capacity provider of ECS Managed Instances, whose hosts AWS chooses, patches and replaces.
 
-        Hosts come one for each task if need be, from none and without a limit of their own. Tasks on them have network
+        ECS starts a host for each task if needed, from zero and without a limit. Tasks on them have network
         mode ``awsvpc`` or ``host``, and no larger ``/dev/shm``.
 
         Args:

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-# How Python writes an object without a text of its own, a class, and a member of an enumeration.
+# How Python writes an object without its own text, a class, and a member of an enumeration.
 _OBJECT = re.compile(r"<(?:\w+\.)*(?:<locals>\.)?(\w+) object at 0x[0-9a-f]+>")
 _CLASS = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
 _MEMBER = re.compile(r"<(\w+\.\w+): [^<>]*>")

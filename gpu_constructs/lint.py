@@ -41,7 +41,7 @@ _LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "I"}
 
 _UNREAD = "GPU000"
 
-# What cfn-lint assumes where nobody named a region, so it says nothing about where the template goes.
+# What cfn-lint assumes where no region is named, so it says nothing about where the template goes.
 _DEFAULT_REGION = "us-east-1"
 
 # One review for each template, whatever the number of rules that ask for it.

@@ -36,7 +36,7 @@ class GpuService(ecs.Ec2Service):
     GPU task needs a second GPU; tags of the service are on its tasks, so that costs can be told apart. It is an
     `ecs.Ec2Service`: load balancers, scaling and Service Connect are added to it as to any other.
 
-    Its connections are the security group of the hosts in network mode ``bridge`` and ``host``, and a group of its own
+    Its connections are the security group of the hosts in network mode ``bridge`` and ``host``, and its own group
     in ``awsvpc``. An Application Load Balancer is let in when the service becomes its target; a Network Load Balancer
     has to be, as in CDK, with ``service.connections.allow_from(balancer, port)``, where a container in ``bridge`` mode
     without a host port gets any port from 32768 to 65535.
@@ -65,7 +65,7 @@ class GpuService(ecs.Ec2Service):
     Raises:
         InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
         IncompatibleError: The task definition runs on capacity of another cluster, or of both kinds.
-        RefusedByCdkError: CDK refuses it for a reason of its own.
+        RefusedByCdkError: CDK refuses it for another reason.
     """
 
     @checked
@@ -143,7 +143,7 @@ class GpuService(ecs.Ec2Service):
                 vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
             )
         resource = cast("ecs.CfnService", self.node.find_child("Service"))
-        # Beside a circuit breaker CDK writes one, ECS's own default, unless the app has its flag
+        # With a circuit breaker CDK writes one, ECS's own default, unless the app has its flag
         # @aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker. CloudFormation replaces a service that
         # gets one, which takes every GPU twice.
         resource.deployment_controller = None
@@ -180,11 +180,11 @@ def _shares(slots: Sequence[int | Unknown], comes_first: Sequence[bool]) -> list
     """Weight and base of each capacity: the first of an order is filled, and the others share the rest.
 
     A provider with a weight of 0 "cannot place tasks", a base or not (CapacityProviderStrategyItem of the ECS API), so
-    the first has the smallest weight there is beside the largest.
+    the first has the smallest weight that can be combined with the largest.
     """
     firsts = [place for place, is_first in enumerate(comes_first) if is_first]
     rooms = [each for each in slots if not isinstance(each, Unknown)]
-    # One provider of a strategy may have a base, and a base that nobody knows is none.
+    # One provider of a strategy may have a base, and a base that is not known does not count.
     if len(firsts) != 1 or len(rooms) < len(slots) or len(slots) == 1 or not all(rooms):
         return [(weight, 0) for weight in _weights(slots)]
     (first,) = firsts

@@ -1,4 +1,4 @@
-"""How fast this machine is at this moment, as a measure for what must not take for ever."""
+"""How fast this machine is at this moment, as a measure for what must not take forever."""
 
 from __future__ import annotations
 

@@ -39,14 +39,14 @@ def build() -> str:
     """The text of the price list.
 
     Raises:
-        ValueError: A price is no positive number, or is listed twice.
+        ValueError: A price is not a positive number, or is listed twice.
     """
     prices: dict[str, dict[str, float]] = defaultdict(dict)
     with CURATED.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             name, region, price = row["instance_type"], row["region"], float(row["on_demand_usd_per_hour"])
             if not 0 < price < 10_000 or name in prices[region]:  # noqa: PLR2004 - dearer than any instance there is
-                raise ValueError(f"{name} in {region}: {price} is no price, or the second one")
+                raise ValueError(f"{name} in {region}: {price} is not a price, or the second one")
             prices[region][name] = price
     regions = {
         region: dict(zip(("recorded", "source"), SOURCES.get(region, OTHER), strict=True))

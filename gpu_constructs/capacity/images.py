@@ -220,7 +220,7 @@ def _require_release(row: Image, release: str) -> None:
             fix="take the release from context instead of a parameter",
         )
     bottlerocket = row.operating_system is OperatingSystem.BOTTLEROCKET
-    # Amazon Linux names its AMIs by what is in them, "-hvm-" and the date, which tells the names of two images apart.
+    # Amazon Linux names its AMIs by what is in them, "-hvm-" and the date, which distinguishes the names of two images.
     what, hvm, _date = (row.known_release or "").partition("-hvm-")
     prefix = what + hvm if hvm and not bottlerocket else ""
     pattern = _VERSION if bottlerocket else _AMI_NAME

@@ -250,7 +250,7 @@ def _placement_group(scope: Construct) -> ec2.PlacementGroup:
 
 def _efa_security_group(scope: Construct, vpc: ec2.IVpc) -> ec2.SecurityGroup:
     # EFA wants both directions allowed to the group itself; a rule to any address does not do. CDK drops an egress rule
-    # to the group itself from a group with allow_all_outbound. As resources of their own, the rules are deleted before
+    # to the group itself from a group with allow_all_outbound. As separate resources, the rules are deleted before
     # the group that they name.
     # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start-nccl.html#nccl-start-base-setup
     group = ec2.SecurityGroup(

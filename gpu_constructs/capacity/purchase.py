@@ -79,7 +79,7 @@ class Purchase(HostPart):
     ) -> Purchase:
         """Spot, allocated by price and capacity, above a base on demand.
 
-        Hosts are told to drain when EC2 wants them back, two minutes before it takes them. Capacity Rebalancing, which
+        Hosts begin to drain when EC2 wants them back, two minutes before it takes them. Capacity Rebalancing, which
         replaces them earlier, stays off: ECS gets no notice of it, and the tasks of such a host are cut off
         (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/spot-instance-draining-linux-container.html).
         Several instance types of one shape are taken back less often than one.

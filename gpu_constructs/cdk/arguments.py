@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 MAX_GPU_MEMORY_GIB = 1024
-"""Above any GPU there is (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
+"""More than any GPU has (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
 
 _Given = TypeVar("_Given")
 
@@ -36,8 +36,8 @@ def whole_number(
 ) -> int | Unknown:
     """A whole number within limits, or unknown where it is a token.
 
-    ``True``, 1.0 and a token that is text are refused: they would reach the template as something else than the user
-    wrote, or CDK would refuse them under another name.
+    ``True``, 1.0 and a token that is text are refused: the template would hold another value than the user wrote, or
+    CDK would refuse them under another name.
 
     Args:
         argument: The argument, as the user spells it.
@@ -91,7 +91,7 @@ def gpu_memory_mib(gib: float) -> int:
         gib: What was given.
 
     Raises:
-        InvalidValueError: It is no size of a GPU's memory, or only known at deploy time.
+        InvalidValueError: It is not a size of a GPU's memory, or only known at deploy time.
     """
     if is_token(gib):
         raise InvalidValueError(
@@ -119,13 +119,13 @@ def name(argument: str, value: str, *, fix: str) -> None:
     """Refuses text that ECS does not accept as a name, see `gpu_constructs.hardware.aws_limits.ECS_NAME_FORM`.
 
     Raises:
-        InvalidValueError: It is no such text; a token passes.
+        InvalidValueError: It is not such text; a token passes.
     """
     if is_text_token(value):
         return
     if not isinstance(value, str) or not is_ecs_name(value):
         raise InvalidValueError(
-            f"{shown(value)} is no name that ECS takes",
+            f"{shown(value)} is not a name that ECS takes",
             argument=argument,
             value=value,
             allowed=ECS_NAME_FORM,
@@ -137,7 +137,7 @@ def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
     """A list of text; text alone would be taken letter by letter, and a set has no order.
 
     Raises:
-        InvalidValueError: It is no list, or something in it is not text.
+        InvalidValueError: It is not a list, or something in it is not text.
     """
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
         split = f"{shown(value.split())}, or " if isinstance(value, str) else ""
@@ -157,7 +157,7 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
         example: What it should look like.
 
     Raises:
-        InvalidValueError: It is no mapping, a name is no name, or a value has another type.
+        InvalidValueError: It is not a mapping, a name is not valid, or a value has another type.
     """
     if value is None:
         return {}
@@ -168,7 +168,7 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
     for key, each in value.items():
         if not isinstance(key, str) or not key or "=" in key or "\0" in key:
             raise InvalidValueError(
-                f"{shown(key)} is no name of a variable", argument=argument, value=key, fix=f"{argument}={example}"
+                f"{shown(key)} is not the name of a variable", argument=argument, value=key, fix=f"{argument}={example}"
             )
         if not isinstance(each, of):
             raise InvalidValueError(

@@ -44,7 +44,7 @@ def creating(scope: IConstruct, construct_id: str, *, called: str | None = None)
 
     Raises:
         InvalidValueError: The id is taken or cannot be one, or an argument has the wrong type.
-        RefusedByCdkError: CDK refuses it for a reason of its own.
+        RefusedByCdkError: CDK refuses it for another reason.
     """
     require_construct_id(construct_id)
     try:
@@ -68,7 +68,7 @@ def rolled_back_on_error(scope: IConstruct, *construct_ids: str) -> Iterator[Non
 
     Raises:
         InvalidValueError: An argument has the wrong type.
-        RefusedByCdkError: CDK refuses something for a reason of its own.
+        RefusedByCdkError: CDK refuses something for another reason.
     """
     try:
         with translated():

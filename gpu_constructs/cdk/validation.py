@@ -68,7 +68,7 @@ class GpuChecks:
             scope: The app, or anything in it.
 
         Raises:
-            InvalidValueError: `scope` is no construct.
+            InvalidValueError: `scope` is not a construct.
         """
         if not hasattr(type(scope), "node"):
             raise InvalidValueError(
@@ -125,7 +125,7 @@ class GpuChecks:
 
 
 def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
-    """Shows what no template can tell at the construct; acknowledged like everything else.
+    """Shows at the construct what no template holds; acknowledged like everything else.
 
     Args:
         construct: What the findings are about.

@@ -55,7 +55,7 @@ class Acknowledgements:
         }
 
     def of(self, finding: Finding) -> Acknowledged | None:
-        """The finding with the reason why it is accepted; None if nobody accepts it."""
+        """The finding with the reason why it is accepted; None if it is not accepted."""
         origin = finding.origin
         if origin is None:
             return None

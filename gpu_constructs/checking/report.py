@@ -74,7 +74,7 @@ def check_files(
         rules: Which rules to ask.
 
     Raises:
-        InvalidValueError: `region` is no region.
+        InvalidValueError: `region` is not a region.
         UnreadableError: A file cannot be read, or is neither of them.
     """
     _require_region(region)
@@ -143,12 +143,12 @@ def _found(
 
 
 def _require_region(region: object) -> None:
-    """Refuses what is no region: with a name that is misspelt, nothing would be said about where types are offered."""
+    """Refuses what is not a region: with a misspelt name, no rule could say where types are offered."""
     if region is None or (isinstance(region, str) and is_region(region)):
         return
     nearest = get_close_matches(region.strip().lower()[:NAME], regions(), n=3) if isinstance(region, str) else []
     raise InvalidValueError(
-        f"{shown(region)} is no region",
+        f"{shown(region)} is not a region",
         argument="region",
         value=region,
         allowed="a name such as eu-west-1",

@@ -32,7 +32,7 @@ examples:
   aws ecs describe-task-definition --task-definition chat | gpu-constructs explain chat - template.yaml
 
 exit codes:
-  0 it certainly fits wherever it is sent, 1 it does not or nobody can say, 2 wrong usage or a file that cannot be read
+  0 it certainly fits wherever it is sent, 1 it does not or may not, 2 wrong usage or a file that cannot be read
 """
 
 
@@ -62,8 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What is told of one pool: the services that place the task there, and whether it may come there at all."""
+class _PoolAnswer:
+    """What is said about a pool: the services that place the task there, and whether it may be placed there."""
 
     destination: Destination
     services: tuple[str, ...]
@@ -83,7 +83,7 @@ class _Told:
         )
 
 
-def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_Told]:
+def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_PoolAnswer]:
     """Pools that the task is sent to, then the others that could take it, with their services."""
     services: dict[tuple[str, tuple[PlacementConstraint, ...]], list[str]] = {}
     found: dict[tuple[str, tuple[PlacementConstraint, ...]], Destination] = {}
@@ -92,10 +92,10 @@ def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_Told]:
             key = each.pool.name, each.constraints
             found.setdefault(key, each)
             services.setdefault(key, []).extend([] if route.workload is None else [route.workload.name])
-    told = [_Told(destination=each, services=tuple(services[key]), counts=True) for key, each in found.items()]
+    told = [_PoolAnswer(destination=each, services=tuple(services[key]), counts=True) for key, each in found.items()]
     reached = {name for name, _ in found}
     return told + [
-        _Told(destination=each, services=(), counts=False)
+        _PoolAnswer(destination=each, services=(), counts=False)
         for each in by_hand(fleet, task).destinations
         if each.pool.name not in reached
     ]
@@ -106,7 +106,7 @@ def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:
 
 
 def _lines(
-    task: Task, answer: Answer, pools: Sequence[_Told], elsewhere: Sequence[Elsewhere], width: int
+    task: Task, answer: Answer, pools: Sequence[_PoolAnswer], elsewhere: Sequence[Elsewhere], width: int
 ) -> Iterator[Line]:
     yield [(brief(task.name, LABEL), "title"), (f" asks for {_asked(task)}", "")]
     for told in pools:
@@ -128,16 +128,16 @@ def _lines(
         yield [(f"instance types that it fits on: {_names(fitting)}", "")]
 
 
-def _summary(answer: Answer, pools: Sequence[_Told]) -> str:
+def _summary(answer: Answer, pools: Sequence[_PoolAnswer]) -> str:
     if isinstance(answer, Unknown):
-        return "nobody can say before the deploy"
+        return "it is not known before the deploy"
     if answer:
         return "it fits"
     fits_somewhere = any(each.counts and each.destination.answer is True for each in pools)
     return "it does not fit everywhere that it is sent" if fits_somewhere else "it fits nowhere that it may come to"
 
 
-def _of_pool(told: _Told, width: int) -> Iterator[Line]:
+def _of_pool(told: _PoolAnswer, width: int) -> Iterator[Line]:
     word = _word(told.destination.answer)
     where = f", where {and_list(brief(each, LABEL) for each in told.services)} places it" if told.services else ""
     aside = "" if told.counts else ", where no service places it"
@@ -159,7 +159,7 @@ def _of_pool(told: _Told, width: int) -> Iterator[Line]:
             yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
 
 
-def _fix(told: _Told) -> str:
+def _fix(told: _PoolAnswer) -> str:
     """The smallest changes that would do, on either side."""
     changes = [f"launch {_names(told.instead)}"] if told.instead else []
     at_most = [
@@ -203,8 +203,10 @@ def _word(answer: Answer) -> str:
     return _YES if answer else _NO
 
 
-def _facts(task: Task, answer: Answer, pools: Sequence[_Told], elsewhere: Sequence[Elsewhere]) -> dict[str, object]:
-    """An answer is true, false, or null where nobody can say."""
+def _facts(
+    task: Task, answer: Answer, pools: Sequence[_PoolAnswer], elsewhere: Sequence[Elsewhere]
+) -> dict[str, object]:
+    """An answer is true, false, or null where it is not known."""
     return {
         "task": task.name,
         "fits": _json(answer),

@@ -72,7 +72,7 @@ def _parameters(written: Sequence[str]) -> dict[str, str]:
         name, equals, value = each.partition("=")
         if not name or not equals:
             raise InvalidValueError(
-                f"{shown(each)} is no value of a parameter", argument="--parameter", allowed="NAME=VALUE"
+                f"{shown(each)} is not a value of a parameter", argument="--parameter", allowed="NAME=VALUE"
             )
         if values.setdefault(name, value) != value:
             raise InvalidValueError(

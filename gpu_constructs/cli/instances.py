@@ -96,7 +96,7 @@ def _mib(gib: float | None) -> int | None:
         return None
     if not math.isfinite(gib) or not 0 < gib < _MOST_GIB:
         raise InvalidValueError(
-            f"{gib:g} is no size of memory", argument="--gpu-memory-gib", allowed="a number above 0"
+            f"{gib:g} is not a size of memory", argument="--gpu-memory-gib", allowed="a number above 0"
         )
     return math.ceil(gib * _MIB_PER_GIB)
 

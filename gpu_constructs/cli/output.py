@@ -63,7 +63,7 @@ def deliver_failure(report: str, path: str | None, inputs: Sequence[str]) -> Non
 
 
 def say(text: str) -> None:
-    """Tells whoever called, beside the report; where nobody can be told, the exit code has to do."""
+    """Writes a message to stderr; if stderr is closed, the exit code alone reports it."""
     with suppress(OSError, ValueError):
         sys.stderr.write(f"gpu-constructs: {clean(brief(text, MESSAGE))}\n")
 

@@ -24,7 +24,7 @@ _COMMANDS = {
     "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",
     "explain": "says host by host whether a task fits, and why not",
     "instances": "lists instance types with GPUs and other accelerators",
-    "rules": "lists the rules, or tells everything about one",
+    "rules": "lists the rules, or shows everything about one",
 }
 
 # What programs read, and who writes it where nothing could be checked.
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stdout = sys.stdout or cast("TextIO", _ClosedStream())
     sys.stderr = sys.stderr or cast("TextIO", _ClosedStream())
     for stream in (sys.stdout, sys.stderr):
-        # A name that a terminal's encoding does not have is no reason to fail.
+        # A name that a terminal's encoding does not have is not a reason to fail.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -123,7 +123,7 @@ def _require_nothing_left(stream: TextIO) -> None:
 
 
 def _leave_unwritten(stream: TextIO) -> None:
-    """Keeps Python from complaining, when it flushes at exit, about what nobody can be told."""
+    """Keeps Python from complaining, when it flushes at exit, about output that cannot be written."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -145,7 +145,7 @@ def _dispatched(arguments: list[str]) -> int:
         read = getattr(error, "read", ())
     except OSError:  # files are read and written elsewhere: this is stdout
         raise
-    except Exception as error:  # noqa: BLE001 - nobody who calls a command line wants a traceback
+    except Exception as error:  # noqa: BLE001 - users of a command line want no traceback
         if "--debug" in arguments:
             sys.excepthook(*sys.exc_info())
         crash = f"internal error, {type(error).__name__}: {brief(str(error), MESSAGE)}"

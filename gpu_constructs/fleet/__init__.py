@@ -5,7 +5,8 @@ CloudFormation; everything that decides whether something fits reads them. Nothi
 it starts no Node process.
 
 Where things are: `pool` and `host` say what can be launched, `task` and `requirement` what is to run, `workload` how
-many of it and where, `origin` where each was written, `unknown` what nobody can know before the deploy.
+many of it and where, `origin` where each was written, `unknown` what is only known at deploy time. `purchase` and
+`group` say how hosts are bought and scaled, `naming` finds a pool or a task by the name that a user gives.
 """
 
 from gpu_constructs.fleet.group import GroupSettings

@@ -17,8 +17,8 @@ class GroupSettings:
     Attributes:
         warm_pool: The hosts that it keeps prepared; None without.
         checks_gpus: Whether a host with fewer GPUs than its type should have never takes tasks.
-        name: What tells it from other groups, so that two providers of one are seen: the logical id, after the name of
-            the stack where two stacks have the same one. None where the files that were read do not define a group.
+        name: Its unique name, by which two providers of one group are found: the logical id, after the name of its
+            stack where two stacks have the same one. None where the files that were read do not define a group.
         desired_instances: Hosts that it is set to; None if nothing was written.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
             only templates say so.

@@ -31,7 +31,7 @@ class LocalDiskUse(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserData:
-    """What hosts are told at their first boot, as far as it matters for placement.
+    """The user data of hosts, as far as it matters for placement.
 
     Attributes:
         format: Its form; unknown if the text is only known at deploy time.
@@ -76,5 +76,5 @@ class NetworkInterface:
 
     @property
     def is_efa(self) -> bool:
-        """Whether it certainly is an Elastic Fabric Adapter, with or without IP traffic beside."""
+        """Whether it certainly is an Elastic Fabric Adapter, with or without IP traffic."""
         return self.type in {"efa", "efa-only"}

@@ -1,4 +1,4 @@
-"""Which pool or task somebody means by a name."""
+"""Which pool or task a name means."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ __all__ = ["all_called", "find_task", "most_alike"]
 
 _Thing = TypeVar("_Thing", Pool, Task)
 
-# The hash of the construct's path that CDK appends to a logical id, and what constructs call the parts of their own.
+# The hash of the construct's path that CDK appends to a logical id, and what constructs call their own parts.
 _SUFFIX = re.compile(r"(?:(?:Provider|Group|ASG|TaskDef|Resource)*[0-9A-F]{8})?$")
 _MOST_NAMED = 5
+_MOST_NEAR = 3
 
 
 def find_task(tasks: Sequence[Task], name: str, *, argument: str = "task") -> Task:
-    """The one task that somebody means.
+    """The one task that a name means.
 
     Args:
         tasks: All there are.
@@ -65,14 +66,14 @@ def all_called(things: Sequence[_Thing], name: str) -> tuple[_Thing, ...]:
     return ()
 
 
-def most_alike(things: Sequence[_Thing], name: str, *, most: int = 3) -> tuple[str, ...]:
+def most_alike(things: Sequence[_Thing], name: str) -> tuple[str, ...]:
     """Names in the fleet of those whose names are most like another, the nearest first."""
     wanted = name.lower()[:LABEL]
 
     def likeness(thing: _Thing) -> float:
         return max(SequenceMatcher(None, wanted, known.lower()[:LABEL]).ratio() for known in _names(thing))
 
-    return tuple(each.name for each in sorted(things, key=likeness, reverse=True)[:most])
+    return tuple(each.name for each in sorted(things, key=likeness, reverse=True)[:_MOST_NEAR])
 
 
 def _by_name(thing: Pool | Task, name: str) -> bool:

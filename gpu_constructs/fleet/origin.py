@@ -9,12 +9,12 @@ __all__ = ["Origin"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The place that a finding points at; it is no part of what was asked for, so two fleets compare without it.
+    """The place that a finding points at; it is not part of what was asked for, so two fleets compare without it.
 
     Attributes:
         resource: Logical id in the template, or the construct's path where no template exists yet.
         file: The file as the user named it; None where there is none.
-        construct_path: Path of the CDK construct, from the template's ``aws:cdk:path``; None where nobody wrote it.
+        construct_path: Path of the CDK construct, from the template's ``aws:cdk:path``; None where it is not written.
         path: Keys and indexes from the top of the file to the value, ``("Resources", "Task", "Properties")``.
         line: Line in the file, from 1; None where it is not known.
         region: Region that it is deployed to; None where that is only known at deploy time.

@@ -120,7 +120,7 @@ class HostSetup(TypeChoice):
         image: The machine image; unknown where an AMI id says nothing about it.
         image_written: The image as written, where `image` is unknown and a text was written.
         bought: How the hosts are bought.
-        user_data: What the hosts are told at boot.
+        user_data: What the hosts run at boot.
         interfaces: Network interfaces, where the launch template lists them.
         placement_group: Whether the hosts are in a cluster placement group.
         launch_configuration: Whether this is a launch configuration instead of a launch template.
@@ -157,7 +157,7 @@ class Pool(HostSetup):
             list of its cluster, or not all of it.
         passes_host_role: Whether ECS may start Managed Instances with their role, as far as the files say.
         told_cluster: The cluster that its user data names where that is not `cluster`, the default one by its name;
-            unknown where nobody can say whether it is. None where it is the same, or user data names none.
+            unknown where that is not known. None where it is the same, or user data names none.
         origin: Where it was written.
     """
 

@@ -58,7 +58,7 @@ class Distribution:
         spot_allocation: The allocation strategy of spot hosts as written; None if nothing was.
         segments: Types of capacity to take one after the other, such as ``capacity-block``, of all its distribution
             segments; empty without.
-        template_option: How the launch template would buy if there were no mixed instances policy.
+        template_option: How the launch template would buy without a mixed instances policy.
     """
 
     on_demand_base: int | Unknown = 0
@@ -79,7 +79,7 @@ class Reservation:
         id: The one reservation that is named, by its logical id where the files define it; unknown where several are,
             None without.
         group: The resource group of reservations that is named, likewise or by its ARN; None without.
-        instances: Hosts that are reserved, as far as their owner says so; None where nobody did.
+        instances: Hosts that are reserved, as far as their owner says so; None where that is not said.
     """
 
     preference: str | Unknown | None = None

@@ -1,4 +1,4 @@
-"""A value that nobody can know before the deploy, and sums that may hold one."""
+"""A value that is only known at deploy time, and sums that may hold one."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ class Workload:
         name: How the user calls it; unique in a fleet.
         task: What it runs; None where the files that were read do not define it.
         cluster: The cluster it runs in, as `Pool.cluster` names it; None if it is the default one.
-        strategy: Where its tasks go, as written even beside a launch type, which ECS refuses. That of the cluster where
-            the service has none of its own and no launch type.
+        strategy: Where its tasks go, as written, also with a launch type, which ECS refuses. That of the cluster where
+            the service has neither a strategy nor a launch type.
         launch_type: ``EC2``, ``FARGATE``, ``EXTERNAL`` as written; None if nothing was.
         desired_count: Copies it keeps running; unknown where whatever scales the service decides.
         max_count: Copies that its scaling may ask for at most; None if nothing scales it.

@@ -11,8 +11,9 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
 
 Where things are: `model` has the frozen values, `catalogue` the look-ups, `drivers` which NVIDIA driver branch drives
 which compute capability, `images` the ECS images and what they run on, `prices` list prices with their date,
-`gp3` what an EBS volume can be, `records` the data files' format. The data is made by ``tools/build_catalogue.py`` and
-``tools/build_prices.py``.
+`gp3` what an EBS volume can be, `mps` and `precision` what GPUs can do, `aws_limits` what the services accept,
+`managed_instances` what ECS Managed Instances launch, `records` the data files' format. The data is made by
+``tools/build_catalogue.py`` and ``tools/build_prices.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The instance types of EC2 that this library knows: look-up by name and family, and search by need.
 
-Everything is read from the package's own data on first use and kept. The accelerated types are a file of their own,
+Everything is read from the package's own data on first use and kept. The accelerated types are a separate file,
 so that asking for a GPU type does not read the thousand types without one.
 """
 
@@ -47,7 +47,7 @@ def instance_type(name: str) -> InstanceType:
         name: Such as ``g6.xlarge`` or ``p6-b200.48xlarge``; upper case and blanks are not accepted, as by AWS.
 
     Raises:
-        InvalidValueError: If it is no string or blank.
+        InvalidValueError: If it is not a string, or blank.
         UnknownNameError: If no type has this name; carries the nearest names.
     """
     _require_name(name, "instance type", "g6.xlarge")
@@ -72,7 +72,7 @@ def family(name: str) -> tuple[InstanceType, ...]:
         name: The part of the type's name before the dot: ``g6``, ``p6-b200``.
 
     Raises:
-        InvalidValueError: If it is no string or blank.
+        InvalidValueError: If it is not a string, or blank.
         UnknownNameError: If no family has this name; carries the nearest names.
     """
     _require_name(name, "family", "g6")

@@ -225,7 +225,7 @@ EXCEPTIONS: tuple[ImageException, ...] = (
         verdict=Verdict.UNCONFIRMED,
         reason=(
             "the RTX PRO 4500 needs the open kernel module; this image loads it for what it does not know, "
-            "but nobody has reported g7 with driver branch 580 on ECS"
+            "but no source reports g7 with driver branch 580 on ECS"
         ),
         source=(
             "https://github.com/aws/amazon-ecs-ami/pull/546 (how the module is chosen), "
@@ -256,7 +256,7 @@ EXCEPTIONS: tuple[ImageException, ...] = (
         architecture=None,
         families=frozenset({"g6f", "gr6f", "p6-b200", "p6-b300"}),
         verdict=Verdict.UNCONFIRMED,
-        reason="AWS lists the family for Bottlerocket on EKS; for ECS, which shares its drivers, nobody says so",
+        reason="AWS lists the family for Bottlerocket on EKS; for ECS, which shares its drivers, no page does",
         source="https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
     ),
     ImageException(

@@ -81,11 +81,11 @@ def image(name: str) -> Image:
         name: Such as ``al2023-gpu``.
 
     Raises:
-        InvalidValueError: If it is no string.
+        InvalidValueError: If it is not a string.
         UnknownNameError: If no image has this name; carries the nearest names.
     """
     if not isinstance(name, str):
-        raise InvalidValueError(f"{shown(name)} is no image", value=name, allowed="a name such as al2023-gpu")
+        raise InvalidValueError(f"{shown(name)} is not an image", value=name, allowed="a name such as al2023-gpu")
     if name not in _BY_NAME:
         nearest = tuple(get_close_matches(name.strip().lower()[:NAME], _BY_NAME, n=3, cutoff=0.5))
         raise UnknownNameError(f"no image {shown(name)}", value=name, nearest=nearest)

@@ -204,7 +204,7 @@ class InstanceType:
         vcpus: Default vCPUs.
         memory_mib: Nominal memory in MiB; a host registers less with ECS, see `gpu_constructs.placement`.
         architecture: Processor architecture.
-        accelerators: What it carries beside the CPU; None on a general-purpose type.
+        accelerators: What it has besides the CPU; None on a general-purpose type.
         network: Its network interfaces.
         local_disks: Its instance store, empty if it has none or, on a type with `regions` empty, unknown.
         purchase_classes: How it may be bought; empty if unknown.

@@ -73,11 +73,11 @@ def precision(name: str) -> Precision:
         name: Such as ``bf16`` or ``fp8``, or another common name of it such as ``bfloat16``; in any case.
 
     Raises:
-        InvalidValueError: If it is no string.
+        InvalidValueError: If it is not a string.
         UnknownNameError: If no format has this name; carries the nearest names.
     """
     if not isinstance(name, str):
-        raise InvalidValueError(f"{shown(name)} is no number format", value=name, allowed=", ".join(_BY_NAME))
+        raise InvalidValueError(f"{shown(name)} is not a number format", value=name, allowed=", ".join(_BY_NAME))
     wanted = name.strip().lower()
     found = _BY_NAME.get(_ALIASES.get(wanted, wanted))
     if found is not None:

@@ -1,7 +1,7 @@
 """The catalogue's files on disk and how a line of them becomes an `InstanceType`.
 
 ``data/accelerated.json`` and ``data/general.json`` hold one instance type a line and what many lines share once: the
-quotas, and per family the regions of most of its types. ``tools/build_catalogue.py`` writes them; nobody edits them.
+quotas, and per family the regions of most of its types. ``tools/build_catalogue.py`` writes them; they are not edited.
 """
 
 from __future__ import annotations

@@ -3,13 +3,15 @@
 A model of what the ECS scheduler does, written from the ECS documentation. What it cannot know it calls unknown; it
 never calls it a fit. Where things are:
 
-- What meets what: `demand` (what one copy of a task asks), `offer` (what a pool offers), `host` (what a host brings),
-  `destinations` and `strategy` (where copies go), `query` (the cluster query language of placement constraints).
-- One copy: `host_fit` on a host, `gpu` its accelerators, `fit` on a pool; `reasons` are
-  what they answer with, `alternatives` where it would fit, `needs` what ECS has no word for.
-- Everything at once: `prover` proves a fleet, `proof` is what comes out. `tenants` share a pool, `readings` say what is
-  certain and what is possible, `packing` and `bounds` count hosts, `stranding` and `prices` what is wasted.
-- While it is deployed: `rollout`.
+- Both sides: `demand` (what one copy of a task asks for), `pool_profile` (what a pool offers), `host` (what a host
+  has), `destinations` and `strategy` (where copies go), `query` (the language of placement constraints).
+- One copy: whether it fits on a host (`host_fit`), on its accelerators (`gpu`) and on a pool (`fit`), with `reasons`.
+  `machine` and `needs` hold what ECS does not see, `route` takes all of it together, `alternatives` has other types.
+- All copies: `prover` proves a fleet, `proof` is the result. `assumptions` are the worst and the best case,
+  `pool_load` says who shares a pool, `packing` and `bounds` count hosts, `stranding` finds GPUs that stay idle,
+  `prices` their cost.
+- During a deployment: `rollout`.
+- `memo` keeps what was worked out about a value.
 """
 
 from gpu_constructs.placement.alternatives import alternatives, runs_somewhere

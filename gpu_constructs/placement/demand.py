@@ -34,7 +34,7 @@ class Demand:
         neuron_devices: Neuron devices that it is given by path, up to the highest.
         cpu: CPU units.
         memory_mib: Memory in MiB.
-        interfaces: Network interfaces of its own.
+        interfaces: Its own network interfaces.
         host_ports: Ports of the host that it takes, with their protocol; in network mode ``awsvpc`` it has all ports to
             itself.
         is_network_unknown: Whether its network mode is only known at deploy time, so that it may have an interface and
@@ -75,7 +75,7 @@ class Demand:
 
     @property
     def has_numbers_only(self) -> bool:
-        """Whether numbers of GPUs, CPU, memory and interfaces decide where it fits, beside architecture and queries."""
+        """Whether GPUs, CPU, memory and interfaces decide where it fits, besides architecture and queries."""
         special = (
             self.summed_gpus
             or self.part
@@ -140,7 +140,7 @@ def _the_same(demand: Demand) -> Demand:
 
 
 class _Sum(NamedTuple):
-    """What is certain of a sum, and whether there is more of which nobody knows how much."""
+    """What is certain of a sum, and whether it has parts that are not known."""
 
     certain: int
     is_unknown: bool

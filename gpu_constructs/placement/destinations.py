@@ -1,4 +1,4 @@
-"""Where a task may go, certainly or possibly, and whether it fits there: the answer that every door gives.
+"""Where a task may go, certainly or possibly, and whether it fits there.
 
 `routes_of` answers for one task, `assignments` for all workloads with pools.
 
@@ -98,7 +98,7 @@ def answer_of(routes: Iterable[Route]) -> Answer:
 def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload, ...]]:
     """Workloads with a GPU task of which copies certainly go to a pool, by the name of the pool.
 
-    A daemon runs wherever it can, so it is none of them; nor is a workload that may find its hosts elsewhere.
+    Neither a daemon, which runs wherever it can, nor a workload that may find its hosts elsewhere is among them.
     """
     found: dict[str, list[Workload]] = {}
     for assignment in assignments(fleet):
@@ -144,7 +144,7 @@ def _run_by_none(fleet: Fleet) -> tuple[Task, ...]:
 
 @by_identity(maxsize=4)
 def unjudged(fleet: Fleet) -> Mapping[int, Workload | Task]:
-    """Workloads and GPU tasks that are held against no pool, by their id: with them there were more than `PAIRS`.
+    """Workloads and GPU tasks that are not compared with pools, by their id: with them there were more than `PAIRS`.
 
     Whether they fit is unknown. Of what is left in the budget each takes as many pairs as it has pools.
     """
@@ -241,7 +241,7 @@ def _assignment(fleet: Fleet, workload: Workload, task: Task) -> Assignment:
 
 def _elsewhere(fleet: Fleet, workload: Workload, task: Task) -> Iterator[Elsewhere]:
     if id(workload) in unjudged(fleet):
-        yield Elsewhere(text="hosts that were not looked at, for there are too many")
+        yield Elsewhere(text="hosts that were not looked at, because there are too many")
         return
     for item in items_with_tasks(workload.strategy):
         if item.provider in FARGATE_PROVIDERS:

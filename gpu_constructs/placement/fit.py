@@ -1,7 +1,7 @@
 """One task on a pool: whether it fits on what the pool launches, and everything that keeps it from it.
 
-What ECS and AWS Batch count is here. What a container needs of its GPUs beside that (memory, precision, NVLink) they
-do not see and place without regard to it, so it is no part of this answer; see `gpu_constructs.placement.needs`.
+What ECS and AWS Batch count is here. What else a container needs of its GPUs (memory, precision, NVLink) they
+do not see and place without regard to it, so it is not part of this answer; see `gpu_constructs.placement.needs`.
 """
 
 from __future__ import annotations

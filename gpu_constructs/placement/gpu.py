@@ -37,7 +37,7 @@ def of_accelerators(
 
 def _whole(demand: Demand, instance_type: InstanceType) -> Iterator[Shortfall | Doubt]:
     available = instance_type.gpus
-    # One GPU serves one container, so beside one that takes them all there is none for another.
+    # One GPU serves one container, so if one takes them all, there is none for another.
     asked = demand.gpus - 1 + available if demand.all_gpus and available else demand.gpus
     if asked > available:
         yield Shortfall(resource=HostResource.GPU, asked=asked, available=available, instance_type=instance_type)

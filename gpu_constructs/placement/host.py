@@ -29,7 +29,7 @@ The agent subtracts ``ECS_RESERVED_MEMORY`` from the memory it registers
 _SYSTEM_SHARE_PERCENT = 7.5
 """Part of the nominal memory that firmware and kernel may keep.
 
-No API tells it before a host runs. Karpenter's default for the same question is 7.5 %
+No API shows it before a host runs. Karpenter's default for the same question is 7.5 %
 (``vm-memory-overhead-percent``, https://karpenter.sh/docs/reference/settings/); small types come near it, large ones
 keep far less, so it is used for defaults and warnings and never for an error.
 """
@@ -38,7 +38,7 @@ _SHARED_MARGIN_PERCENT = 8
 """Part of a GPU's nominal memory that may not be there to share.
 
 What ECS counts is ``totalMemoryInMiB`` of a running host
-(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_GpuDevice.html), which no API tells before. The driver
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_GpuDevice.html), which no API shows before. The driver
 keeps some, and error correction on GDDR memory takes one sixteenth: a T4 of 16384 MiB shows 15360. A heuristic for
 doubts, never for a refusal.
 """

@@ -88,7 +88,7 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
     elif asked_mib and isinstance(offer.reserved_mib, Unknown):
         yield Doubt(
             kind=DoubtKind.MEMORY,
-            text="ECS_RESERVED_MEMORY is only known at deploy time, so nobody can say how much memory tasks have",
+            text="ECS_RESERVED_MEMORY is only known at deploy time, so it is not known how much memory tasks have",
         )
 
 
@@ -114,7 +114,7 @@ def _read(expression: str) -> Query | str:
     try:
         return parse(expression)
     except QuerySyntaxError as error:
-        return f"{shown(expression)} is no cluster query: {error.problem}"
+        return f"{shown(expression)} is not a cluster query: {error.problem}"
 
 
 def _short(

@@ -74,9 +74,9 @@ def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
     image = pool.image.image
     if image.accelerator is not None:
         return False
-    # The agent only looks for GPUs when it is told to; Bottlerocket has no shell to install a driver with.
-    told = pool.user_data.get(_GPU_SUPPORT) is not None or not pool.user_data.complete
-    return not told or image.operating_system is OperatingSystem.BOTTLEROCKET
+    # The agent only looks for GPUs when it is set to; Bottlerocket has no shell to install a driver with.
+    may_look = pool.user_data.get(_GPU_SUPPORT) is not None or not pool.user_data.complete
+    return not may_look or image.operating_system is OperatingSystem.BOTTLEROCKET
 
 
 def gpu_support_is_off(pool: Pool) -> bool:
@@ -97,7 +97,7 @@ def is_before_volta(instance_type: InstanceType) -> bool:
 
 
 def why_too_old(pool: Pool) -> str | None:
-    """Why the image of a pool cannot share GPUs; None if it can or nobody knows."""
+    """Why the image of a pool cannot share GPUs; None if it can, or that is not known."""
     image = pool.image
     if pool.kind is PoolKind.MANAGED_INSTANCES or isinstance(image, Unknown):
         return None
@@ -113,14 +113,14 @@ def why_too_old(pool: Pool) -> str | None:
 
 
 def doubt_of_sharing(pool: Pool) -> str | None:
-    """Why nobody can say whether the image of a pool shares GPUs; None if it is known, either way."""
+    """Why it is not known whether the image of a pool shares GPUs; None if it is known."""
     image = pool.image
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         return None
     if isinstance(image, Unknown):
         return "its image is not known, sharing needs ECS agent 1.107.0 and the MPS service of the AL2023 GPU image"
     if why_too_old(pool) is not None or image.image.accelerator is not Vendor.NVIDIA:
-        return None  # without a driver nothing is shared, which is another matter
+        return None  # without a driver nothing is shared, which other rules report
     if image.image.operating_system is OperatingSystem.BOTTLEROCKET:
         return f"whether image {image.image.name} can share GPUs is documented nowhere"
     if image.release is not None and _released(image) is None:

@@ -37,7 +37,7 @@ def by_identity(maxsize: int) -> Callable[[Callable[[_Value], _Derived]], Callab
     """Keeps results of a function of one frozen value."""
 
     def kept(derive: Callable[[_Value], _Derived]) -> Callable[[_Value], _Derived]:
-        # Each value is kept beside its result, so that its id stays taken.
+        # Each value is kept with its result, so that its id stays taken.
         known: dict[int, tuple[_Value, _Derived]] = {}
 
         @wraps(derive)

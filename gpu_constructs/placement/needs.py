@@ -18,7 +18,7 @@ __all__ = ["NeedKind", "UnmetNeed", "gib_of", "unmet_needs"]
 
 
 class NeedKind(Enum):
-    """What a container can need of its GPUs beside their number."""
+    """What a container can need of its GPUs besides their number."""
 
     GPU_MEMORY = "memory per GPU"
     COMPUTE_CAPABILITY = "CUDA compute capability"
@@ -76,7 +76,7 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
     if needs.precision is not None:
         lowest = _lowest(needs.precision)
         if lowest is None:
-            yield NeedKind.PRECISION, f"{shown(needs.precision)}, which is no number format that is known here,", here
+            yield NeedKind.PRECISION, f"{shown(needs.precision)}, which is not a known number format,", here
         elif lowest > (capability or (0, 0)):
             yield (
                 NeedKind.PRECISION,

@@ -229,7 +229,7 @@ def more_fit(need: Need, group: HostGroup, room: Room) -> bool:
 
 
 def room_beside(room: Room, need: Need) -> Room | None:
-    """What a host has beside one copy of a task; None if it does not take that.
+    """What a host has left after one copy of a task; None if it does not take that.
 
     A share of a GPU through MPS counts as the whole GPU.
     """

@@ -1,4 +1,4 @@
-"""Who shares a pool while a fleet is proved: copies of workloads, daemons, and what nobody can size."""
+"""Who shares a pool while a fleet is proved: copies of workloads, daemons, and what has no known size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tenant:
         demand: What one copy asks for.
         pool: The pool.
         least: Copies that come at least.
-        most: Copies that come at most; None if nobody knows.
+        most: Copies that come at most; None if that is not known.
         fits: Whether one copy fits on every host that the pool may launch.
         distinct: Whether no two of them may be on one host.
         is_bound: Whether a strategy names the pool, so that managed scaling launches hosts for them.
@@ -88,7 +88,7 @@ class PoolLoad:
         pool: The pool.
         tenants: Workloads that it may take.
         daemons: Daemons that run on every host of it.
-        is_crowded: Whether workloads come of which nobody knows what they run.
+        is_crowded: Whether there are workloads whose task is not known.
         is_beyond_budget: Whether no packing is looked for, because it would take too long.
     """
 
@@ -117,7 +117,7 @@ class PoolLoad:
         )
 
     def room(self, assumption: Assumption) -> Room | None:
-        """What each host has beside its daemons; None where that is not known."""
+        """What each host has left for others than its daemons; None where that is not known."""
         room = room_of(self.pool, assumption)
         certain = assumption is Assumption.WORST
         for daemon in self.daemons:

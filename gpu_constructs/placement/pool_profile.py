@@ -49,10 +49,10 @@ class PoolProfile:
     Attributes:
         instance_types: What it may launch.
         kind: What launches its hosts.
-        reserved_mib: Memory in MiB that its agents keep for certain; unknown where they are told a number that only
+        reserved_mib: Memory in MiB that its agents keep for certain; unknown where they are given a number that only
             exists at deploy time.
-        may_reserve_mib: Memory in MiB that they are expected to keep where nobody says.
-        attributes: Custom attributes of its hosts, as far as its user data tells them.
+        may_reserve_mib: Memory in MiB that they are expected to keep where no number is given.
+        attributes: Custom attributes of its hosts, as far as its user data shows them.
         occupied: Network interfaces that a host has before any task.
         is_linux: Whether its hosts certainly run Linux.
         smallest_decides: Whether managed scaling looks at the smallest type only.
@@ -141,9 +141,9 @@ def _smallest_decides(pool: Pool) -> bool | Unknown:
 def _unknown_types(pool: Pool) -> str:
     if pool.unknown_type_names:
         names = ", ".join(each[:40] for each in pool.unknown_type_names[:3])
-        return f"{names} is not in the catalogue, so nobody can say what such a host has"
+        return f"{names} is not in the catalogue, so it is not known what such a host has"
     if pool.has_unknown_types or not pool.instance_types:
-        return "instance types are only known at deploy time, so nobody can say what a host has"
+        return "instance types are only known at deploy time, so it is not known what a host has"
     return ""
 
 

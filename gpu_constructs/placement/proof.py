@@ -27,9 +27,9 @@ class Place:
     Attributes:
         pool: The pool.
         least: Copies that go there at least.
-        most: Copies that go there at most; None if nobody knows.
+        most: Copies that go there at most; None if that is not known.
         fits: Whether one copy fits on every host that the pool may launch.
-        slots: Copies that it certainly takes, had the workload all of its hosts to itself beside the daemons.
+        slots: Copies that it certainly takes, if only daemons shared the hosts with the workload.
     """
 
     pool: Pool
@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadProof:
-    """Whether the copies of one workload have room beside everything else.
+    """Whether the copies of one workload have room in addition to everything else.
 
     Attributes:
         workload: The workload.
@@ -146,7 +146,7 @@ class Proof:
 
     @property
     def answer(self) -> bool | Unknown:
-        """Whether everything has room; unknown where nobody can say, which is never taken for a yes."""
+        """Whether everything has room; unknown is never taken for a yes."""
         answers = [each.answer for each in self.workloads] + [each.answer for each in self.pools]
         if any(each is False for each in answers):
             return False

@@ -38,7 +38,7 @@ _NO_HOSTS = Bound(hosts=0, of="nothing")
 
 
 def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
-    """Proves that every workload has room for its copies beside everything else, as far as that is known.
+    """Proves that every workload has room for its copies in addition to everything else, as far as that is known.
 
     It is a proof for ECS as it is documented: the ENI trunking of an account is not known and not counted, and what
     does not belong to the fleet takes no room.
@@ -218,7 +218,7 @@ def _may_do(loads: Sequence[Load], room: Room, most_hosts: int | None) -> bool:
 
 
 def _place_unbound(shared: PoolLoad, loads: Sequence[Load], room: Room) -> None:
-    """Tasks without a strategy: on hosts that are there anyway, beside those that have one."""
+    """Tasks without a strategy: on hosts that are there anyway, together with those that have one."""
     pairs = list(zip(shared.tenants, loads, strict=True))
     bound = [load for tenant, load in pairs if tenant.is_bound]
     packing = pack(bound, room, most_hosts=hosts_of(shared.pool, Assumption.WORST))
@@ -281,7 +281,7 @@ def _prove_workload(
 
 
 def _without_room(tenants: Iterable[Tenant], pools: Mapping[str, PoolLoad], least: int) -> int:
-    """Copies for which there is no room even with what is possible, had the workload all hosts to itself."""
+    """Copies for which there is no room even with what is possible, if the workload had all hosts to itself."""
     without, room_elsewhere, is_bound = 0, 0, True
     for tenant in tenants:
         slots: int | None = 0

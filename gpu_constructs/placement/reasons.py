@@ -1,7 +1,7 @@
 """Whether a task fits, and what stands between it and a host: shortfalls, obstacles, and doubts.
 
 A shortfall and an obstacle are certain: ECS never places the task on such a host, or the host cannot run it. A doubt is
-what nobody can say before the deploy; it is told apart, so that nobody mistakes one for the other.
+what is not known before the deploy; the two are kept apart.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Obstacle:
 
 
 class DoubtKind(Enum):
-    """Why nobody can say before the deploy whether a task fits."""
+    """Why it is not known before the deploy whether a task fits."""
 
     DEPLOY_TIME = "a value of the task is only known at deploy time"
     HOSTS = "what the hosts are is not known"
@@ -145,7 +145,7 @@ class Fit:
     Attributes:
         shortfalls: Resources of which there is certainly too little.
         obstacles: What else certainly excludes it.
-        doubts: Why nobody can say; empty where something excludes it.
+        doubts: Why it is not known; empty where something excludes it.
         hosts: Instance types that nothing excludes. On a pool there may be some though the answer is no, where managed
             scaling looks at a smaller type and launches none of them.
     """
@@ -157,7 +157,7 @@ class Fit:
 
     @property
     def answer(self) -> bool | Unknown:
-        """Whether it fits; unknown where nobody can say, which is never taken for a fit."""
+        """Whether it fits; unknown is never taken for a fit."""
         if self.shortfalls or self.obstacles:
             return False
         return UNKNOWN if self.doubts else True

@@ -68,7 +68,7 @@ def can_go_on(desired_count: int, slots: int, percent: Rollout) -> bool:
 def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
     """The percentages that let a deployment go on.
 
-    With a free slot, new tasks start before old ones stop. Without one that would wait for ever, so one task stops
+    With a free slot, new tasks start before old ones stop. Without one that would wait forever, so one task stops
     first: on a fleet that is full, a deployment of one task is a short outage, and no setting changes that.
     """
     if isinstance(desired_count, Unknown):

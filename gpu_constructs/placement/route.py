@@ -26,7 +26,7 @@ UNSCALED = frozenset({DoubtKind.SMALLEST_TYPE, DoubtKind.SOME_TYPES})
 
 
 Answer: TypeAlias = "bool | Unknown"
-"""Yes, no, or what nobody can say before the deploy."""
+"""Yes, no, or not known before the deploy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +109,12 @@ class Destination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """Where copies of a task go that is none of the pools of the fleet.
+    """Where copies of a task go that is not a pool of the fleet.
 
     Attributes:
         text: What it is, in words.
         answer: Whether they run there.
-        why: Why they do not, in words; empty where nobody can say.
+        why: Why they do not, in words; empty where that is not known.
     """
 
     text: str
@@ -124,15 +124,15 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Route:
-    """Where one workload, or whoever runs the task by hand, sends the copies of a task.
+    """Where one workload, or a user who runs the task by hand, sends the copies of a task.
 
     Attributes:
         task: What runs.
-        workload: What keeps the copies running; None where nothing here says who runs them.
+        workload: What keeps the copies running; None where it is not known who runs them.
         destinations: The pools of the fleet that may get copies.
         in_question: Those of them on which ECS does not certainly have room.
-        every: Whether each pool gets copies of its own, as by a strategy; else one pool that fits is enough.
-        is_closed: Whether the copies find no hosts beside these: a strategy names them, or everything was read.
+        every: Whether each pool gets its own copies, as with a strategy; else one pool that fits is enough.
+        is_closed: Whether the copies can run on no other hosts: a strategy names these, or everything was read.
         elsewhere: What else may get copies.
     """
 
@@ -151,13 +151,13 @@ class Route:
 
     @property
     def never(self) -> tuple[Destination, ...]:
-        """Pools that never run what they are to run: each of them where it gets tasks of its own, else all or none."""
+        """Pools that never run what they are to run: each of them where it gets its own tasks, else all or none."""
         never = tuple(each for each in self.in_question if each.fit.answer is False)
         return never if self.every or len(never) == len(self.destinations) else ()
 
     @property
     def stuck(self) -> tuple[Destination, ...]:
-        """Those of them whose tasks wait for ever, because no host of another stack may take them."""
+        """Those of them whose tasks wait forever, because no host of another stack may take them."""
         return self.never if self.is_closed else ()
 
     @property
@@ -178,7 +178,7 @@ class Route:
 
     @property
     def unsettled(self) -> tuple[Destination, ...]:
-        """Pools on which copies may wait for ever, or not run."""
+        """Pools on which copies may wait forever, or not run."""
         return () if self.answer is True else tuple(each for each in self.destinations if each.answer is not True)
 
 

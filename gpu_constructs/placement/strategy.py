@@ -23,7 +23,7 @@ class Share:
     Attributes:
         item: Its item of the strategy.
         least: Copies at least.
-        most: Copies at most; None if nobody knows.
+        most: Copies at most; None if that is not known.
     """
 
     item: StrategyItem
@@ -37,7 +37,7 @@ def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tup
     Args:
         strategy: The strategy.
         least: Copies of the service at least.
-        most: Copies of the service at most; None if nobody knows.
+        most: Copies of the service at most; None if that is not known.
     """
     if len(strategy) == 1:  # a single provider takes all of them, its weight of 0 among them
         return (Share(item=strategy[0], least=least, most=most),)

@@ -23,7 +23,7 @@ ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, batch, fil
 
 
 def rules_of(module: ModuleType) -> tuple[Rule, ...]:
-    """The rules that a module or a room defines: whatever `rule` made there is registered.
+    """The rules that a module or a room defines.
 
     Args:
         module: A module of rules, or a room of them.
@@ -39,7 +39,7 @@ RULES: tuple[Rule, ...] = tuple(sorted((each for room in ROOMS for each in rules
 
 
 def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
-    """Everything that the rules have to say about a fleet: errors first, then by rule, in the order of the fleet.
+    """Everything that rules find in a fleet: errors first, then by rule, in the order of the fleet.
 
     A rule is silent where a rule that it yields to has found the same cause, whether that rule is among `rules` or not.
 
@@ -61,7 +61,7 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]
 
 
 def check_alone(thing: Pool | Task | Workload, *, rules: Iterable[str] | None = None) -> tuple[Finding, ...]:
-    """What the rules have to say about one thing whatever else is in its fleet: what a constructor can ask.
+    """What rules find in one thing, whatever else is in its fleet: what a constructor can ask.
 
     Args:
         thing: A pool, a task or a workload.

@@ -1,4 +1,4 @@
-"""What a rule has to say about one thing."""
+"""What a rule finds in one thing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Finding", "Severity"]
 
 
 class Severity(str, Enum):
-    """How much a finding weighs, the gravest first."""
+    """How serious a finding is, the most serious first."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -22,7 +22,7 @@ class Severity(str, Enum):
 
     @property
     def rank(self) -> int:
-        """0 for the gravest."""
+        """0 for the most serious."""
         return list(Severity).index(self)
 
 
@@ -34,9 +34,9 @@ class Finding:
         rule: Stable id of the rule, such as ``GPU001``; never given to another rule.
         severity: ``error`` cannot work, and the message names the mechanism; ``warning`` may not, or not as meant.
         subject: Name of the pool, task or workload that it is about.
-        message: What was asked, what exists, and why that does not go together.
+        message: What was asked for, what exists, and why they do not go together.
         fix: The smallest change that would do; empty where only the user can know.
-        property_name: The property to change, in the words of CloudFormation; empty where there is not one.
+        property_name: The property to change, in the words of CloudFormation; empty where there is none.
         value: What was written there.
         allowed: What may stand there instead, in words.
         one_value: Whether that value is wrong by itself, whatever the others are.

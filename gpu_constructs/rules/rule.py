@@ -24,7 +24,7 @@ class Problem:
 
     Attributes:
         about: What it is about.
-        message: What was asked, what exists, and why the two do not go together: lower case, no full stop.
+        message: What was asked for, what exists, and why they do not go together: lower case, no full stop.
         fix: The smallest change that would do; empty where only the user can know.
         property_name: The property to change, in the words of CloudFormation, such as ``MaxSize``.
         value: What was written there.
@@ -172,7 +172,7 @@ def rule(
     unless: tuple[str, ...] = (),
     in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
 ) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
-    """Makes a rule of a function, and registers it with the room that it is written in.
+    """Makes a rule of a function. The catalogue finds it in its module.
 
     Args:
         id: See `Rule`, as the others.

@@ -28,7 +28,7 @@ _NOT_KNOWN_TO_CDK = tuple(
     cdk.Acknowledgment(id=f"CloudFormation-Validate::{rule}", reason=reason)
     for rule, reason in (
         ("F3002", "SharingStrategy of a GPU is newer than the schema that CDK brings"),
-        ("F3003", "Value is not required beside SharingStrategy, which is newer than the schema that CDK brings"),
+        ("F3003", "Value is not required with SharingStrategy, which is newer than the schema that CDK brings"),
     )
 )
 
@@ -46,12 +46,12 @@ def define_container(
         task_definition: Where it is defined.
         construct_id: Its name.
         plan: What it is.
-        settings: What was given beside.
+        settings: What else was given.
         log_group: Where its logs go unless something else was given.
 
     Raises:
         InvalidValueError: An argument has the wrong type, or the name is taken.
-        RefusedByCdkError: CDK refuses it for a reason of its own.
+        RefusedByCdkError: CDK refuses it for another reason.
     """
     parameters_id = f"{construct_id}LinuxParameters"
     with creating(task_definition, parameters_id, called=construct_id):

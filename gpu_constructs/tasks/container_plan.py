@@ -44,7 +44,7 @@ _FIX_SHARE = "leave it out for the share of the host that goes with its accelera
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSettings:
-    """What every container with accelerators may be told, as given.
+    """What every container with accelerators may be given.
 
     The attributes are arguments of `GpuTaskDefinition.add_gpu_container`, which explains them.
     """
@@ -82,7 +82,7 @@ class ContainerPlan:
         gpu_count: Its GPUs as CDK takes them; None for none, and where CDK cannot say it.
         requirement: Its entry of ``ResourceRequirements`` as CloudFormation takes it, where CDK cannot write it.
         devices: Paths of devices of the host, the same in the container.
-        capabilities: Linux capabilities beside Docker's own.
+        capabilities: Linux capabilities in addition to Docker's own.
         ulimits: Names of the limits that are raised.
     """
 
@@ -177,7 +177,7 @@ def finish_plan(
 
 
 def require_container_name(name: str) -> None:
-    """Refuses a construct id that is no name of a container.
+    """Refuses a construct id that cannot name a container.
 
     Raises:
         InvalidValueError: ECS takes no such name.

@@ -1,4 +1,4 @@
-"""What a container needs of each of its GPUs that ECS cannot be told: kept in the template's metadata.
+"""What a container needs of each of its GPUs that ECS has no setting for: kept in the template's metadata.
 
 ECS places by the number of GPUs alone, so every host that the task may be placed on has to meet a need.
 """

@@ -66,7 +66,7 @@ def share_of_host(task: Task, pools: Sequence[Pool], *, least_memory_mib: int) -
         or isinstance(memory, Unknown)
     ):
         raise InvalidValueError(
-            "the share of a host cannot be told from values that are only known at deploy time",
+            "the share of a host cannot be computed from values that are only known at deploy time",
             argument="cpu and memory_mib",
             fix="give both cpu and memory_mib",
         )
@@ -83,7 +83,7 @@ def share_of_host(task: Task, pools: Sequence[Pool], *, least_memory_mib: int) -
 
 
 def _part(task: Task, demand: Demand, instance_type: InstanceType) -> Fraction | None:
-    """The part of a host that goes with the accelerators; None where nobody can say."""
+    """The part of a host that goes with the accelerators; None where that is not known."""
     if demand.all_gpus or demand.part or demand.neuron or demand.neuron_devices:
         return Fraction(1)
     if demand.unknown:

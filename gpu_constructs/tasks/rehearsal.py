@@ -46,7 +46,7 @@ def rehearse(
 
     Raises:
         InvalidValueError: An argument has the wrong type, or an environment file does not exist.
-        RefusedByCdkError: CDK refuses it for a reason of its own.
+        RefusedByCdkError: CDK refuses it for another reason.
     """
     _require_environment_files(options.get("environment_files"))
     late = {each: options[each] for each in _CHECKED_LATE if options.get(each) is not None}

@@ -174,7 +174,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             environment: Environment variables.
             secrets: Environment variables from Secrets Manager or Parameter Store.
             essential: Whether the task stops with this container.
-            health_check: How ECS tells that the container is well. By default it does not ask.
+            health_check: How ECS checks that the container is healthy. By default it does not ask.
             stop_timeout: How long the container may take to stop. By default 30 seconds.
             user: Who it runs as. By default the image's own.
             working_directory: Where its command runs. By default the image's own.

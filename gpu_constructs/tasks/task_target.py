@@ -108,8 +108,8 @@ class Landing:
     def template_data(self) -> Mapping[str, object]:
         """Properties that `ecs.Ec2TaskDefinition` has no words for.
 
-        The task's own size is left out: no page asks for it on Managed Instances (nor does aws-cdk-lib 2.275), and as a
-        hard limit it would keep containers from CPU that is idle.
+        The task's own size is left out: neither a page nor aws-cdk-lib 2.275 asks for it on Managed Instances, and as
+        a hard limit it would keep containers from CPU that is idle.
         """
         if self.architecture is None:
             return {}
@@ -124,7 +124,7 @@ def landing_on(capacity: Sequence[Capacity]) -> Landing:
         capacity: What the user gave.
 
     Raises:
-        InvalidValueError: It is no list of different capacities.
+        InvalidValueError: It is not a list of different capacities.
         IncompatibleError: They have different architectures, for which no one image runs.
     """
     _require_list(capacity)
@@ -152,7 +152,7 @@ def landing_on(capacity: Sequence[Capacity]) -> Landing:
 
 
 def _mode_written(network_mode: ecs.NetworkMode | None) -> str:
-    """The mode as ECS writes it; CDK's enum has names of its own (``AWS_VPC``).
+    """The mode as ECS writes it; CDK's enum has other names (``AWS_VPC``).
 
     Args:
         network_mode: None for ECS's default.
@@ -201,7 +201,7 @@ def capacity_of_service(given: Sequence[Capacity] | None, of_task: Sequence[Capa
         of_task: Those of the task definition.
 
     Raises:
-        InvalidValueError: It is no list of capacities that the task definition names.
+        InvalidValueError: It is not a list of capacities that the task definition names.
         IncompatibleError: They are of both kinds, which no strategy holds together (GPU140).
     """
     used = tuple(of_task)
@@ -221,7 +221,7 @@ def capacity_of_service(given: Sequence[Capacity] | None, of_task: Sequence[Capa
     for each in used:
         by_kind.setdefault(each.pool.kind, []).append(each.pool.name)
     if len(by_kind) > 1:
-        sides = " beside ".join(f"{kind.value} ({', '.join(names)})" for kind, names in by_kind.items())
+        sides = " and ".join(f"{kind.value} ({', '.join(names)})" for kind, names in by_kind.items())
         raise IncompatibleError(
             f"one capacity provider strategy has providers of one kind, and this one would have {sides}",
             argument="capacity",

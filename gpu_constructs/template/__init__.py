@@ -5,9 +5,9 @@
     stacks = read_stacks(["cdk.out"])
     fleet = fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
 
-A wall of values stands in the middle, the `model`: `Stack`, `Resource` and what a property can be. Before it, files
-become stacks (`stacks`): `documents` reads them, `evaluation` works their functions out. Behind it, `resources` makes
-the fleet of them, and knows nothing of files and functions. `budget` says how much is read at most.
+The `model` is between two halves: `Stack`, `Resource`, and what a property can be. First, files become stacks
+(`stacks`): `documents` reads them, `evaluation` works their functions out. Then `resources` makes a fleet of them; it
+knows nothing of files and functions. `gpu_constructs.budget` limits how much is read.
 
 Pure: what is read is never executed, everything is bounded, and the only exception that leaves is `UnreadableError`.
 """

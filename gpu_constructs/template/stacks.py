@@ -28,7 +28,7 @@ class Stacks:
 
     Attributes:
         stacks: Stacks in the order in which they were named; nested ones follow the stack around them.
-        tasks: Task definitions in files of their own.
+        tasks: Task definitions in separate files.
         remarks: What was odd.
         choices: Parameters that have a default and say which other values they allow.
         whole: Whether it is certain that nothing was left unread: a cloud assembly that refers to nothing else.

@@ -8,7 +8,7 @@ __all__ = ["UnreadableError"]
 
 
 class UnreadableError(GpuConstructsError):
-    """A file is no template, no cloud assembly and no task definition, or it is too much to read.
+    """A file is not a template, a cloud assembly or a task definition, or it is too much to read.
 
     Args:
         reason: What is wrong with it.

@@ -18,7 +18,7 @@ def name_of(value: str, argument: str) -> str:
     """A name.
 
     Raises:
-        InvalidValueError: It is no text, or an empty one, which everything would be called.
+        InvalidValueError: It is not text, or empty, which would match everything.
     """
     if not isinstance(value, str) or not value:
         raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed="a name")
@@ -29,7 +29,7 @@ def count(value: int, argument: str) -> int:
     """A number of things.
 
     Raises:
-        InvalidValueError: It is no whole number, or a negative one.
+        InvalidValueError: It is not a whole number, or a negative one.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise InvalidValueError(
@@ -42,7 +42,7 @@ def types_named(names: str | Iterable[str] | None, argument: str) -> frozenset[s
     """Names of all types of some types and families; None for None.
 
     Raises:
-        InvalidValueError: They are no names.
+        InvalidValueError: They are not names.
         UnknownNameError: None is called so.
     """
     if names is None:
@@ -71,7 +71,7 @@ def names_in(names: str | Iterable[str], argument: str) -> tuple[str, ...]:
     """One name or several.
 
     Raises:
-        InvalidValueError: They are no names.
+        InvalidValueError: They are not names.
     """
     found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (None,)
     if not all(isinstance(each, str) for each in found):

@@ -70,7 +70,7 @@ class GpuAssertions:
 
         Raises:
             AssertionError: There is no such task.
-            InvalidValueError: An argument is no name or no number.
+            InvalidValueError: An argument is not a name or not a number.
             UnknownNameError: No instance type or family is called so.
         """
         __tracebackhide__ = True
@@ -114,7 +114,7 @@ class GpuAssertions:
 
         Raises:
             AssertionError: There is no such pool.
-            InvalidValueError: `purchase` is no way of buying, or another argument no name or no number.
+            InvalidValueError: `purchase` is not a way of buying, or another argument is not a name or not a number.
             UnknownNameError: No instance type or family is called so.
         """
         __tracebackhide__ = True
@@ -198,8 +198,8 @@ class GpuAssertions:
             pool: This pool only, see `has_pool`.
 
         Raises:
-            AssertionError: There may be more, or nobody knows how many.
-            InvalidValueError: `instances` is no number.
+            AssertionError: There may be more, or the number is not known.
+            InvalidValueError: `instances` is not a number.
         """
         __tracebackhide__ = True
         count(instances, "instances")
@@ -246,7 +246,7 @@ class GpuAssertions:
 
         Raises:
             AssertionError: They have.
-            InvalidValueError: `at_least` is no severity, or `ignore` no list of names.
+            InvalidValueError: `at_least` is not a severity, or `ignore` is not a list of names.
             UnknownNameError: No rule has such an id.
         """
         __tracebackhide__ = True

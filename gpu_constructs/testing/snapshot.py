@@ -30,7 +30,7 @@ _ADDED = {
     "Rules": {"CheckBootstrapVersion"},
 }
 
-# Metadata that tells where an asset lies on the disk of whoever ran the synth, and again what the logical id says.
+# Metadata that shows where an asset is on the disk of the synth, and repeats the logical id.
 _CDK_METADATA = ("aws:cdk:", "aws:asset:")
 
 # `name()` of a token that a snapshot has in the place of what changes. None of them matches a pattern below.
@@ -57,7 +57,7 @@ def normalized(template: Mapping[str, Any] | HasTemplate, *, path_hashes: bool =
 
     Asset hashes are ``<asset>``, account ids ``<account>``, releases of machine images ``<release>``, AMI ids
     ``ami-<id>``; CDK's metadata and the check of the bootstrap version are left out, and keys are in order. What is
-    left is JSON, does not change if it is normalized again, and is no template to deploy::
+    left is JSON, does not change if it is normalized again, and is not a template to deploy::
 
         assert normalized(Template.from_stack(stack)) == snapshot(extension_class=JSONSnapshotExtension)
 
@@ -67,7 +67,7 @@ def normalized(template: Mapping[str, Any] | HasTemplate, *, path_hashes: bool =
             with no difference in the snapshot, but CloudFormation replaces it all the same.
 
     Raises:
-        InvalidValueError: It is no template.
+        InvalidValueError: It is not a template.
     """
     data = template.to_json() if isinstance(template, HasTemplate) else template
     if not isinstance(data, Mapping):

@@ -111,7 +111,7 @@ def test_it_is_refused_in_our_words_and_leaves_nothing(
 def test_the_name_of_a_cluster_runs_nothing_on_a_host(site: Site, name: str) -> None:
     given = ecs.Cluster.from_cluster_attributes(site.stack, "Given", cluster_name=name, vpc=site.vpc)
     before = site.children()
-    with pytest.raises(InvalidValueError, match="is no name that ECS takes"):
+    with pytest.raises(InvalidValueError, match="is not a name that ECS takes"):
         GpuCluster(site.stack, "Gpu", cluster=given)
     assert site.children() == before
 

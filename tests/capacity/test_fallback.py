@@ -1,4 +1,4 @@
-"""Capacities in an order: ids, the strategy of a service, and what is no order."""
+"""Capacities in an order: ids, the strategy of a service, and what is not an order."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def no_g5(context: Context) -> Iterator[Problem]:
     for pool in context.fleet.pools:
         bad = [each.name for each in pool.instance_types if each.family == "g5"]
         if bad:
-            yield Problem(about=pool, message=f"{bad[0]} is no g6", fix="g6")
+            yield Problem(about=pool, message=f"{bad[0]} is not a g6", fix="g6")
 
 
 @rule("GPU902", Severity.WARNING, about=Context, question="?", because="b", source="https://docs.aws.amazon.com/")
@@ -76,7 +76,7 @@ def test_what_defines_nothing_is_named_all_the_same(tmp_path: Path) -> None:
 
 def test_an_error_that_only_another_allowed_value_brings_is_a_warning_that_names_it(tmp_path: Path) -> None:
     result = reviewed(with_choice("g5.xlarge"), tmp_path)
-    assert ("GPU901", "warning", "with InstanceType=g5.xlarge: g5.xlarge is no g6") in told(result)
+    assert ("GPU901", "warning", "with InstanceType=g5.xlarge: g5.xlarge is not a g6") in told(result)
     (finding,) = (each for each in result.findings if each.rule == "GPU901")
     assert finding.origin is not None
     assert finding.origin.line is not None
@@ -86,7 +86,7 @@ def test_an_error_that_only_another_allowed_value_brings_is_a_warning_that_names
 def test_several_values_with_the_same_error_are_one_warning(tmp_path: Path) -> None:
     result = reviewed(with_choice("g5.xlarge", "g6.2xlarge", "g5.2xlarge", "g5.4xlarge"), tmp_path)
     assert [text for name, _, text in told(result) if name == "GPU901"] == [
-        "with InstanceType=g5.xlarge (likewise with g5.2xlarge or g5.4xlarge): g5.xlarge is no g6"
+        "with InstanceType=g5.xlarge (likewise with g5.2xlarge or g5.4xlarge): g5.xlarge is not a g6"
     ]
 
 
@@ -96,7 +96,7 @@ def test_warnings_of_other_values_are_not_told(tmp_path: Path) -> None:
 
 def test_an_error_that_the_default_has_too_stays_one_error(tmp_path: Path) -> None:
     result = reviewed(with_choice("g5.2xlarge", default="g5.xlarge"), tmp_path)
-    assert [each for each in told(result) if each[0] == "GPU901"] == [("GPU901", "error", "g5.xlarge is no g6")]
+    assert [each for each in told(result) if each[0] == "GPU901"] == [("GPU901", "error", "g5.xlarge is not a g6")]
 
 
 @pytest.mark.parametrize("name", ["InstanceType", "t:InstanceType"])
@@ -106,7 +106,9 @@ def test_a_parameter_that_is_given_is_not_tried_with_other_values(name: str, tmp
         "GPU902",
         "GPU902",
     ]
-    assert ("GPU901", "error", "g5.xlarge is no g6") in told(reviewed(body, tmp_path, parameters={name: "g5.xlarge"}))
+    assert ("GPU901", "error", "g5.xlarge is not a g6") in told(
+        reviewed(body, tmp_path, parameters={name: "g5.xlarge"})
+    )
 
 
 def test_two_stacks_that_allow_the_same_values_are_tried_together(

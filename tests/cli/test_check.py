@@ -240,7 +240,7 @@ def test_what_is_no_region_is_2(command: list[str], region: str, good: str, caps
     assert main([*command, good, "--region", region]) == 2
     message = capsys.readouterr().err
     assert message.startswith("gpu-constructs: --region: ")
-    assert "is no region; allowed: a name such as eu-west-1" in message
+    assert "is not a region; allowed: a name such as eu-west-1" in message
     assert len(message) < 400
 
 
@@ -260,7 +260,7 @@ def test_a_region_that_nothing_is_recorded_about_is_said(
         (["t.json", "--fail-on", "always"], "'always'"),
         (
             ["t.json", "--parameter", "InstanceType"],
-            "--parameter: 'InstanceType' is no value of a parameter; allowed: NAME=",
+            "--parameter: 'InstanceType' is not a value of a parameter; allowed: NAME=",
         ),
         (["t.json", "--parameter", "=x"], "--parameter"),
         (["t.json", "--parameter", "A=1", "--parameter", "A=2"], "A has two values, '1' and '2'"),

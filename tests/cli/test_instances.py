@@ -74,7 +74,7 @@ def test_no_type_at_all_is_said(capsys: pytest.CaptureFixture[str]) -> None:
         (["--region", "eu-west-9"], "eu-west-1"),
         (["--min-gpus", "-1"], "--min-gpus: "),
         (["--min-gpus", "two"], "--min-gpus: invalid int value: 'two'"),
-        (["--gpu-memory-gib", "nan"], "--gpu-memory-gib: nan is no size of memory"),
+        (["--gpu-memory-gib", "nan"], "--gpu-memory-gib: nan is not a size of memory"),
         (["--gpu-memory-gib", "1e300"], "--gpu-memory-gib"),
         (["--gpu-memory-gib", "-4"], "--gpu-memory-gib"),
         (["--purchase", "rent"], "'rent'"),

@@ -83,7 +83,7 @@ REFUSED: list[Any] = [
     pytest.param({"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}, InvalidValueError, "agent", id="visible devices"),
     pytest.param({"environment": "A=b"}, InvalidValueError, "a mapping", id="environment as text"),
     pytest.param({"environment": {"A": 1}}, InvalidValueError, "A expects str, got 1; fix: 'A': '1'", id="a number"),
-    pytest.param({"environment": {"": "x"}}, InvalidValueError, "'' is no name of a variable", id="no name"),
+    pytest.param({"environment": {"": "x"}}, InvalidValueError, "'' is not the name of a variable", id="no name"),
     pytest.param({"environment": {"A=B": "x"}}, InvalidValueError, "no name of a variable", id="two names"),
     pytest.param({"secrets": {"A": "b"}}, InvalidValueError, "A expects Secret, got 'b'", id="a secret as text"),
     pytest.param({"command": [1]}, InvalidValueError, "a list of text", id="a number as a word"),
@@ -110,7 +110,7 @@ def test_it_refuses_and_leaves_nothing_behind(
 
 @pytest.mark.parametrize("construct_id", ["a b", "é", "a" * 300, "a/b"])
 def test_a_container_has_a_name_that_ecs_takes(site: Site, construct_id: str) -> None:
-    with pytest.raises(InvalidValueError, match="is no name that ECS takes"):
+    with pytest.raises(InvalidValueError, match="is not a name that ECS takes"):
         site.task().add_gpu_container(construct_id, image=site.image)
 
 

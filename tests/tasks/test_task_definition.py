@@ -122,7 +122,7 @@ def test_a_refused_task_definition_takes_nothing_of_the_same_name_with_it(site: 
 
 @pytest.mark.parametrize("family", ["", "a b", "a/b", "x" * 256])
 def test_a_family_has_a_name_that_ecs_takes(site: Site, family: str) -> None:
-    with pytest.raises(InvalidValueError, match="family: .* is no name"):
+    with pytest.raises(InvalidValueError, match="family: .* is not a name"):
         site.task(family=family)
 
 

@@ -144,18 +144,24 @@ def test_a_key_that_is_written_twice_is_remarked_with_its_place(text: str) -> No
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"Resources": []}, "Resources is no object"),
-        ({"Resources": "text"}, "Resources is no object"),
+        ({"Resources": []}, "Resources is not an object"),
+        ({"Resources": "text"}, "Resources is not an object"),
         ({"Resources": {"A": "text"}}, "resource 'A' has no type"),
         ({"Resources": {"A": None}}, "resource 'A' has no type"),
         ({"Resources": {"A": {}}}, "resource 'A' has no type"),
         ({"Resources": {"A": {"Type": 5}}}, "resource 'A' has no type"),
-        ({"Resources": {"A": {"Type": "AWS::ECS::Service", "Properties": []}}}, "the properties of 'A' are no object"),
-        ({"Resources": {"A": {"Type": "AWS::ECS::Service", "Properties": "x"}}}, "the properties of 'A' are no object"),
-        ({"Resources": {}, "Parameters": 5}, "Parameters is no object"),
-        ({"Resources": {}, "Mappings": "x"}, "Mappings is no object"),
-        ({"Resources": {}, "Conditions": [1]}, "Conditions is no object"),
-        ({"Resources": {}, "Outputs": [1]}, "Outputs is no object"),
+        (
+            {"Resources": {"A": {"Type": "AWS::ECS::Service", "Properties": []}}},
+            "the properties of 'A' are not an object",
+        ),
+        (
+            {"Resources": {"A": {"Type": "AWS::ECS::Service", "Properties": "x"}}},
+            "the properties of 'A' are not an object",
+        ),
+        ({"Resources": {}, "Parameters": 5}, "Parameters is not an object"),
+        ({"Resources": {}, "Mappings": "x"}, "Mappings is not an object"),
+        ({"Resources": {}, "Conditions": [1]}, "Conditions is not an object"),
+        ({"Resources": {}, "Outputs": [1]}, "Outputs is not an object"),
     ],
 )
 def test_a_part_of_the_wrong_type_is_remarked_and_the_rest_is_read(content: Any, words: str) -> None:

@@ -44,7 +44,7 @@ def test_a_dictionary_without_an_end_is_refused(template: dict[str, Any]) -> Non
         gpus(template)
 
 
-@pytest.mark.parametrize("resources", [{("a", "b"): 1}, {"A": 10**5000}], ids=["a key that is no text", "a number"])
+@pytest.mark.parametrize("resources", [{("a", "b"): 1}, {"A": 10**5000}], ids=["a key that is not text", "a number"])
 def test_a_dictionary_that_is_no_json_has_no_resources(resources: dict[Any, Any]) -> None:
     assert gpus({"Resources": resources}).fleet.pools == ()
 
@@ -52,8 +52,8 @@ def test_a_dictionary_that_is_no_json_has_no_resources(resources: dict[Any, Any]
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"region": 5}, "region: 5 is no region"),
-        ({"region": "eu_west_1"}, "region: 'eu_west_1' is no region"),
+        ({"region": 5}, "region: 5 is not a region"),
+        ({"region": "eu_west_1"}, "region: 'eu_west_1' is not a region"),
         ({"parameters": 5}, "parameters: got 5"),
         ({"parameters": {"A": 1}}, "parameters: got {'A': 1}; allowed: texts by name"),
     ],

@@ -94,9 +94,9 @@ def argument_problem(subject: Subject, operator: Operator, argument: str) -> str
     """What is wrong with an argument, in words; None if it can be compared with the subject."""
     problem = text_problem(argument)
     if problem is None and subject is Field.RUNNING_TASKS_COUNT and count_of(argument) is None:
-        problem = f"`{argument}` is no number of tasks"
+        problem = f"`{argument}` is not a number of tasks"
     if problem is None and subject is Field.REGISTERED_AT and moment_of(argument) is None:
-        problem = f"`{argument}` is no date such as 2018-06-18 or 2018-06-18T22:28:28Z"
+        problem = f"`{argument}` is not a date such as 2018-06-18 or 2018-06-18T22:28:28Z"
     if problem is None and subject is Field.AGENT_VERSION and operator.is_order and version_of(argument) is None:
-        problem = f"`{argument}` is no version such as 1.14.5"
+        problem = f"`{argument}` is not a version such as 1.14.5"
     return problem

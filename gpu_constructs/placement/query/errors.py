@@ -1,4 +1,4 @@
-"""The error of a text that is no expression."""
+"""The error of a text that is not an expression."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EXCERPT = 50
 
 
 class QuerySyntaxError(GpuConstructsError):
-    """A text is no expression of the cluster query language.
+    """A text is not an expression of the cluster query language.
 
     Args:
         problem: What is wrong, in the user's words.

@@ -85,7 +85,7 @@ class Attribute:
     def __post_init__(self) -> None:
         if not 1 <= len(self.name) <= MAX_ATTRIBUTE_LENGTH or not NAME_CHARACTERS.issuperset(self.name):
             raise InvalidValueError(
-                f"{self.name!r} is no name of an attribute",
+                f"{self.name!r} is not the name of an attribute",
                 value=self.name,
                 allowed=f"1 to {MAX_ATTRIBUTE_LENGTH} letters, digits, - _ . / \\",
             )

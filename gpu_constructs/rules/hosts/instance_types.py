@@ -22,7 +22,7 @@ _NAMES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-nam
 
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
 _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
-# Every size that EC2 has used; a new number before `xlarge` or `xl` is no surprise, another word would be.
+# Every size that EC2 has used; a new number before `xlarge` or `xl` is not a surprise, another word would be.
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
 
 

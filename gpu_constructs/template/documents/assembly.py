@@ -43,7 +43,7 @@ def assembly_sources(directory: str, files: Files) -> Iterator[Source]:
     """The stacks of a cloud assembly and of the assemblies in it, in the order of the manifest.
 
     Raises:
-        UnreadableError: If it is no assembly, or names files outside of itself.
+        UnreadableError: If it is not an assembly, or names files outside of itself.
     """
     _require_manifest(directory)
     yield from _Assembly(directory, root=directory, files=files).sources(ASSEMBLY_DEPTH)
@@ -70,7 +70,7 @@ class _Assembly:
         artifacts = self._document.object("the manifest of a cloud assembly").get("artifacts", {})
         if not isinstance(artifacts, dict):
             line = self._document.line(("artifacts",))
-            raise UnreadableError("artifacts is no object", file=self._manifest, line=line, fix="run cdk synth")
+            raise UnreadableError("artifacts is not an object", file=self._manifest, line=line, fix="run cdk synth")
         self._artifacts = {key: each for key, each in artifacts.items() if isinstance(each, dict)}
 
     def sources(self, depth: int) -> Iterator[Source]:

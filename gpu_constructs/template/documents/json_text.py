@@ -106,7 +106,7 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 class JsonLines:
-    """Lines of the values of one JSON text; what lies beside the path is skipped as fast as JSON is parsed."""
+    """Lines of the values of one JSON text; what is not on the path is skipped as fast as JSON is parsed."""
 
     def __init__(self, text: str) -> None:
         self._text = text

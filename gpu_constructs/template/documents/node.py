@@ -40,7 +40,7 @@ def integer(text: str) -> int | str:
 
 
 def decimal(text: str) -> float | str:
-    """A number; a text where it is no finite one, so that nothing that follows meets an infinity."""
+    """A number; a text where it is not a finite one, so that nothing that follows meets an infinity."""
     number = float(text)
     return number if math.isfinite(number) else text
 

@@ -22,7 +22,7 @@ _ENDINGS = (_SYNTHESIZED, ".template.yaml", ".template.yml", ".template", ".json
 
 
 def _find_no_nested(_declaration: Mapping[str, Node], _url: Value) -> Document | None:
-    """For templates in memory: there is nothing beside them."""
+    """For templates in memory, which have no other files."""
     return None
 
 

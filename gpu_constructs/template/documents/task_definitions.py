@@ -32,7 +32,7 @@ _FREE = frozenset({"dockerLabels", "driverOpts", "labels", "options"})
 
 
 def task_definition(data: Node, *, file: str, region: str | None) -> Resource | None:
-    """A task definition in a file of its own, as CloudFormation would write it; None if it is none.
+    """A task definition in a separate file, as CloudFormation would write it; None if it is none.
 
     The list of containers alone, which Terraform's ``container_definitions`` is, is a task definition that is named
     after its file (https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/ecs_task_definition).
@@ -67,7 +67,7 @@ def _of_containers(containers: list[Node], *, file: str, region: str | None) -> 
     if not containers or not all(map(_is_container, containers)):
         return None
     name = os.path.basename(file).partition(".")[0] or file  # noqa: PTH119 - a path keeps the user's spelling
-    # The list is the file itself, so that what is below it has no path of its own.
+    # The list is the file itself, so that what is below it has no path.
     return Resource(
         logical_id=name,
         type=_TYPE,

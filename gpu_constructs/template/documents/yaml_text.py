@@ -175,7 +175,7 @@ class _Reader:
         if len(frames) >= DEPTH:
             raise self._too_deep(event.line)
         if frames and type(frames[-1].node) is dict and frames[-1].key is None:
-            raise self._error("a key that is no text", event.line, allowed="names")
+            raise self._error("a key that is not text", event.line, allowed="names")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         tag = None if event.tag in {"!", f"{_YAML}map", f"{_YAML}seq"} else event.tag
@@ -218,7 +218,7 @@ class _Reader:
         frame = self._frames[-1] if self._frames else None
         if frame is not None and type(frame.node) is dict and frame.key is None:
             if not isinstance(anchor.node, str):
-                raise self._error("a key that is no text", event.line, allowed="names")
+                raise self._error("a key that is not text", event.line, allowed="names")
             frame.key = anchor.node
             return
         self._add(anchor.node, anchor.size, anchor.height, event.line)

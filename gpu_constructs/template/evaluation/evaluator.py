@@ -121,7 +121,7 @@ class Evaluator:
     def attribute(self, resource: str, attribute: str, call: Node) -> Value:
         """What ``Fn::GetAtt`` is."""
         if resource not in self._resources:
-            self.remark(f"Fn::GetAtt of {resource!r}, which is no resource of this template", call)
+            self.remark(f"Fn::GetAtt of {resource!r}, which is not a resource of this template", call)
             return UNKNOWN
         outputs, _, output = attribute.partition(".")
         if outputs == "Outputs" and resource in self.nested:
@@ -232,17 +232,17 @@ class Evaluator:
         return result
 
     def _with_function(self, node: dict[str, Node], key: str) -> Value | NoValue:
-        """An object that holds a function beside other keys, or one that nobody knows."""
+        """An object that holds a function and other keys, or an unknown function."""
         if key.startswith(FOR_EACH):
             try:
                 return self.part(unrolled(node, self))
             except LoopedTooMuchError:
                 return self._too_much(node)
         if key == "Fn::Transform":
-            # A macro adds to what is written beside it: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
+            # A macro adds to the keys around it: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
             self.remark("a macro adds to this, which only the deploy knows", node)
             return self.part({name: child for name, child in node.items() if name != key})
-        self.remark(f"{key} beside other keys" if key in FUNCTIONS else f"a function that is not known: {key}", node)
+        self.remark(f"{key} with other keys" if key in FUNCTIONS else f"a function that is not known: {key}", node)
         return UNKNOWN
 
     def _list(self, node: list[Node]) -> Value:
@@ -290,7 +290,7 @@ class Evaluator:
         section = self._template.get(name)
         if section is None or isinstance(section, dict):
             return section or {}
-        self.shared.remark(RemarkKind.NOT_READ, f"{name} is no object", self.origin((name,)))
+        self.shared.remark(RemarkKind.NOT_READ, f"{name} is not an object", self.origin((name,)))
         return {}
 
     def _unrolled(self, name: str) -> dict[str, Node]:

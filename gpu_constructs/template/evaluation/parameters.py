@@ -84,7 +84,7 @@ def _number(given: Value) -> Value:
 
 
 def parameter(declaration: Node) -> Parameter | None:
-    """What a template declares; None if it is no object, which leaves the parameter unknown."""
+    """What a template declares; None if it is not an object, which leaves the parameter unknown."""
     if not isinstance(declaration, dict):
         return None
     allowed = declaration.get("AllowedValues")

@@ -131,6 +131,6 @@ def _properties(
     if isinstance(properties, Mapping):
         return properties
     evaluator.shared.remark(
-        RemarkKind.NOT_READ, f"the properties of {logical_id!r} are no object", evaluator.origin(path)
+        RemarkKind.NOT_READ, f"the properties of {logical_id!r} are not an object", evaluator.origin(path)
     )
     return {}

@@ -13,7 +13,7 @@ __all__ = ["joined", "resolvable", "same", "separated", "written"]
 
 _Piece = str | Reference | DynamicReference | Unknown
 
-# Stands for a piece that is no text while dynamic references are looked for; no text of a template needs it.
+# Stands for a piece that is not text while dynamic references are looked for; no text of a template needs it.
 _HOLE = "\0"
 _HOLE_OR_LATER = re.compile(f"{_HOLE}|{RESOLVED_LATER.pattern}")
 

@@ -51,7 +51,7 @@ _NVIDIA = "_NVIDIA"
 
 
 def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[tuple[Resource, Pool]]:
-    """Reads every compute environment that has hosts of its own and runs its jobs on ECS."""
+    """Reads every compute environment that has its own hosts and runs its jobs on ECS."""
     for resource in index.all(_ENVIRONMENT):
         properties = Section.of(resource, notes)
         resources = properties.section("ComputeResources")

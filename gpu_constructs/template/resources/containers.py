@@ -60,7 +60,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
 def container_name(section: Section) -> str:
     """The name of a container, empty if it has none; something to call it where that is only known at deploy time.
 
-    Two of one task are called differently, so that nobody takes them for one name that is written twice.
+    Two of one task are called differently, so that they are not taken for one name that is written twice.
     """
     name = section.text("Name")
     if not isinstance(name, Unknown):
@@ -73,7 +73,7 @@ def requirements_of(section: Section) -> tuple[ResourceRequirement, ...]:
     """What a container asks of accelerators, as written."""
     written = section.get("ResourceRequirements")
     entries = written if isinstance(written, Sequence) and not isinstance(written, str) else ()
-    # A text is no entry, and no value of the deploy either; what it says may well be a type.
+    # A text is not an entry, and not a value of the deploy either; what it says may well be a type.
     texts = {number: each for number, each in enumerate(entries) if isinstance(each, str)}
     return tuple(
         ResourceRequirement(type=texts[number]) if number in texts else _requirement(each)

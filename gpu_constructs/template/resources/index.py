@@ -71,7 +71,7 @@ class Index:
 
 
 def _placed(resource: Resource, region: str | None) -> Resource:
-    """The same with all that is known about where it was written; what is no object has no properties."""
+    """The same with all that is known about where it was written; what is not an object has no properties."""
     properties: object = resource.properties
     if not isinstance(properties, Mapping):
         resource = replace(resource, properties={})

@@ -81,7 +81,7 @@ def instance_types_of(section: Section, architecture: Architecture | None, *, ma
     bounds = {field: section.section(key) for field, key in _RANGES.items()}
     ranges = {field: (each.integer("Min"), each.integer("Max")) for field, each in bounds.items()}
     lists = {key: section.texts(key) for key in (*_LISTS.values(), "CpuManufacturers")}
-    # Auto Scaling takes none of the first two unless told so
+    # Auto Scaling takes none of the first two unless it is set so
     # (https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstanceRequirements.html).
     rules = tuple(section.text(key) for key in ("BareMetal", "BurstablePerformance"))
     disks = section.text("LocalStorage")

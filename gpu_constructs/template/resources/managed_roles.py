@@ -24,7 +24,7 @@ _PASSED_NAMES = "ecsInstanceRole"
 def passes_host_role(provider: Section, index: Index) -> bool | Unknown:
     """Whether the infrastructure role may pass the hosts' role; unknown where the files do not say all about it.
 
-    AWS's own policy passes roles of one beginning only; any policy beside it may pass others.
+    AWS's own policy passes roles of one beginning only; any other policy may pass others.
     """
     profile = index.find(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"), _PROFILE)
     infrastructure = index.find(provider.get("InfrastructureRoleArn"), _ROLE)

@@ -72,7 +72,7 @@ class Names:
 
 
 def construct_path(resource: Resource) -> str | None:
-    """Path of the CDK construct; None where nobody wrote it."""
+    """Path of the CDK construct; None where it is not written."""
     metadata: object = resource.metadata
     path = metadata.get(_PATH) if isinstance(metadata, Mapping) else None
     path = path if isinstance(path, str) and path else resource.origin.construct_path

@@ -186,7 +186,7 @@ def _with_preference(properties: Section, option: PurchaseOption | Unknown) -> P
 
 
 def _reservation_of_group(group: Resource, properties: Section, of_template: Reservation | None) -> Reservation | None:
-    """The capacity reservations that the hosts of a group run in; None where nobody names any.
+    """The capacity reservations that the hosts of a group run in; None where none is named.
 
     What the group says goes before what its launch template says, unless it says ``default``.
     """

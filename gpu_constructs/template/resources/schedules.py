@@ -63,7 +63,7 @@ def _time(actions: Iterable[Section]) -> str | Unknown | None:
 
 
 def _shrinks(action: Section) -> bool:
-    """Whether nothing is left afterwards, or nobody knows."""
+    """Whether nothing is left afterwards, or that is not known."""
     most, desired, least = (action.integer(key) for key in ("MaxSize", "DesiredCapacity", "MinSize"))
     if most == 0 or isinstance(most, Unknown):
         return True

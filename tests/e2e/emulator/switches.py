@@ -2,7 +2,7 @@
 
 They are read where they matter, over HTTP and in the same process alike, and nobody else uses such names:
 
-- ``/emulator/now``: the time, such as ``2026-12-01T00:00:00Z``; without it, it is `EPOCH` for ever, so that no test
+- ``/emulator/now``: the time, such as ``2026-12-01T00:00:00Z``; without it, it is `EPOCH` forever, so that no test
   depends on the day it runs. Scheduled actions and reservations look at it;
 - ``/emulator/missing-gpus``: how many GPUs fail to come up on the next hosts, such as ``1`` or ``0,8``; each host takes
   one number from it;

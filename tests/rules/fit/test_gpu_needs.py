@@ -63,7 +63,7 @@ def test_needs_that_are_served_have_no_finding(task: Task, pool: Pool) -> None:
             "needs 9.0 or higher (CUDA compute capability), and g6.xlarge of Hosts has 8.9 (L4)",
             "a type such as",
         ),
-        (needing(precision="fp3"), a_pool(), "GPU066", "'fp3', which is no number format that is known here,", ""),
+        (needing(precision="fp3"), a_pool(), "GPU066", "'fp3', which is not a known number format,", ""),
     ],
 )
 def test_a_need_that_is_not_served_is_a_warning_with_both_values(

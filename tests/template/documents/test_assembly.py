@@ -128,7 +128,7 @@ def test_an_assembly_that_was_linked_to_is_read(tmp_path: Path) -> None:
             "artifact 'A' has no templateFile",
         ),
         ({"A": {"type": "cdk:cloud-assembly", "properties": []}}, "manifest.json:1: artifact 'A' has no directoryName"),
-        (["list"], "manifest.json:1: artifacts is no object; fix: run cdk synth"),
+        (["list"], "manifest.json:1: artifacts is not an object; fix: run cdk synth"),
     ],
 )
 def test_a_manifest_that_is_odd_is_told(tmp_path: Path, artifacts: Any, words: str) -> None:

@@ -136,7 +136,7 @@ def test_a_mapping_by_region_is_unknown_where_the_region_is() -> None:
     [
         ({"Ref": "Misspelled"}, "Ref to 'Misspelled', which is neither a parameter nor a resource of this template"),
         ({"Ref": ["Other"]}, "Ref takes a name"),
-        ({"Fn::GetAtt": ["Misspelled", "Arn"]}, "Fn::GetAtt of 'Misspelled', which is no resource of this template"),
+        ({"Fn::GetAtt": ["Misspelled", "Arn"]}, "Fn::GetAtt of 'Misspelled', which is not a resource of this template"),
         ({"Fn::GetAtt": "Other"}, "Fn::GetAtt takes a resource and an attribute"),
         ({"Fn::Sub": 5}, "Fn::Sub takes a text, or a text and an object of its variables"),
         ({"Fn::Join": "a"}, "Fn::Join takes a delimiter and a list"),
@@ -151,7 +151,7 @@ def test_a_mapping_by_region_is_unknown_where_the_region_is() -> None:
         ({"Fn::FindInMap": ["Images", "us-east-1", "Gpu"]}, "mapping 'Images' has nothing for 'us-east-1' and 'Gpu'"),
         ({"Fn::GetStackOutput": "a"}, "Fn::GetStackOutput takes an object with StackName and OutputName"),
         ({"Fn::Nonsense": 1}, "a function that is not known: Fn::Nonsense"),
-        ({"Ref": "Other", "Beside": 1}, "Ref beside other keys"),
+        ({"Ref": "Other", "Beside": 1}, "Ref with other keys"),
     ],
 )
 def test_what_makes_no_sense_is_unknown_and_said(value: Any, words: str) -> None:

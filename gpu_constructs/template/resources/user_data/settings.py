@@ -41,7 +41,7 @@ __all__ = [
 CLUSTER = "ECS_CLUSTER"
 
 HOLE = "\ue000"
-"""Stands on both sides of a number in a text for a piece that is no text."""
+"""Stands on both sides of a number in a text for a piece that is not text."""
 
 # One repetition for each character, so that a text of any size is looked at once.
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]{8,}={0,2}")
@@ -137,7 +137,7 @@ def _local_disks(text: str) -> LocalDiskUse:
 
 
 def _flat(value: Value) -> tuple[str | None, tuple[_Piece, ...]]:
-    """The text with a numbered hole for each piece that is no text; None if there is no text to read."""
+    """The text with a numbered hole for each piece that is not text; None if there is no text to read."""
     if not isinstance(value, (str, Text)) or is_too_long(value):
         return None, ()
     pieces: list[_Piece] = []
