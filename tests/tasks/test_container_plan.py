@@ -84,7 +84,7 @@ REFUSED: list[Any] = [
     pytest.param({"environment": "A=b"}, InvalidValueError, "a mapping", id="environment as text"),
     pytest.param({"environment": {"A": 1}}, InvalidValueError, "A expects str, got 1; fix: 'A': '1'", id="a number"),
     pytest.param({"environment": {"": "x"}}, InvalidValueError, "'' is not the name of a variable", id="no name"),
-    pytest.param({"environment": {"A=B": "x"}}, InvalidValueError, "no name of a variable", id="two names"),
+    pytest.param({"environment": {"A=B": "x"}}, InvalidValueError, "not the name of a variable", id="two names"),
     pytest.param({"secrets": {"A": "b"}}, InvalidValueError, "A expects Secret, got 'b'", id="a secret as text"),
     pytest.param({"command": [1]}, InvalidValueError, "a list of text", id="a number as a word"),
     pytest.param({"command": {"a"}}, InvalidValueError, "a list of text", id="a command without order"),
