@@ -115,7 +115,9 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
     if kind is bool:
         flag(argument, value, fix=f"{argument}=True")
     elif kind is str and not isinstance(value, str):
-        _refuse(argument, value, "text", f"{argument}={str(value)!r}" if isinstance(value, (int, float)) else "")
+        _refuse(argument, value, "text", f"{argument}={shown(value)!r}" if isinstance(value, (int, float)) else "")
+    elif kind is str and isinstance(value, str) and _is_broken(value):
+        _refuse(argument, value, "text that can be written as UTF-8", "")
     elif get_origin(kind) is not None and issubclass(get_origin(kind) or object, Mapping):
         if not isinstance(value, Mapping):
             _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
@@ -140,10 +142,19 @@ def _is_of(value: object, kind: type) -> bool:
 def _makes(struct: type, value: Mapping[str, object]) -> bool:
     """Whether CDK makes one of its structs of the keys and values of a mapping."""
     try:
-        struct(**value)
+        made = struct(**value)
     except TypeError:
         return False
-    return True
+    return "_values" in vars(made)  # which a class such as Duration has not
+
+
+def _is_broken(text: str) -> bool:
+    """Whether a text has half a character, with which no template can be read back."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _is_enum_of_cdk(kind: type) -> bool:
@@ -178,7 +189,7 @@ def _members(kind: type) -> str | None:
 
 
 def _plain(name: object) -> str:
-    return str(name).lower().replace("_", "").replace("-", "")
+    return shown(name).strip("'").lower().replace("_", "").replace("-", "")
 
 
 def _refuse(argument: str, value: object, expected: str, fix: str, *, allowed: str | None = None) -> None:

@@ -21,8 +21,8 @@ class ManagedOperation:
 
     Args:
         automatic_repair: Whether ECS replaces hosts that are impaired, their GPUs included. By default it does.
-        scale_in_after_seconds: How long a host may be idle or half empty before ECS ends it, up to 3600; -1 is
-            any time. By default as ECS sees fit.
+        scale_in_after_seconds: How long a host may be idle or half empty before ECS ends it, up to 3600; with
+            -1 it never does. By default as ECS sees fit.
         detailed_monitoring: Whether hosts send metrics every minute instead of every five. By default not.
         fips: Whether hosts use validated cryptographic modules only. By default in GovCloud regions.
         propagate_tags: Whether hosts get the tags of the provider. By default they do.

@@ -140,3 +140,13 @@ def test_a_single_capacity_is_shown_without_its_address(site: Site) -> None:
 def test_the_check_says_how_it_is_added(site: Site) -> None:
     with pytest.raises(InvalidValueError, match=r"got App\(…\); fix: GpuChecks.add_to\(app\)"):
         GpuChecks(site.app)
+
+
+@pytest.mark.parametrize(
+    "given", [{"stop_timeout": {}}, {"user": "\ud800"}, {"user": 10**5000}], ids=lambda each: next(iter(each))
+)
+def test_odd_values_are_refused_in_our_words_and_leave_nothing(site: Site, given: dict[str, Any]) -> None:
+    task = site.task()
+    with pytest.raises(InvalidValueError, match=f"^{next(iter(given))}: expects "):
+        task.add_gpu_container("train", image=site.image, **given)
+    task.add_gpu_container("train", image=site.image)
