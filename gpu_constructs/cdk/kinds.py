@@ -142,10 +142,10 @@ def _is_of(value: object, kind: type) -> bool:
 def _makes(struct: type, value: Mapping[str, object]) -> bool:
     """Whether CDK makes one of its structs of the keys and values of a mapping."""
     try:
-        made = struct(**value)
-    except TypeError:
+        struct(**value)
+    except (TypeError, AttributeError):  # the second where it is no struct, such as Duration
         return False
-    return "_values" in vars(made)  # which a class such as Duration has not
+    return True
 
 
 def _is_broken(text: str) -> bool:
