@@ -33,7 +33,7 @@ class GpuService(ecs.Ec2Service):
     Its capacities get tasks by the room they have at their maximum; of a `FallbackCapacity`, the first is filled
     before. Tasks are packed, so that hosts become empty and leave (Managed Instances take no placement strategy, and
     place tasks themselves); a failed deployment rolls back; tasks are not moved only to even out zones, because a moved
-    GPU task needs a second GPU; tags of the service are on its tasks, so that costs can be told apart. It is an
+    GPU task needs a second GPU; tags of the service are on its tasks, so that costs can be separated. It is an
     `ecs.Ec2Service`: load balancers, scaling and Service Connect are added to it as to any other.
 
     Its connections are the security group of the hosts in network mode ``bridge`` and ``host``, and its own group

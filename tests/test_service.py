@@ -248,8 +248,8 @@ def test_a_larger_pool_gets_more_of_the_tasks(site: Site) -> None:
     [
         ({"security_groups": "sg-1"}, "expects a list of security groups"),
         ({"security_groups": True}, "expects a list of security groups"),
-        ({"service_name": "a b!"}, "no name that ECS takes"),
-        ({"service_name": ""}, "no name that ECS takes"),
+        ({"service_name": "a b!"}, "not a name that ECS takes"),
+        ({"service_name": ""}, "not a name that ECS takes"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_in_our_words(site: Site, arguments: dict[str, Any], message: str) -> None:

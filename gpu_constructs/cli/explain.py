@@ -92,9 +92,9 @@ def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_PoolAnswe
             key = each.pool.name, each.constraints
             found.setdefault(key, each)
             services.setdefault(key, []).extend([] if route.workload is None else [route.workload.name])
-    told = [_PoolAnswer(destination=each, services=tuple(services[key]), counts=True) for key, each in found.items()]
+    sent_to = [_PoolAnswer(destination=each, services=tuple(services[key]), counts=True) for key, each in found.items()]
     reached = {name for name, _ in found}
-    return told + [
+    return sent_to + [
         _PoolAnswer(destination=each, services=(), counts=False)
         for each in by_hand(fleet, task).destinations
         if each.pool.name not in reached
@@ -109,9 +109,9 @@ def _lines(
     task: Task, answer: Answer, pools: Sequence[_PoolAnswer], elsewhere: Sequence[Elsewhere], width: int
 ) -> Iterator[Line]:
     yield [(brief(task.name, LABEL), "title"), (f" asks for {_asked(task)}", "")]
-    for told in pools:
+    for found in pools:
         yield []
-        yield from _of_pool(told, width)
+        yield from _of_pool(found, width)
     for each in elsewhere:
         aside = ", which is not in these files: " if isinstance(each.answer, Unknown) else ": "
         yield []
@@ -137,12 +137,12 @@ def _summary(answer: Answer, pools: Sequence[_PoolAnswer]) -> str:
     return "it does not fit everywhere that it is sent" if fits_somewhere else "it fits nowhere that it may come to"
 
 
-def _of_pool(told: _PoolAnswer, width: int) -> Iterator[Line]:
-    word = _word(told.destination.answer)
-    where = f", where {and_list(brief(each, LABEL) for each in told.services)} places it" if told.services else ""
-    aside = "" if told.counts else ", where no service places it"
-    hosts = told.destination.by_type
-    yield [(brief(told.destination.pool.name, LABEL), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
+def _of_pool(found: _PoolAnswer, width: int) -> Iterator[Line]:
+    word = _word(found.destination.answer)
+    where = f", where {and_list(brief(each, LABEL) for each in found.services)} places it" if found.services else ""
+    aside = "" if found.counts else ", where no service places it"
+    hosts = found.destination.by_type
+    yield [(brief(found.destination.pool.name, LABEL), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
     column = max((len(each.instance_type.name) for each in hosts), default=0)
     for host in hosts:
         answer = _word(host.answer)
@@ -152,19 +152,19 @@ def _of_pool(told: _PoolAnswer, width: int) -> Iterator[Line]:
         gap = " " * (indent - len(start) - len(answer)) if first else ""
         yield [(start, ""), (answer, _STYLES[answer]), (f"{gap}{first}", "")]
         yield from ([(" " * indent + part, "")] for part in rest)
-    for reason in told.reasons:
+    for reason in found.reasons:
         yield from ([(f"  {part}", "")] for part in wrapped(brief(reason, MESSAGE), width=width, indent=2))
-    for number, part in enumerate(wrapped(_fix(told), width=width, indent=7)):
+    for number, part in enumerate(wrapped(_fix(found), width=width, indent=7)):
         if part:
             yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
 
 
-def _fix(told: _PoolAnswer) -> str:
+def _fix(found: _PoolAnswer) -> str:
     """The smallest changes that would do, on either side."""
-    changes = [f"launch {_names(told.instead)}"] if told.instead else []
+    changes = [f"launch {_names(found.instead)}"] if found.instead else []
     at_most = [
         f"{each.resource.label}: {each.resource.amount(each.available)}"
-        for each in told.destination.fit.shortfalls
+        for each in found.destination.fit.shortfalls
         if each.available
     ]
     if at_most:
@@ -212,23 +212,23 @@ def _facts(
         "fits": _json(answer),
         "pools": [
             {
-                "pool": told.destination.pool.name,
-                "services": list(told.services),
-                "counts": told.counts,
-                "fits": _json(told.destination.answer),
-                "reasons": list(told.reasons),
-                "fix": _fix(told),
+                "pool": found.destination.pool.name,
+                "services": list(found.services),
+                "counts": found.counts,
+                "fits": _json(found.destination.answer),
+                "reasons": list(found.reasons),
+                "fix": _fix(found),
                 "hosts": [
                     {
                         "instance_type": each.instance_type.name,
                         "fits": _json(each.answer),
                         "reasons": list(each.reasons),
                     }
-                    for each in told.destination.by_type
+                    for each in found.destination.by_type
                 ],
-                "alternatives": [each.name for each in told.instead],
+                "alternatives": [each.name for each in found.instead],
             }
-            for told in pools
+            for found in pools
         ],
         "elsewhere": [{"where": each.text, "fits": _json(each.answer)} for each in elsewhere],
     }

@@ -25,8 +25,8 @@ class ManagedGpuCapacity(Construct):
     """Defines a capacity provider of ECS Managed Instances.
 
     There is no Auto Scaling group and no image: for tasks that wait, ECS starts the cheapest host that satisfies the
-    requirements and takes them, patches it, replaces it when it is impaired, and ends it when it is idle. Nobody logs
-    in to these hosts. The provider belongs to its cluster and stands in no list of providers.
+    requirements and takes them, patches it, replaces it when it is impaired, and ends it when it is idle. Users
+    cannot log in to these hosts. The provider belongs to its cluster and stands in no list of providers.
 
     It depends on its roles and on the hosts' way to the network, so that both outlast the hosts when the stack is
     deleted.

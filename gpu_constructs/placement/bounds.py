@@ -61,7 +61,7 @@ def _bounds(loads: Sequence[Load], room: Room) -> Iterator[Bound]:
 def _least_of_one_resource(sizes: Mapping[int, int], available: int) -> int:
     """Hosts that copies of these sizes need at least, were there no other resource.
 
-    Bound L2 of Martello and Toth (Lower bounds and reduction procedures for the bin packing problem, 1990): beside a
+    Bound L2 of Martello and Toth (Lower bounds and reduction procedures for the bin packing problem, 1990): next to a
     copy that takes more than all but `small`, nothing of `small` or more has room, and no two large ones share a host.
     Sums up to each size answer for every `small`, so the time grows with the sizes and hardly faster.
 

@@ -38,7 +38,7 @@ class Demand:
         host_ports: Ports of the host that it takes, with their protocol; in network mode ``awsvpc`` it has all ports to
             itself.
         is_network_unknown: Whether its network mode is only known at deploy time, so that it may have an interface and
-            ports of its own.
+            its own ports.
         architecture: What its image is built for, where it says so.
         windows: Whether its containers are Windows containers.
         expressions: Cluster queries that its host must satisfy, all of them.

@@ -26,8 +26,7 @@ def render(query: Query) -> str:
             f"the expression has {len(text)} characters",
             value=text,
             allowed=f"at most {MAX_EXPRESSION_LENGTH} characters",
-            fix="give the parts that are joined by `and` as constraints of their own, at most "
-            f"{MAX_PLACEMENT_CONSTRAINTS}",
+            fix=f"give the parts that are joined by `and` as separate constraints, at most {MAX_PLACEMENT_CONSTRAINTS}",
         )
     return text
 

@@ -34,14 +34,14 @@ def offered(pool: Pool) -> Iterator[Problem]:
         for each in missing:
             doubts.setdefault(each.traits.offering_doubt, []).append(each)
         modern = dict.fromkeys(each.replaced_by for each in missing if each.replaced_by)
-        told = "; ".join(
+        offers = "; ".join(
             f"{or_list(types)} was offered in none of the regions recorded on {RECORDED:%Y-%m-%d}"
             f"{f', though {doubt}' if doubt else ''}"
             for doubt, types in doubts.items()
         )
         yield Problem(
             about=pool,
-            message=f"{told}; only your account shows whether it may still launch it",
+            message=f"{offers}; only your account shows whether it may still launch it",
             fix=f"modern replacements: {', '.join(modern)}" if modern else "",
         )
 

@@ -27,11 +27,11 @@ _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size",
 )
 def fed(context: Context) -> Iterator[Problem]:
-    told = set()
+    reported = set()
     for assignment in context.assignments:
         task = assignment.task
         limit = task.cpu_limit
-        if limit is None or isinstance(limit, Unknown) or not limit or task.name in told:
+        if limit is None or isinstance(limit, Unknown) or not limit or task.name in reported:
             continue
         thin = [
             (host, gpus)
@@ -40,7 +40,7 @@ def fed(context: Context) -> Iterator[Problem]:
         ]
         if thin and all(host.vcpus >= _PLENTY_FOR_A_GPU * host.gpus for host, _ in thin):
             host, gpus = thin[0]
-            told.add(task.name)
+            reported.add(task.name)
             share = cpu_units(host) * gpus // host.gpus
             yield Problem(
                 about=task,

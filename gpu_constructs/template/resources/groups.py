@@ -107,7 +107,7 @@ class Groups:
         setups = [each.setup for each in launches]
         images, setup = {each.image for each in setups}, first.setup
         if len(images) > 1:
-            template.note("overrides with images of their own are not read", len(images), "Overrides")
+            template.note("overrides with their own images are not read", len(images), "Overrides")
             setup = replace(setup, image=UNKNOWN, image_written=None)
         bought = bought_by_policy(policy, setup.bought, {each.bought.option for each in setups})
         types = values_of(reduce(and_also, choices), TypeChoice) if choices else {}

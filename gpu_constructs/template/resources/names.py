@@ -105,7 +105,7 @@ def _repeated(values: Iterable[Hashable]) -> frozenset[Hashable]:
 
 
 def _numbered(names: Sequence[str]) -> tuple[str, ...]:
-    # Only names of different stacks that were made to look alike get here: a stack "A/B" beside a construct "B" of "A".
+    # Only names of different stacks that were made to look alike get here: a stack "A/B" and a construct "B" of "A".
     used: set[str] = set()
     result = []
     for name in names:

@@ -62,7 +62,7 @@ class Section:
     """One object of a template.
 
     An object or a list that is only known at deploy time reads as one of which every value is unknown, so that readers
-    have no case of their own for it.
+    have no special case for it.
 
     Attributes:
         values: Its keys and values.

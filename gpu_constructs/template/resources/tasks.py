@@ -37,7 +37,7 @@ TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 
 _KEYS: Final = frozenset(key for key in TASK_KEYS if "." not in key) | {"TaskDefinitionArn"}
 
-# What `describe-task-definition` answers beside.
+# What `describe-task-definition` also answers.
 _DESCRIBED = frozenset(
     {
         "Compatibilities",
