@@ -37,6 +37,8 @@ def rules_of(module: ModuleType) -> tuple[Rule, ...]:
 RULES: tuple[Rule, ...] = tuple(sorted((each for room in ROOMS for each in rules_of(room)), key=lambda each: each.id))
 """Every rule, in the order of the ids."""
 
+_BY_ID = {each.id: each for each in RULES}
+
 
 def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
     """Everything that rules find in a fleet: errors first, then by rule, in the order of the fleet.
@@ -93,9 +95,8 @@ def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data
     Raises:
         UnknownNameError: No rule has this id; carries the nearest ids.
     """
-    by_id = {each.id: each for each in RULES}
     wanted = id.strip().upper()
-    if wanted not in by_id:
-        nearest = tuple(get_close_matches(wanted[:NAME], by_id, n=3, cutoff=0.6))
+    if wanted not in _BY_ID:
+        nearest = tuple(get_close_matches(wanted[:NAME], _BY_ID, n=3, cutoff=0.6))
         raise UnknownNameError(f"no rule {id!r}", value=id, nearest=nearest)
-    return by_id[wanted]
+    return _BY_ID[wanted]
