@@ -15,7 +15,7 @@ from constructs import IConstruct
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, RefusedByCdkError, shown
 
-__all__ = ["creating", "require_construct_id", "require_free_ids", "rolled_back_on_error", "translated"]
+__all__ = ["creating", "require_construct_id", "require_free_ids", "rolled_back_on_error", "taken", "translated"]
 
 # The text of constructs/lib/construct.ts for a second child of one name; jsii passes on no error code for it.
 _DUPLICATE = "There is already a Construct with name"
@@ -52,7 +52,7 @@ def creating(scope: IConstruct, construct_id: str, *, called: str | None = None)
             yield
     except RefusedByCdkError as error:
         if _DUPLICATE in error.problem:
-            raise _taken(scope, called or construct_id) from None
+            raise taken(scope, called or construct_id) from None
         # CDK had begun: a taken id is the first thing it looks at, so the child of that name is this one.
         scope.node.try_remove_child(construct_id)
         raise
@@ -124,10 +124,11 @@ def require_free_ids(scope: IConstruct, *construct_ids: str) -> None:
     """
     for construct_id in construct_ids:
         if scope.node.try_find_child(construct_id) is not None:
-            raise _taken(scope, construct_id)
+            raise taken(scope, construct_id)
 
 
-def _taken(scope: IConstruct, construct_id: str) -> InvalidValueError:
+def taken(scope: IConstruct, construct_id: str) -> InvalidValueError:
+    """The error for an id that another child of a scope has."""
     return InvalidValueError(
         f"{construct_id!r} is already used in {scope.node.path or 'the app'}",
         argument="construct_id",

@@ -38,6 +38,7 @@ RULES: tuple[Rule, ...] = tuple(sorted((each for room in ROOMS for each in rules
 """Every rule, in the order of the ids."""
 
 _BY_ID = {each.id: each for each in RULES}
+_ABOUT = {kind: tuple(each for each in RULES if each.about is kind) for kind in (Pool, Task, Workload)}
 
 
 def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
@@ -51,13 +52,17 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]
     """
     context = Context(fleet)
     asked = tuple(rules)
-    found = {each.id: tuple(each.problems(context)) for each in _with_preferred(asked)}
-    causes = {id_: Causes(found[id_]) for id_ in {id_ for each in asked for id_ in each.unless}}
+    found = {each.id: tuple(each.problems(context)) for each in asked}
+    yielding = [each for each in asked if each.unless and found[each.id]]
+    preferred = {id_ for each in yielding for id_ in each.unless}
+    # None for a good fleet, which is what makes the questions of a constructor cheap.
+    found |= {id_: tuple(_BY_ID[id_].problems(context)) for id_ in preferred - found.keys()}
+    causes = {id_: Causes(found[id_]) for id_ in preferred}
     findings = (
         each.signed(problem)
         for each in asked
         for problem in found[each.id]
-        if not any(causes[preferred].include(problem) for preferred in each.unless)
+        if not any(causes[id_].include(problem) for id_ in each.unless)
     )
     return tuple(sorted(dict.fromkeys(findings), key=lambda each: (each.severity.rank, each.rule)))
 
@@ -69,21 +74,13 @@ def check_alone(thing: Pool | Task | Workload, *, rules: Iterable[str] | None = 
         thing: A pool, a task or a workload.
         rules: Ids of the rules to ask, those about a whole fleet among them; by default all rules about such a thing.
     """
-    kind = type(thing)
     alone = Fleet(
         pools=(thing,) if isinstance(thing, Pool) else (),
         tasks=(thing,) if isinstance(thing, Task) else (),
         workloads=(thing,) if isinstance(thing, Workload) else (),
     )
-    asked = (each for each in RULES if each.about is kind) if rules is None else map(find_rule, rules)
+    asked = _ABOUT[type(thing)] if rules is None else map(find_rule, rules)
     return check(alone, rules=asked)
-
-
-def _with_preferred(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Some rules and those that they yield to, each once."""
-    asked = {each.id: each for each in rules}
-    preferred = {id_ for each in asked.values() for id_ in each.unless} - asked.keys()
-    return (*asked.values(), *(each for each in RULES if each.id in preferred))
 
 
 def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data

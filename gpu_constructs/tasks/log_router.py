@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aws_cdk import aws_ecs as ecs
 
@@ -24,11 +24,13 @@ class Containers:
         task: The task with them.
         route_logs: Whether one of them logs with FireLens.
         have_router: Whether one of them is a log router.
+        ids: Their construct ids, which CDK is not asked for.
     """
 
     task: Task
     route_logs: bool = False
     have_router: bool = False
+    ids: set[str] = field(default_factory=set)
 
     def before(self, logging: ecs.LogDriver | None) -> Task:
         """The task, with the log router that CDK will add if another container logs like this.
@@ -40,14 +42,18 @@ class Containers:
             return self.task
         return with_container(self.task, _LOG_ROUTER)
 
-    def add(self, container: Container, logging: ecs.LogDriver | None, *, is_router: bool = False) -> None:
+    def add(
+        self, construct_id: str, container: Container, logging: ecs.LogDriver | None, *, is_router: bool = False
+    ) -> None:
         """Adds one.
 
         Args:
+            construct_id: Its construct id.
             container: The container.
             logging: Its log driver; None for the default one.
             is_router: Whether it is a log router.
         """
+        self.ids.add(construct_id)
         self.task = with_container(self.task, container)
         self.route_logs = self.route_logs or isinstance(logging, ecs.FireLensLogDriver)
         self.have_router = self.have_router or is_router

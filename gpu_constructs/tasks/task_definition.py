@@ -13,7 +13,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.atomic import creating, require_construct_id, require_free_ids, rolled_back_on_error
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, taken
 from gpu_constructs.cdk.kinds import checked, require_kinds
 from gpu_constructs.cdk.overrides import called_like
 from gpu_constructs.errors import InvalidValueError
@@ -294,13 +294,13 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         return self._define(construct_id, plan, settings)
 
     def _define(self, construct_id: str, plan: ContainerPlan, settings: ContainerSettings) -> ecs.ContainerDefinition:
-        has_sidecars = bool(self._containers)
+        has_sidecars = bool(self._so_far.ids)
         container = define_container(self, construct_id, plan, settings, self.log_group)
         if has_sidecars and not self._has_main_container:
             # CDK takes the first essential container, which may be a sidecar that has no port.
             self.default_container = container
         self._has_main_container = True
-        self._so_far.add(plan.container, settings.logging)
+        self._so_far.add(construct_id, plan.container, settings.logging)
         needs = metadata_of(plan.task)
         if plan.container.needs is not None and needs is not None:
             self._resource.add_metadata(METADATA_KEY, needs)
@@ -311,7 +311,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
 
     def _require_new(self, name: str) -> None:
         require_construct_id(name)
-        require_free_ids(self, name)
+        if name in self._so_far.ids:
+            raise taken(self, name)
 
     @cached_property
     def _resource(self) -> ecs.CfnTaskDefinition:
@@ -410,5 +411,5 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         rehearse(add, self, name, options)
         with creating(self, name):
             container = add(self, name, **sizes, **options)
-        self._so_far.add(task.containers[-1], logging, is_router=is_router)
+        self._so_far.add(name, task.containers[-1], logging, is_router=is_router)
         return container
