@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -14,10 +14,11 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.atomic import creating
+from gpu_constructs.cdk.atomic import creating, require_construct_id
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Unknown, Workload, total
 from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_WEIGHT
 from gpu_constructs.placement import demand_of, rollout_percentages, task_slots
@@ -25,6 +26,11 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
 
 __all__ = ["GpuService"]
+
+_ARGUMENTS: Mapping[str, str] = {
+    "CapacityProviderStrategy": "capacity",
+    "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
+}
 
 
 class GpuService(ecs.Ec2Service):
@@ -64,7 +70,8 @@ class GpuService(ecs.Ec2Service):
 
     Raises:
         InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
-        IncompatibleError: The task definition runs on capacity of another cluster, or of both kinds.
+        IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
+            tasks that have no network interface.
         RefusedByCdkError: CDK refuses it for another reason.
     """
 
@@ -86,6 +93,7 @@ class GpuService(ecs.Ec2Service):
         security_groups: Sequence[ec2.ISecurityGroup] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
     ) -> None:
+        require_construct_id(construct_id)
         count = (
             UNKNOWN
             if desired_count is None
@@ -93,13 +101,6 @@ class GpuService(ecs.Ec2Service):
         )
         if service_name is not None:
             require_name("service_name", service_name, fix="leave it out, and CloudFormation makes one")
-        if security_groups is not None and not isinstance(security_groups, (list, tuple)):
-            raise InvalidValueError(
-                f"expects a list of security groups, got {shown(security_groups)}",
-                argument="security_groups",
-                value=security_groups,
-                fix="security_groups=[…]",
-            )
         _require_task(cluster, task_definition)
         used = capacity_of_service(capacity, task_definition.capacity)
         task, pools = task_definition.task, [each.pool for each in used]
@@ -116,6 +117,24 @@ class GpuService(ecs.Ec2Service):
         shares = _shares(slots, [each.comes_first for each in used])
         # CDK compares tokens as if they were numbers, so they are written past it.
         by_token = isinstance(low, Unknown) or isinstance(high, Unknown)
+        workload = Workload(
+            name=construct_id,
+            task=task,
+            strategy=tuple(
+                StrategyItem(provider=each.pool.provider or UNKNOWN, pool=each.pool, weight=weight, base=base)
+                for each, (weight, base) in zip(used, shares, strict=True)
+            ),
+            # What ECS starts with where no count is written.
+            desired_count=1 if desired_count is None else count,
+            min_healthy_percent=UNKNOWN if isinstance(low, Unknown) else least,
+            max_healthy_percent=UNKNOWN if isinstance(high, Unknown) else most,
+        )
+        _require_home(workload, cluster, used)
+        require_allowed(workload, _ARGUMENTS)
+        require_yes(workload, "GPU140", arguments=_ARGUMENTS)
+        for name, chosen in (("security_groups", security_groups), ("vpc_subnets", vpc_subnets)):
+            if chosen is not None:
+                _require_interfaces(workload, name)
         with creating(scope, construct_id):
             super().__init__(
                 scope,
@@ -157,18 +176,7 @@ class GpuService(ecs.Ec2Service):
         # (containers-roadmap issue 631).
         self.node.add_dependency(cluster.hosts.services_depend_on)
         self._gpu_task = task_definition
-        self._workload = Workload(
-            name=construct_id,
-            task=None,
-            strategy=tuple(
-                StrategyItem(provider=each.pool.provider or UNKNOWN, pool=each.pool, weight=weight, base=base)
-                for each, (weight, base) in zip(used, shares, strict=True)
-            ),
-            # What ECS starts with where no count is written.
-            desired_count=1 if desired_count is None else count,
-            min_healthy_percent=UNKNOWN if isinstance(low, Unknown) else least,
-            max_healthy_percent=UNKNOWN if isinstance(high, Unknown) else most,
-        )
+        self._workload = workload
 
     @property
     def workload(self) -> Workload:
@@ -238,15 +246,6 @@ def _require_task(cluster: GpuCluster, task_definition: GpuTaskDefinition) -> No
             value=task_definition,
             fix="an ecs.Ec2Service for a task without GPUs",
         )
-    # Two GpuClusters around one cluster share its capacity.
-    foreign = [each.pool.name for each in task_definition.capacity if each.cluster is not cluster.cluster]
-    if foreign:
-        raise IncompatibleError(
-            f"the task definition runs on capacity that is not of this cluster: {', '.join(foreign)}",
-            argument="task_definition",
-            value=foreign,
-            fix="the cluster that this capacity was added to",
-        )
     if not demand_of(task_definition.task).wants_accelerator:
         raise InvalidValueError(
             "the task definition has no container with GPUs or Neuron devices",
@@ -254,3 +253,21 @@ def _require_task(cluster: GpuCluster, task_definition: GpuTaskDefinition) -> No
             fix="add_gpu_container or add_neuron_container before the service; a service without accelerators is an "
             "ecs.Ec2Service",
         )
+
+
+def _require_home(workload: Workload, cluster: GpuCluster, used: Sequence[Capacity]) -> None:
+    """Refuses capacity of another cluster; two GpuClusters around one cluster share its capacity."""
+    if all(each.cluster is cluster.cluster for each in used):
+        return
+    strategy = tuple(
+        replace(item, pool=replace(each.pool, cluster=each.cluster.node.path, associated=True))
+        for item, each in zip(workload.strategy, used, strict=True)
+    )
+    at_home = replace(workload, cluster=cluster.cluster.node.path, strategy=strategy)
+    require_yes(at_home, "GPU143", arguments=_ARGUMENTS)
+
+
+def _require_interfaces(workload: Workload, argument: str) -> None:
+    """Refuses what is for the network interfaces of tasks where they have none."""
+    arguments = {**_ARGUMENTS, "NetworkConfiguration": argument, "a network configuration": argument}
+    require_yes(replace(workload, network_configuration=True), "GPU126", arguments=arguments)

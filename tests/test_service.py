@@ -100,7 +100,10 @@ def test_a_task_without_a_container_is_refused(site: Site) -> None:
 
 def test_capacity_of_another_cluster_is_refused(site: Site) -> None:
     other = GpuCluster(site.stack, "Other", vpc=site.vpc)
-    with pytest.raises(IncompatibleError, match="not of this cluster: Capacity"):
+    with pytest.raises(
+        IncompatibleError,
+        match=r"capacity: .* names Capacity, a capacity provider of the cluster Stack/Cluster/.*GPU143",
+    ):
         GpuService(site.stack, "Service", cluster=other, task_definition=chat(site))
 
 
@@ -246,8 +249,9 @@ def test_a_larger_pool_gets_more_of_the_tasks(site: Site) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"security_groups": "sg-1"}, "expects a list of security groups"),
-        ({"security_groups": True}, "expects a list of security groups"),
+        ({"security_groups": "sg-1"}, "expects a list of ec2.ISecurityGroup, got 'sg-1'; fix: security_groups=\\["),
+        ({"security_groups": True}, "expects a list of ec2.ISecurityGroup, got True"),
+        ({"security_groups": [1]}, "expects a list of ec2.ISecurityGroup, got \\[1\\]"),
         ({"service_name": "a b!"}, "not a name that ECS takes"),
         ({"service_name": ""}, "not a name that ECS takes"),
     ],

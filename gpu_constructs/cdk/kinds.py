@@ -6,7 +6,7 @@ What is expected stands in the signature; `_EXAMPLES` and `_ATTRIBUTES` have wha
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -118,11 +118,28 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
         _refuse(argument, value, "text", f"{argument}={shown(value)!r}" if isinstance(value, (int, float)) else "")
     elif kind is str and isinstance(value, str) and _is_broken(value):
         _refuse(argument, value, "text that can be written as UTF-8", "")
-    elif get_origin(kind) is not None and issubclass(get_origin(kind) or object, Mapping):
+    elif _is_generic(kind, Mapping):
         if not isinstance(value, Mapping):
             _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
+    elif _is_generic(kind, Sequence):
+        _require_list(argument, value, get_args(kind)[0])
     elif isinstance(kind, type) and not _is_of(value, kind):
         _refuse(argument, value, _with_article(_written(kind)), _fix(value, kind), allowed=_members(kind))
+
+
+def _require_list(argument: str, value: object, of: object) -> None:
+    """Refuses what is not a list of one kind; texts and numbers are left to others."""
+    kinds = [each for each in _alternatives(of) if isinstance(each, type) and each in _EXAMPLES]
+    if len(kinds) != 1:
+        return
+    (kind,) = kinds
+    if not isinstance(value, (list, tuple)) or not all(_is_of(each, kind) for each in value):
+        _refuse(argument, value, f"a list of {_written(kind)}", f"{argument}=[{_EXAMPLES[kind]}]")
+
+
+def _is_generic(kind: object, of: type) -> bool:
+    origin = get_origin(kind)
+    return isinstance(origin, type) and issubclass(origin, of)
 
 
 def _is_of(value: object, kind: type) -> bool:

@@ -46,17 +46,18 @@ ARGUMENTS: Mapping[str, str] = {
 _OF_TASKS = tuple(each for each in RULES if each.about is Task or each in rules_of(rules_of_tasks))
 
 
-def require_allowed(thing: Pool | Task | Workload) -> None:
+def require_allowed(thing: Pool | Task | Workload, arguments: Mapping[str, str] | None = None) -> None:
     """Refuses a pool, a task or a workload that no deployment can make work, whatever it is combined with.
 
     Args:
         thing: What a constructor is about to define.
+        arguments: Arguments of that constructor by property, where they differ from `ARGUMENTS`.
 
     Raises:
         InvalidValueError: One value is wrong by itself.
         IncompatibleError: Two values cannot work together.
     """
-    raise_first(check_alone(thing))
+    raise_first(check_alone(thing), arguments)
 
 
 def require_yes(thing: Pool | Task | Workload, *rules: str, arguments: Mapping[str, str] | None = None) -> None:

@@ -13,7 +13,6 @@ from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import PlacementConstraint, PoolKind, Task
 from gpu_constructs.hardware import Architecture
-from gpu_constructs.hardware.aws_limits import MAX_STRATEGY_PROVIDERS
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
 
@@ -174,13 +173,13 @@ def _require_list(capacity: Sequence[Capacity]) -> None:
             if isinstance(capacity, Mapping)
             else "capacity=[…] with what cluster.add_capacity returned",
         )
-    if len({id(each) for each in capacity}) < len(capacity) or len(capacity) > MAX_STRATEGY_PROVIDERS:
+    if len({id(each) for each in capacity}) < len(capacity):
         raise InvalidValueError(
             f"got {len(capacity)} capacities, {len({id(each) for each in capacity})} of them different",
             argument="capacity",
             value=[each.pool.name for each in capacity],
-            allowed=f"each capacity once, {MAX_STRATEGY_PROVIDERS} at most: an ECS strategy holds no more providers",
-            fix="fewer capacities for one task definition",
+            allowed="each capacity once",
+            fix="leave out the capacity that is there twice",
         )
 
 
@@ -202,7 +201,6 @@ def capacity_of_service(given: Sequence[Capacity] | None, of_task: Sequence[Capa
 
     Raises:
         InvalidValueError: It is not a list of capacities that the task definition names.
-        IncompatibleError: They are of both kinds, which no strategy holds together (GPU140).
     """
     used = tuple(of_task)
     if given is not None:
@@ -217,15 +215,4 @@ def capacity_of_service(given: Sequence[Capacity] | None, of_task: Sequence[Capa
                 allowed=", ".join(each.pool.name for each in of_task),
                 fix="leave it out for all of them",
             )
-    by_kind: dict[PoolKind, list[str]] = {}
-    for each in used:
-        by_kind.setdefault(each.pool.kind, []).append(each.pool.name)
-    if len(by_kind) > 1:
-        sides = " and ".join(f"{kind.value} ({', '.join(names)})" for kind, names in by_kind.items())
-        raise IncompatibleError(
-            f"one capacity provider strategy has providers of one kind, and this one would have {sides}",
-            argument="capacity",
-            value=[each.pool.name for each in used],
-            fix=f"a service for each kind, this one with capacity=[…] of {next(iter(by_kind.values()))[0]}",
-        )
     return used

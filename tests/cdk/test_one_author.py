@@ -12,8 +12,10 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import (
+    GpuCluster,
     GpuConstructsError,
     GpuMachineImage,
+    GpuService,
     GpuShare,
     GpuTaskDefinition,
     HostNetwork,
@@ -24,6 +26,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.fleet import Pool, Task, Workload
 from gpu_constructs.rules import RULES, Severity
+from gpu_constructs.tasks.task_target import Capacity
 from tests.synthesis import Site
 
 _OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
@@ -86,6 +89,22 @@ def _far_away(site: Site, image: GpuMachineImage) -> object:
     return site.capacity("g6.xlarge", image=image)
 
 
+def _served(
+    site: Site, *capacity: Capacity, of: GpuCluster | None = None, mode: ecs.NetworkMode | None = None, **arguments: Any
+) -> object:
+    task = site.task(*capacity, network_mode=mode)
+    task.add_gpu_container("chat", image=_IMAGE)
+    return GpuService(site.stack, "Service", cluster=of or site.cluster, task_definition=task, **arguments)
+
+
+def _of_both_kinds(site: Site) -> object:
+    return _served(site, site.l4, site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"]))
+
+
+def _of_twenty_one(site: Site) -> object:
+    return _served(site, *(site.capacity("g6.xlarge", name=f"C{number}") for number in range(21)))
+
+
 Call = Callable[[Site], object]
 
 REFUSED: list[tuple[str, str | None, Call]] = [
@@ -138,6 +157,15 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         lambda site: site.task(site.capacity("g5.xlarge")).add_gpu_container("t", image=_IMAGE, precision="fp8"),
     ),
     ("GPU068", "gpus", lambda site: site.task().add_gpu_container("t", image=_IMAGE, gpus=GpuShare(memory_mib=23000))),
+    ("GPU089", "capacity", _of_twenty_one),
+    ("GPU126", "security_groups", lambda site: _served(site, security_groups=[])),
+    (
+        "GPU126",
+        "vpc_subnets",
+        lambda site: _served(site, mode=ecs.NetworkMode.HOST, vpc_subnets=ec2.SubnetSelection()),
+    ),
+    ("GPU140", "capacity", _of_both_kinds),
+    ("GPU143", "capacity", lambda site: _served(site, of=GpuCluster(site.stack, "Other", vpc=site.vpc))),
     ("GPU097", "purchase", lambda site: _in_block(site, "g6.xlarge")),
     ("GPU104", "instance_types", lambda site: _in_block(site, "p5.48xlarge", "p5e.48xlarge")),
     ("GPU104", "vpc_subnets", lambda site: _in_block(site, vpc_subnets=None)),
@@ -189,7 +217,6 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU032": "the launch types are those of the capacity, and a share of a part of a GPU does not fit",
     "GPU048": "CDK writes the keys",
     "GPU086": "a port mapping is added after its container",
-    "GPU089": "strategy() checks weight and base, and GpuService writes the rest",
     "GPU120": "CDK writes no launch type where there is a strategy",
     "GPU121": "a capacity joins the list of its cluster",
     "GPU122": "the user data is written for the cluster of the capacity",

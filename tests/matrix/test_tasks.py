@@ -105,6 +105,6 @@ def test_a_service_is_of_one_kind(yard: Yard) -> None:
     for hosts in (each for each in LANDINGS if len(each) > 1 and legal(each, [None])):
         task = yard.task(hosts, None)
         add_containers(task, legal(hosts, [None])[0].ask)
-        with pytest.raises(IncompatibleError, match="has providers of one kind"):
+        with pytest.raises(IncompatibleError, match=r"has ECS Managed Instances .* and Auto Scaling groups .*GPU140"):
             GpuService(yard.site.stack, f"Of{task.node.id}", cluster=yard.site.cluster, task_definition=task)
         assert yard.site.stack.node.try_find_child(f"Of{task.node.id}") is None

@@ -88,9 +88,10 @@ def one_kind(workload: Workload) -> Iterator[Problem]:
         yield Problem(
             about=workload,
             property_name="CapacityProviderStrategy",
+            value=[*managed, *groups],
             message=f"the strategy of {workload.name} has ECS Managed Instances ({and_list(managed)}) and Auto Scaling "
             f"groups ({and_list(groups)})",
-            fix="a service for each kind",
+            fix=f"a service for each kind, this one with a CapacityProviderStrategy of {and_list(groups)} only",
         )
 
 

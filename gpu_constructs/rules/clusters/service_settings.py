@@ -14,7 +14,7 @@ from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.rule import Problem, rule
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
-_WITHOUT_INTERFACE = frozenset({"bridge", "host", "none"})
+_WITHOUT_INTERFACE = frozenset({"host", "none"})
 
 
 @rule(
@@ -59,7 +59,9 @@ def network_configured(context: Context) -> Iterator[Problem]:
                 "which ECS must know the subnets",
                 fix='"NetworkConfiguration": {"AwsvpcConfiguration": {"Subnets": […]}}, or another NetworkMode',
             )
-        elif configured and task.network_mode in _WITHOUT_INTERFACE and _is_on_ec2(context, workload):
+        elif configured and (
+            task.network_mode in _WITHOUT_INTERFACE or (task.network_mode == "bridge" and _is_on_ec2(context, workload))
+        ):
             yield Problem(
                 about=workload,
                 property_name="NetworkConfiguration",

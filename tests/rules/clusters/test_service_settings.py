@@ -64,6 +64,11 @@ def test_a_network_configuration_without_an_interface_is_refused(mode: str, laun
     for fleet in (
         on_launch_type(a_pool(), task=in_mode(mode, compatibilities=("EC2",)), **changes),
         running_on(a_pool(), task=in_mode(mode), network_configuration=True),
+        *(
+            []
+            if mode == "bridge"
+            else [running_on(managed_pool("g6.xlarge"), task=in_mode(mode), network_configuration=True)]
+        ),
     ):
         finding = only(network_configured, fleet)
         assert f"has network mode {mode}, which ECS accepts only without" in finding.message
