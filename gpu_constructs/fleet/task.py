@@ -134,6 +134,7 @@ class Task:
         constraints: Where it may be placed.
         unknown_keys: Keys that the API does not have.
         used_keys: Settings that some launch types refuse, such as ``IpcMode``.
+        is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.
     """
@@ -151,6 +152,7 @@ class Task:
     constraints: tuple[PlacementConstraint, ...] = ()
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
+    is_part: bool = field(default=False, compare=False)
     scheduler: Scheduler = Scheduler.ECS
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

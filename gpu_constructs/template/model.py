@@ -79,6 +79,7 @@ class Resource:
         init: What ``cfn-init`` does, which is in its metadata, worked out.
         origin: Where it was written; its path ends at the resource itself.
         exists: Whether its condition holds; unknown where that depends on a value of the deploy.
+        is_part: Whether the rest of it is written elsewhere, where no file that is read shows it.
     """
 
     logical_id: str
@@ -89,6 +90,7 @@ class Resource:
     init: Mapping[str, Value] = field(default_factory=dict, hash=False)
     origin: Origin
     exists: bool | Unknown = True
+    is_part: bool = False
 
     @property
     def reference(self) -> Reference:

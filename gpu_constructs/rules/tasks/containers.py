@@ -37,7 +37,7 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.htm
     source=_CONTAINER,
 )
 def has_memory(task: Task) -> Iterator[Problem]:
-    if task.scheduler is not Scheduler.ECS or task.memory_limit_mib is not None:
+    if task.scheduler is not Scheduler.ECS or task.memory_limit_mib is not None or task.is_part:
         return
     for container in task.containers:
         sizes = (container.memory_limit_mib, container.memory_reservation_mib)

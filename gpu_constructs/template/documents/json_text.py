@@ -36,7 +36,9 @@ def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
             text, object_pairs_hook=gather, parse_int=integer, parse_float=decimal, parse_constant=str
         )
     except json.JSONDecodeError as error:
-        raise UnreadableError(_reason(error, text), file=file, line=error.lineno, column=error.colno) from None
+        unfilled = _PLACEHOLDER.search(text, max(error.pos - 1, 0), error.pos + 2)
+        fix = "fill the placeholders in first" if unfilled else None
+        raise UnreadableError(_reason(error, text), file=file, line=error.lineno, column=error.colno, fix=fix) from None
     except RecursionError:
         raise _too_deep(file) from None
     if deeper_than(data, DEPTH):
@@ -51,6 +53,8 @@ def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
     return data, tuple((*path, name) for path, node in paths_to(data, set(keys)) for name in keys[id(node)])
 
 
+# Of Terraform and of Jinja, where no text is.
+_PLACEHOLDER = re.compile(r"[$%]\{|\{[{%]")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATES = re.compile(
     r"(?:\\u[dD][89abAB][0-9a-fA-F]{2})?\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89abAB][0-9a-fA-F]{2}"

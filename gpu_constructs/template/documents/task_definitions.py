@@ -8,8 +8,9 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 from __future__ import annotations
 
 import os
+import re
 
-from gpu_constructs.fleet import Origin
+from gpu_constructs.fleet import UNKNOWN, Origin
 from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.model import Resource, Value
 
@@ -27,6 +28,14 @@ _NAMES_BELOW = {
     ("efsVolumeConfiguration", "fileSystemId"): "FilesystemId",
     ("proxyConfiguration", "properties"): "ProxyConfigurationProperties",
 }
+# What a program fills in before the file is a task definition: `${name}` of Terraform's `templatefile`, of `Fn::Sub`
+# and of `envsubst`, which also takes `$NAME`, and `{{ name }}` of Jinja.
+# https://developer.hashicorp.com/terraform/language/functions/templatefile
+# https://www.gnu.org/software/gettext/manual/html_node/envsubst-Invocation.html
+# https://jinja.palletsprojects.com/en/stable/templates/
+_PLACEHOLDER = re.compile(r"\$\{|\$[A-Za-z_]|\{\{")
+# Settings of the task itself, whose defaults do not hold where it is written elsewhere.
+_ELSEWHERE = {"IpcMode": UNKNOWN, "NetworkMode": UNKNOWN}
 # Objects whose keys are the user's own.
 _FREE = frozenset({"dockerLabels", "driverOpts", "labels", "options"})
 
@@ -36,6 +45,8 @@ def task_definition(data: Node, *, file: str, region: str | None) -> Resource | 
 
     The list of containers alone, which Terraform's ``container_definitions`` is, is a task definition that is named
     after its file (https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/ecs_task_definition).
+
+    A text with a placeholder in it is unknown, as a program puts another text there before ECS sees it.
 
     It belongs to no stack: where a resource has its stack's name, this one has its file's. Its logical id is its
     family.
@@ -72,7 +83,8 @@ def _of_containers(containers: list[Node], *, file: str, region: str | None) -> 
         logical_id=name,
         type=_TYPE,
         stack=file,
-        properties={"ContainerDefinitions": _value("", containers)},
+        properties={"ContainerDefinitions": _value("", containers), **_ELSEWHERE},
+        is_part=True,
         origin=Origin(resource=name, file=file, region=region),
     )
 
@@ -89,7 +101,7 @@ def _value(key: str, node: Node) -> Value:
         return {_pascal(name, below=key): _value(name, child) for name, child in node.items()}
     if isinstance(node, list):
         return [_value("", child) for child in node]
-    return node
+    return UNKNOWN if isinstance(node, str) and _PLACEHOLDER.search(node) else node
 
 
 def _pascal(key: str, *, below: str = "") -> str:

@@ -84,6 +84,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         constraints=constraints_of(properties),
         unknown_keys=unknown_keys(properties, _KEYS | _DESCRIBED),
         used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
+        is_part=resource.is_part,
         origin=resource.origin,
     )
 

@@ -38,6 +38,7 @@ def test_a_daemon_is_told_of_the_default_runtime() -> None:
         task_of(replace(BARE, memory_limit_mib=UNKNOWN)),
         replace(task_of(BARE), memory_limit_mib=2048),
         replace(task_of(BARE), memory_limit_mib=UNKNOWN),
+        replace(task_of(BARE), is_part=True),
         replace(task_of(BARE), scheduler=Scheduler.BATCH),
     ],
 )

@@ -50,6 +50,8 @@ def test_numbers_that_are_none_stay_texts(text: str, expected: Any) -> None:
         ('{"a": 1\n "b": 2}', 2, "not JSON: a comma or a closing bracket is missing"),
         ('{"a" 1}', 1, "not JSON: a colon is missing after the key"),
         ('{"a": }', 1, "not JSON: a value is missing"),
+        ('{"cpu": ${cpu}}', 1, "a value is missing; fix: fill the placeholders in first"),
+        ('{"cpu": {{ cpu }}}', 1, "a key in double quotes is missing; fix: fill the placeholders in first"),
         ('{"a": "b}', 1, "not JSON: a text is not closed"),
         ('["\\ud83d\\ude00",\n "\\ud800"]', 2, "not JSON: half a character"),
         ('["\\udc00"]', 1, "not JSON: half a character"),

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template import UnreadableError, read_stacks
 from gpu_constructs.template.model import Resource
 from tests.template.written import read_text, save
@@ -98,7 +99,8 @@ def test_the_containers_of_terraform_are_a_task_that_is_named_after_its_file(tmp
     given, expected = cast("Any", (TASK["containerDefinitions"], AS_CLOUDFORMATION["ContainerDefinitions"]))
     containers = [{"image": "x", **each} for each in given]
     (task,) = read_stacks([save(tmp_path / "chat.containers.json", containers)], region="eu-west-1").tasks
-    assert task.properties == {"ContainerDefinitions": [{"Image": "x", **expected[0]}]}
+    assert task.properties["ContainerDefinitions"] == [{"Image": "x", **expected[0]}]
+    assert task.is_part
     assert (task.logical_id, task.origin.resource, task.origin.region) == ("chat", "chat", "eu-west-1")
 
 
@@ -106,3 +108,20 @@ def test_the_containers_of_terraform_are_a_task_that_is_named_after_its_file(tmp
 def test_any_other_list_is_refused(content: str) -> None:
     with pytest.raises(UnreadableError, match="a list, not an object"):
         read_text(content)
+
+
+@pytest.mark.parametrize(
+    "text", ["${family}", "chat-${var.environment}", "{{ family }}", "$FAMILY", "${AWS::StackName}"]
+)
+def test_a_text_that_a_program_fills_in_is_unknown(text: str) -> None:
+    task = only({"family": text, "containerDefinitions": [{"name": text, "dockerLabels": {text: text}}]})
+    assert task.logical_id == "template"
+    assert task.properties == {
+        "Family": UNKNOWN,
+        "ContainerDefinitions": [{"Name": UNKNOWN, "DockerLabels": {text: text}}],
+    }
+
+
+@pytest.mark.parametrize("text", ["chat$", "$5", "{chat}", "a{b"])
+def test_other_signs_are_the_text_that_they_are(text: str) -> None:
+    assert only({"family": text, "containerDefinitions": []}).properties["Family"] == text
