@@ -14,7 +14,7 @@ Each room below holds the rules of one subject; `catalogue` finds them. `evidenc
 from gpu_constructs.rules.catalogue import ROOMS, RULES, check, check_alone, find_rule, rules_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
-from gpu_constructs.rules.rule import Problem, Rule, rule
+from gpu_constructs.rules.rule import Problem, Rule, error, info, warning
 
 __all__ = [
     "ROOMS",
@@ -26,7 +26,9 @@ __all__ = [
     "Severity",
     "check",
     "check_alone",
+    "error",
     "find_rule",
-    "rule",
+    "info",
     "rules_of",
+    "warning",
 ]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 
-__all__ = ["Causes", "Problem", "Rule", "Subject", "rule"]
+__all__ = ["Causes", "Problem", "Rule", "Subject", "error", "info", "warning"]
 
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
 """What a rule looks at: each pool, task or workload alone, or everything at once."""
 
 _Seen = TypeVar("_Seen", Pool, Task, Workload, Context)
+
+_SUBJECTS: Mapping[Subject, Callable[[Context], Iterable[Any]]] = {
+    Pool: lambda context: context.fleet.pools,
+    Task: lambda context: context.tasks,
+    Workload: lambda context: context.fleet.workloads,
+    Context: lambda context: (context,),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +30,7 @@ class Problem:
     """What a rule found, before it is signed with the rule's id.
 
     Attributes:
-        about: What it is about.
+        about: What it is about; by default the pool, task or workload that the rule looks at.
         message: What was asked for, what exists, and why they do not go together: lower case, no full stop.
         fix: The smallest change that would do; empty where only the user can know.
         property_name: The property to change, in the words of CloudFormation, such as ``MaxSize``.
@@ -37,8 +44,8 @@ class Problem:
             silent where both are about one of these things.
     """
 
-    about: Pool | Task | Workload | str
     message: str
+    about: Pool | Task | Workload | str = ""
     fix: str = ""
     property_name: str = ""
     value: object = None
@@ -121,17 +128,9 @@ class Rule:
         Args:
             context: The fleet that is checked.
         """
-        subjects: Iterable[object] = (
-            context.fleet.pools
-            if self.about is Pool
-            else context.tasks
-            if self.about is Task
-            else context.fleet.workloads
-            if self.about is Workload
-            else (context,)
-        )
-        for each in subjects:
-            yield from self.ask(each)
+        for each in _SUBJECTS[self.about](context):
+            for found in self.ask(each):
+                yield found if found.about else replace(found, about=each)
         if self.in_fleet is not None:
             yield from self.in_fleet(context)
 
@@ -161,41 +160,45 @@ class Rule:
         )
 
 
-def rule(
-    id: str,  # noqa: A002 - the word of the data
-    severity: Severity,
-    *,
-    about: type[_Seen],
-    question: str,
-    because: str,
-    source: str,
-    unless: tuple[str, ...] = (),
-    in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
-) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
-    """Makes a rule of a function. The catalogue finds it in its module.
+@dataclass(frozen=True, slots=True)
+class _Severe:
+    """Makes rules of one severity out of functions. The catalogue finds them in their modules.
 
-    Args:
-        id: See `Rule`, as the others.
-        severity: Of everything it finds.
-        about: What the function looks at.
-        question: What it asks.
-        because: What happens otherwise.
-        source: What it rests on.
-        unless: Rules that it yields to.
-        in_fleet: Asks the same of the whole fleet.
+    The parameter of the function says what the rule is about. The other arguments are those of `Rule`.
     """
 
-    def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
-        return Rule(
-            id=id,
-            severity=severity,
-            about=about,
-            question=question,
-            because=because,
-            source=source,
-            unless=unless,
-            ask=ask,
-            in_fleet=in_fleet,
-        )
+    severity: Severity
 
-    return made
+    def __call__(
+        self,
+        id: str,  # noqa: A002 - the word of the data
+        *,
+        question: str,
+        because: str,
+        source: str,
+        unless: tuple[str, ...] = (),
+        in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
+    ) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
+        def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
+            return Rule(
+                id=id,
+                severity=self.severity,
+                about=_subject_of(ask),
+                question=question,
+                because=because,
+                source=source,
+                unless=unless,
+                ask=ask,
+                in_fleet=in_fleet,
+            )
+
+        return made
+
+
+error, warning, info = map(_Severe, Severity)
+
+
+def _subject_of(ask: Callable[[_Seen], Iterable[Problem]]) -> Subject:
+    """What the only parameter of a function is."""
+    parameter = next(iter(ask.__annotations__.values()))
+    return next(each for each in _SUBJECTS if parameter in {each, each.__name__})

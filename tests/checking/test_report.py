@@ -12,12 +12,12 @@ import pytest
 from gpu_constructs.budget import READINGS
 from gpu_constructs.checking import report as reviewing
 from gpu_constructs.checking.report import Report, check_files, findings_in
-from gpu_constructs.rules import Context, Finding, Problem, Severity, rule
+from gpu_constructs.rules import Context, Finding, Problem, error, warning
 from gpu_constructs.template import Inputs, Stacks, UnreadableError
 from tests.cli.templates import acknowledged, template, with_choice, written
 
 
-@rule("GPU901", Severity.ERROR, about=Context, question="?", because="b", source="https://docs.aws.amazon.com/")
+@error("GPU901", question="?", because="b", source="https://docs.aws.amazon.com/")
 def no_g5(context: Context) -> Iterator[Problem]:
     for pool in context.fleet.pools:
         bad = [each.name for each in pool.instance_types if each.family == "g5"]
@@ -25,7 +25,7 @@ def no_g5(context: Context) -> Iterator[Problem]:
             yield Problem(about=pool, message=f"{bad[0]} is not a g6", fix="g6")
 
 
-@rule("GPU902", Severity.WARNING, about=Context, question="?", because="b", source="https://docs.aws.amazon.com/")
+@warning("GPU902", question="?", because="b", source="https://docs.aws.amazon.com/")
 def small(context: Context) -> Iterator[Problem]:
     for pool in context.fleet.pools:
         yield Problem(about=pool, message=f"max {pool.max_instances}")
@@ -202,7 +202,7 @@ NOTES = {
 }
 
 
-@rule("GPU905", Severity.ERROR, about=Context, question="?", because="b", source="https://docs.aws.amazon.com/")
+@error("GPU905", question="?", because="b", source="https://docs.aws.amazon.com/")
 def no_task(context: Context) -> Iterator[Problem]:
     yield from (Problem(about=each, message=f"{each.name} is there") for each in context.fleet.tasks)
 

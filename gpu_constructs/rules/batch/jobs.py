@@ -8,17 +8,14 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.evidence.walk import is_gpu
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
 
 
-@rule(
+@error(
     "GPU133",
-    Severity.ERROR,
-    about=Task,
     question="does a job ask AWS Batch for whole GPUs?",
     because="a resource requirement of AWS Batch has a type and a value, which is the number of physical GPUs; only "
     "ECS has ALL, parts of a GPU and sharing",
@@ -33,7 +30,6 @@ def whole_gpus(task: Task) -> Iterator[Problem]:
             what = _beyond_whole(each) if is_gpu(each) else ""
             if what:
                 yield Problem(
-                    about=task,
                     container=container,
                     message=f"the job {task.name} asks AWS Batch for {what}, and Batch hands out whole GPUs by number",
                     fix=_ONE_GPU,
@@ -42,10 +38,8 @@ def whole_gpus(task: Task) -> Iterator[Problem]:
                 )
 
 
-@rule(
+@error(
     "GPU134",
-    Severity.ERROR,
-    about=Task,
     question="does a GPU job set its vCPUs and its memory?",
     because="AWS Batch requires both for every node and refuses the job definition otherwise",
     source=_API,
@@ -63,7 +57,6 @@ def has_sizes(task: Task) -> Iterator[Problem]:
         ]
         if missing:
             yield Problem(
-                about=task,
                 container=container,
                 message=f"the job {task.name} asks for a GPU without {and_list(missing)}, which AWS Batch requires",
                 fix=", ".join(_SIZES[each] for each in missing),

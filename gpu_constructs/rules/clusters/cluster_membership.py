@@ -6,16 +6,13 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
 
 
-@rule(
+@error(
     "GPU121",
-    Severity.ERROR,
-    about=Workload,
     question="is every capacity provider of a strategy associated with the cluster?",
     because="a strategy can use capacity providers that are associated with the cluster; ECS refuses a service whose "
     "strategy has another",
@@ -25,7 +22,6 @@ def associated(workload: Workload) -> Iterator[Problem]:
     for pool in _pools_with_known_cluster(workload):
         if pool.associated is False and pool.cluster == workload.cluster:
             yield Problem(
-                about=workload,
                 property_name="CapacityProviderStrategy",
                 value=pool.name,
                 message=f"the strategy of {workload.name} names {pool.name}, which is not among the capacity providers "
@@ -34,10 +30,8 @@ def associated(workload: Workload) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU143",
-    Severity.WARNING,
-    about=Workload,
     question="do the capacity providers of a strategy belong to the cluster of the service?",
     because="a capacity provider belongs to one cluster, and ECS refuses a service of another cluster whose strategy "
     "has it; whether two names mean one cluster may only be known at deploy time",
@@ -48,7 +42,6 @@ def of_same_cluster(workload: Workload) -> Iterator[Problem]:
         if pool.cluster != workload.cluster and (pool.associated is True or pool.kind is PoolKind.MANAGED_INSTANCES):
             here, there = _named(workload.cluster), _named(pool.cluster)
             yield Problem(
-                about=workload,
                 property_name="CapacityProviderStrategy",
                 value=pool.name,
                 message=f"the strategy of {workload.name} names {pool.name}, a capacity provider of the cluster "
@@ -57,10 +50,8 @@ def of_same_cluster(workload: Workload) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU122",
-    Severity.ERROR,
-    about=Pool,
     question="does the user data name the cluster of the capacity provider?",
     because="a host registers with the cluster that ECS_CLUSTER names, and a capacity provider uses hosts of its "
     "cluster only, so its tasks are never placed",
@@ -72,7 +63,6 @@ def joins_cluster_of_provider(pool: Pool) -> Iterator[Problem]:
         here = _named(pool.cluster)
         if told != here and pool.user_data.complete:
             yield Problem(
-                about=pool,
                 property_name="ECS_CLUSTER",
                 value=told,
                 message=f"the user data makes the hosts join the cluster {told}, and their capacity provider belongs "
@@ -81,10 +71,8 @@ def joins_cluster_of_provider(pool: Pool) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU124",
-    Severity.ERROR,
-    about=Context,
     question="does each Auto Scaling group have one capacity provider?",
     because="ECS refuses a capacity provider for an Auto Scaling group that another one already uses",
     source="https://github.com/aws/containers-roadmap/issues/632",

@@ -9,8 +9,7 @@ from gpu_constructs.hardware.managed_instances import may_be_managed
 from gpu_constructs.placement.query import Attribute, conditions
 from gpu_constructs.rules.evidence.expressions import joined, readable
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _TYPES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html"
 _TASKS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html"
@@ -20,10 +19,8 @@ _EXCLUDED = "RESERVATIONS_EXCLUDED"
 _ATTRIBUTES = frozenset({"ecs.availability-zone", "ecs.cpu-architecture", "ecs.instance-type", "ecs.subnet-id"})
 
 
-@rule(
+@warning(
     "GPU185",
-    Severity.WARNING,
-    about=Pool,
     question="do ECS Managed Instances launch the instance types?",
     because="AWS lists the families that Managed Instances launch, and of these no type with one vCPU and no nano or "
     "micro; AWS adds families to the list",
@@ -37,7 +34,6 @@ def launched(pool: Pool) -> Iterator[Problem]:
         families = dict.fromkeys(each.family for each in missing)
         others = len(missing) < len(pool.instance_types)
         yield Problem(
-            about=pool,
             property_name="AllowedInstanceTypes",
             value=[each.name for each in missing],
             message=f"{with_verb(families, 'is', 'are')} not among the families of Managed Instances, which may never "
@@ -46,10 +42,8 @@ def launched(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU186",
-    Severity.WARNING,
-    about=Pool,
     question="do reserved Managed Instances name their Capacity Reservations?",
     because="with CapacityOptionType RESERVED, Managed Instances launch into a resource group of Capacity "
     "Reservations; without a group there is nothing to launch into",
@@ -61,17 +55,14 @@ def reservations_are_named(pool: Pool) -> Iterator[Problem]:
         return
     if pool.bought.reservation is None or pool.bought.reservation.group is None:
         yield Problem(
-            about=pool,
             property_name="CapacityReservations",
             message="CapacityOptionType is RESERVED, and CapacityReservations does not name a resource group",
             fix="CapacityReservations with ReservationGroupArn, or CapacityOptionType ON_DEMAND",
         )
 
 
-@rule(
+@warning(
     "GPU187",
-    Severity.WARNING,
-    about=Pool,
     question="do Managed Instances use the Capacity Reservations that they name?",
     because="CapacityReservations apply to CapacityOptionType RESERVED; other hosts, and hosts that avoid "
     "reservations, leave them idle and paid for",
@@ -83,7 +74,6 @@ def reservations_are_used(pool: Pool) -> Iterator[Problem]:
         return
     if pool.bought.option is not PurchaseOption.RESERVED:
         yield Problem(
-            about=pool,
             property_name="CapacityOptionType",
             value=pool.bought.option,
             message=f"CapacityReservations are named, and the hosts are bought {pool.bought.option}",
@@ -92,7 +82,6 @@ def reservations_are_used(pool: Pool) -> Iterator[Problem]:
         )
     elif reservation.preference == _EXCLUDED:
         yield Problem(
-            about=pool,
             property_name="ReservationPreference",
             value=reservation.preference,
             message=f"CapacityOptionType is RESERVED, and ReservationPreference {_EXCLUDED} avoids every reservation",
@@ -100,10 +89,8 @@ def reservations_are_used(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU188",
-    Severity.WARNING,
-    about=Workload,
     question="do Managed Instances support the attributes of the placement constraints?",
     because="the documentation of Managed Instances lists constraints on the Availability Zone, the subnet, the "
     "instance type and the processor architecture of a host, and no others",
@@ -121,7 +108,6 @@ def supported_attributes(workload: Workload) -> Iterator[Problem]:
     other = dict.fromkeys(each for each in names if each not in _ATTRIBUTES)
     if other:
         yield Problem(
-            about=workload,
             property_name="PlacementConstraints",
             value=list(other),
             message=f"placement constraints of {workload.name} use {and_list(other)}, which Managed Instances "
@@ -131,10 +117,8 @@ def supported_attributes(workload: Workload) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU190",
-    Severity.ERROR,
-    about=Pool,
     question="may ECS pass the role of the hosts to Managed Instances?",
     because="AmazonECSInfrastructureRolePolicyForManagedInstances passes roles whose names begin with ecsInstanceRole; "
     "any other name, such as one that CloudFormation makes, is an authorization error when a task is launched",
@@ -143,7 +127,6 @@ def supported_attributes(workload: Workload) -> Iterator[Problem]:
 def may_pass_role(pool: Pool) -> Iterator[Problem]:
     if pool.kind is PoolKind.MANAGED_INSTANCES and pool.passes_host_role is False:
         yield Problem(
-            about=pool,
             property_name="InfrastructureRoleArn",
             message="the infrastructure role has only the policy of AWS, which does not pass the role of the instance "
             "profile, because its name does not begin with ecsInstanceRole",

@@ -10,14 +10,11 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Pool, Scheduler, Task
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 
-@rule(
+@error(
     "GPU046",
-    Severity.ERROR,
-    about=Context,
     question="does ECS accept the names of capacity providers, families and containers?",
     because="a name has up to 255 letters, digits, hyphens and underscores, and that of a capacity provider does not "
     "begin with aws, ecs or fargate; ECS refuses any other",

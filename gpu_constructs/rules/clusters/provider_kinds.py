@@ -10,14 +10,11 @@ from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 
-@rule(
+@warning(
     "GPU125",
-    Severity.WARNING,
-    about=Workload,
     question="is the task definition compatible with the capacity that its service uses?",
     because="ECS validates a task definition for what RequiresCompatibilities names; no page says whether it runs "
     "elsewhere",
@@ -32,7 +29,6 @@ def compatible_with_capacity(workload: Workload) -> Iterator[Problem]:
         if not _is_for(task, pool):
             asks = MANAGED_INSTANCES if pool.kind is PoolKind.MANAGED_INSTANCES else "EC2"
             yield Problem(
-                about=workload,
                 property_name="RequiresCompatibilities",
                 value=list(task.compatibilities),
                 message=f"{task.name} requires {and_list(map(brief, task.compatibilities))}, and {workload.name} runs "
@@ -41,10 +37,8 @@ def compatible_with_capacity(workload: Workload) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU139",
-    Severity.WARNING,
-    about=Context,
     question="do services for ECS Managed Instances have a capacity provider strategy?",
     because="Managed Instances run only tasks that a capacity provider strategy sends; with a launch type, a task "
     "needs hosts that something else registers",
@@ -70,10 +64,8 @@ def by_strategy(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU140",
-    Severity.WARNING,
-    about=Workload,
     question="are all capacity providers of a strategy of one kind?",
     because="a guide to capacity providers by AWS says that a strategy cannot mix Managed Instances with Auto Scaling "
     "groups or Fargate; the API page does not say so",
@@ -86,7 +78,6 @@ def one_kind(workload: Workload) -> Iterator[Problem]:
     groups = dict.fromkeys(each.name for each in pools if each.kind is PoolKind.AUTO_SCALING_GROUP)
     if managed and groups:
         yield Problem(
-            about=workload,
             property_name="CapacityProviderStrategy",
             value=[*managed, *groups],
             message=f"the strategy of {workload.name} has ECS Managed Instances ({and_list(managed)}) and Auto Scaling "

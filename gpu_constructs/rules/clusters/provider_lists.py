@@ -6,16 +6,13 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import ProviderList, Unknown
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 _SOURCE = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html"
 
 
-@rule(
+@warning(
     "GPU195",
-    Severity.WARNING,
-    about=Context,
     question="is the list of capacity providers in the same files as its cluster?",
     because="a list replaces the whole list of the cluster, and its default strategy; ECS disassociates a provider "
     "that is left out, Fargate included, and the deployment fails while tasks use it",
@@ -36,10 +33,8 @@ def of_a_cluster_that_was_read(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU196",
-    Severity.WARNING,
-    about=Context,
     question="does each cluster have one list of capacity providers?",
     because="a list replaces the whole list of the cluster, so the list that is deployed last wins",
     source=_SOURCE,

@@ -10,17 +10,14 @@ from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
 _WITHOUT_INTERFACE = frozenset({"host", "none"})
 
 
-@rule(
+@error(
     "GPU120",
-    Severity.ERROR,
-    about=Workload,
     question="does the service have either a launch type or a capacity provider strategy?",
     because="ECS refuses a service that specifies both, whatever the launch type is",
     source=_API,
@@ -28,7 +25,6 @@ _WITHOUT_INTERFACE = frozenset({"host", "none"})
 def one_destination(workload: Workload) -> Iterator[Problem]:
     if workload.strategy and isinstance(workload.launch_type, str):
         yield Problem(
-            about=workload,
             property_name="LaunchType",
             value=workload.launch_type,
             message=f"{workload.name} has the launch type {brief(workload.launch_type)} and a capacity provider "
@@ -37,10 +33,8 @@ def one_destination(workload: Workload) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU126",
-    Severity.ERROR,
-    about=Context,
     question="does a service have a network configuration if, and only if, its tasks use network mode awsvpc?",
     because="ECS refuses a service without a network configuration for a task in network mode awsvpc, and a service "
     "with one for a task in network mode bridge, host or none",

@@ -8,14 +8,11 @@ from gpu_constructs.fleet import StrategyItem, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
 from gpu_constructs.placement.destinations import FARGATE_PROVIDERS
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 
-@rule(
+@error(
     "GPU089",
-    Severity.ERROR,
-    about=Workload,
     question="does ECS accept the capacity provider strategy?",
     because=f"a strategy has at most {MAX_STRATEGY_PROVIDERS} providers, weights of 0 to {MAX_WEIGHT}, at least one of "
     f"them above 0 if there are several, one base of 0 to {MAX_BASE}, and providers of either Fargate or Auto Scaling "
@@ -25,7 +22,6 @@ from gpu_constructs.rules.rule import Problem, rule
 def accepted_by_ecs(workload: Workload) -> Iterator[Problem]:
     for problem, fix in _problems(workload.strategy):
         yield Problem(
-            about=workload,
             property_name="CapacityProviderStrategy",
             message=f"the strategy of {workload.name} {problem}",
             fix=fix,

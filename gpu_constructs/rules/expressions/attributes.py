@@ -30,8 +30,7 @@ from gpu_constructs.placement.query import (
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
 
@@ -49,10 +48,8 @@ _MOST_DOUBTS = 5
 """Doubts about one expression that are reported at once."""
 
 
-@rule(
+@warning(
     "GPU042",
-    Severity.WARNING,
-    about=Context,
     question="do the instance types and attributes of placement expressions exist?",
     because="no host has such a name, so the condition is true on no host or excludes none",
     source=_PAGE,
@@ -70,10 +67,8 @@ def names_exist(context: Context) -> Iterator[Problem]:
                 )
 
 
-@rule(
+@warning(
     "GPU043",
-    Severity.WARNING,
-    about=Context,
     question="do patterns on the instance type match only the families that they name?",
     because="a pattern is a regular expression, in which a dot stands for any character: g5.* also matches g5g, "
     "which is arm64",

@@ -9,18 +9,15 @@ from gpu_constructs.placement import DoubtKind, ObstacleKind
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import provider_for
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _CONSTRAINTS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
 _MOST_NAMED = 4
 
 
-@rule(
+@error(
     "GPU070",
-    Severity.ERROR,
-    about=Context,
     question="can a host of the pool satisfy the placement constraints?",
     because="if no host matches the constraints, the task remains in a pending state",
     source=_CONSTRAINTS,
@@ -42,10 +39,8 @@ def satisfied_by_hosts(context: Context) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU071",
-    Severity.WARNING,
-    about=Context,
     question="does every instance type of a pool with managed scaling satisfy the placement constraints?",
     because="managed scaling samples the instance types of the Auto Scaling group, and may not scale out if one does "
     "not satisfy the constraints",
@@ -63,10 +58,8 @@ def satisfied_by_all_types(context: Context) -> Iterator[Problem]:
                     )
 
 
-@rule(
+@warning(
     "GPU072",
-    Severity.WARNING,
-    about=Context,
     question="do tasks on pools with managed scaling have a capacity provider strategy?",
     because="a task without a capacity provider strategy does not make a capacity provider scale out while it waits",
     source=_SCALING,

@@ -18,8 +18,7 @@ from gpu_constructs.rules.evidence.expressions import (
     unsatisfiable,
 )
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 _LANGUAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html"
 _CONSTRAINT = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html"
@@ -28,10 +27,8 @@ _DISTINCT = "distinctInstance"
 _EXAMPLE = "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"
 
 
-@rule(
+@error(
     "GPU040",
-    Severity.ERROR,
-    about=Context,
     question="can ECS read every placement expression?",
     because="ECS refuses an expression that is not in the cluster query language",
     source=_LANGUAGE,
@@ -51,10 +48,8 @@ def readable_by_ecs(context: Context) -> Iterator[Problem]:
                 )
 
 
-@rule(
+@error(
     "GPU041",
-    Severity.ERROR,
-    about=Context,
     question="can the placement expressions be true together?",
     because="ECS places a task on a host that satisfies all its constraints; none satisfies these, so the task never "
     "starts",
@@ -71,10 +66,8 @@ def consistent(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU044",
-    Severity.ERROR,
-    about=Context,
     question="does ECS take the number, the types and the length of the placement constraints?",
     because=f"a task has at most {MAX_PLACEMENT_CONSTRAINTS} constraints, and an expression at most "
     f"{MAX_EXPRESSION_LENGTH} characters; memberOf needs an expression; distinctInstance takes none and cannot be in a "
@@ -96,10 +89,8 @@ def within_limits(context: Context) -> Iterator[Problem]:
             yield from _wrong_expression(place, each)
 
 
-@rule(
+@error(
     "GPU045",
-    Severity.ERROR,
-    about=Context,
     question="can one of the instance types that placement expressions name satisfy all of them?",
     because="ECS places a task on a host that satisfies all its constraints; none of the instance types that they name "
     "does, so the task never starts",

@@ -8,14 +8,11 @@ from gpu_constructs.budget import PAIRS
 from gpu_constructs.fleet import RemarkKind
 from gpu_constructs.placement.destinations import unjudged
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, info, warning
 
 
-@rule(
+@warning(
     "GPU115",
-    Severity.WARNING,
-    about=Context,
     question="is each key written once?",
     because="of a key that is written twice only the last value counts, and the first is dropped without a message",
     source="https://github.com/aws-cloudformation/cfn-lint/blob/main/docs/rules.md (E0000 refuses duplicate keys)",
@@ -24,10 +21,8 @@ def keys_written_once(context: Context) -> Iterator[Problem]:
     return _remarks(context, RemarkKind.DUPLICATE_KEY)
 
 
-@rule(
+@info(
     "GPU116",
-    Severity.INFO,
-    about=Context,
     question="was every part of the file understood?",
     because="parts that were not understood were not checked",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html",

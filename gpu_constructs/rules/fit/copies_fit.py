@@ -13,18 +13,15 @@ from gpu_constructs.placement.strategy import split
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import Copies, counted, wanted_copies
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 _SERVICES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-definition-parameters.html"
 _TRUNK = "each takes a network interface, of which hosts have more where awsvpcTrunking is on"
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
 
 
-@rule(
+@warning(
     "GPU009",
-    Severity.WARNING,
-    about=Context,
     question="do the hosts have room for every copy at MaxSize?",
     because="a copy that fits on no host waits until one is free, and ECS does not move a copy that the strategy gave "
     "to a full capacity provider to one that has room",
@@ -67,10 +64,8 @@ def _badly_split(copies: Copies, wanted: int) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU010",
-    Severity.WARNING,
-    about=Context,
     question="can a deployment take its first step on a full fleet?",
     because="a rolling deployment starts a copy above the desired count or stops one below it, as far as "
     "MinimumHealthyPercent and MaximumPercent allow",
@@ -122,10 +117,8 @@ def _in_gpus(copies: Copies, wanted: int) -> str:
     return f"; with one more copy they need {(wanted + 1) * gpus} GPUs, and the hosts have {there}"
 
 
-@rule(
+@warning(
     "GPU012",
-    Severity.WARNING,
-    about=Context,
     question="is it known whether there is room for every copy?",
     because="it cannot be known if the number of copies is only known at deploy time, or if the memory of the copies "
     "is near the nominal memory of a host",
@@ -155,10 +148,8 @@ def known_room(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU083",
-    Severity.WARNING,
-    about=Context,
     question="are there as many hosts as copies that must run on different hosts?",
     because="distinctInstance places each task of a service on a different host, so if there are more copies than "
     "hosts, the rest wait",

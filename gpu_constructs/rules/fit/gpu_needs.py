@@ -13,17 +13,14 @@ from gpu_constructs.placement import NeedKind, UnmetNeed, alternatives, unmet_ne
 from gpu_constructs.placement.needs import gib_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 _OnType = tuple[InstanceType, tuple[UnmetNeed, ...]]
 _BLIND = "ECS looks at the number of GPUs, not at their model"
 
 
-@rule(
+@warning(
     "GPU064",
-    Severity.WARNING,
-    about=Context,
     question="does each GPU have as much memory as the task needs?",
     because=f"{_BLIND}; a program that needs more than its GPU has fails with a CUDA out-of-memory error",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
@@ -32,10 +29,8 @@ def enough_memory(context: Context) -> Iterator[Problem]:
     return _unmet(context, {NeedKind.GPU_MEMORY})
 
 
-@rule(
+@warning(
     "GPU065",
-    Severity.WARNING,
-    about=Context,
     question="are the GPUs connected by NVLink if the task needs that?",
     because=f"{_BLIND}; collective operations over PCIe run at a fraction of the speed",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html",
@@ -44,10 +39,8 @@ def linked(context: Context) -> Iterator[Problem]:
     return _unmet(context, {NeedKind.NVLINK})
 
 
-@rule(
+@warning(
     "GPU066",
-    Severity.WARNING,
-    about=Context,
     question="do the GPUs have the compute capability and the number format that the task needs?",
     because=f"{_BLIND}; an image that is built for a higher compute capability finds no kernel, and a number format "
     "that the GPU does not have is emulated or refused",

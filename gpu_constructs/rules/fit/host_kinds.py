@@ -9,14 +9,11 @@ from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 
-@rule(
+@error(
     "GPU067",
-    Severity.ERROR,
-    about=Context,
     question="do the hosts have the processor that the task is built for?",
     because="a host only runs images for its own architecture, and ECS does not place a task on it whose "
     "RuntimePlatform names another",
@@ -35,10 +32,8 @@ def same_architecture(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU068",
-    Severity.ERROR,
-    about=Context,
     question="does one GPU have the memory that containers share through MPS?",
     because="all containers of a task that share a GPU get the same GPU, which must have enough memory for all of them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html",
@@ -62,10 +57,8 @@ def enough_to_share(context: Context) -> Iterator[Problem]:
                 )
 
 
-@rule(
+@error(
     "GPU073",
-    Severity.ERROR,
-    about=Context,
     question="do the hosts have the Neuron devices that the task asks for?",
     because="a container does not start if its host does not have a device that it is given",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html",

@@ -8,8 +8,7 @@ from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.placement import Fit, Obstacle, ObstacleKind, fit
 from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 __all__ = ["fitting_none"]
 
@@ -18,10 +17,8 @@ _REPORTED_FOR_ANY_HOST = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATIN
 _FIX = "check the files that define its hosts together with these"
 
 
-@rule(
+@warning(
     "GPU075",
-    Severity.WARNING,
-    about=Context,
     question="does a task fit some of these hosts, even if hosts of other files may run it?",
     because="a task without a capacity provider strategy may go to any host of its cluster, and a task that no service "
     "runs may belong to another cluster: only hosts of other files can have what these lack",

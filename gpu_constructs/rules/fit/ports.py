@@ -11,16 +11,13 @@ from gpu_constructs.placement import demand_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import wanted_copies
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html"
 
 
-@rule(
+@warning(
     "GPU084",
-    Severity.WARNING,
-    about=Context,
     question="is the host port free on a host for every copy?",
     because="each host has a host port once, and the ECS agent reserves some for itself",
     source=_PORTS,
@@ -47,10 +44,8 @@ def static_ports(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU086",
-    Severity.ERROR,
-    about=Task,
     question="do the containers of a task take different host ports?",
     because="the first container reserves the host port, so the second never starts",
     source=_PORTS,
@@ -61,7 +56,6 @@ def ports_once(task: Task) -> Iterator[Problem]:
     for port in _taken_twice(task):
         names = [each.name for each in task.containers if port in each.host_ports]
         yield Problem(
-            about=task,
             message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
             f"{_port_list((port,))} more than once, and a host has it once",
             fix="another host port for one of them, or a dynamic one (0)",

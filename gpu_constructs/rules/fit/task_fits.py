@@ -20,8 +20,7 @@ from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, fix_of, provider_for, worst
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
@@ -33,10 +32,8 @@ _RESOURCES = frozenset({HostResource.GPU, HostResource.CPU, HostResource.MEMORY,
 _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
 
 
-@rule(
+@warning(
     "GPU006",
-    Severity.WARNING,
-    about=Context,
     question="is the task certain to fit on the memory that hosts are expected to register?",
     because="a host registers less memory with ECS than its nominal memory, and how much less is only known once it "
     "runs",
@@ -60,10 +57,8 @@ def certain_to_fit(context: Context) -> Iterator[Problem]:
                     yield Problem(about=task, message=f"{task.name} may not fit on {pool.name}: {doubt}")
 
 
-@rule(
+@warning(
     "GPU014",
-    Severity.WARNING,
-    about=Context,
     question="is it known before the deploy how much the task asks for?",
     because="a number that is only known at deploy time can be more than any host has, and no check can find that "
     "before",
@@ -83,10 +78,8 @@ def known_task(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU060",
-    Severity.ERROR,
-    about=Context,
     question="does the task fit the hosts of each pool that it may be placed on?",
     because="ECS gives a task to one capacity provider and does not move it; if the hosts are too small, the task "
     "stays in PROVISIONING",
@@ -107,10 +100,8 @@ def fits(context: Context) -> Iterator[Problem]:
             yield _does_not_fit(assignment, f"on any host of its cluster here ({where})", short[0][0])
 
 
-@rule(
+@warning(
     "GPU069",
-    Severity.WARNING,
-    about=Context,
     question="can the smallest type of a capacity provider run the task?",
     because="managed scaling compares a task with the smallest type of the Auto Scaling group and does not scale out "
     "for a task that needs more; such a task only runs on a larger host that is already running",

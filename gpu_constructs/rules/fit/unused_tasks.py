@@ -11,17 +11,14 @@ from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, u
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, can_run, fix_of
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
 from gpu_constructs.rules.fit.other_stacks import fitting_none
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 
 
-@rule(
+@error(
     "GPU061",
-    Severity.ERROR,
-    about=Context,
     question="does a task that no service runs fit a GPU host?",
     because="ECS cannot place it on any of these hosts, whoever starts it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
@@ -37,10 +34,8 @@ def fits_somewhere_here(context: Context) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU062",
-    Severity.WARNING,
-    about=Context,
     question="are there hosts with GPUs for the task?",
     because="a task that asks for GPUs waits until a host with GPUs is in its cluster",
     source=_SPECIFYING,
@@ -66,10 +61,8 @@ def has_gpu_hosts(context: Context) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU063",
-    Severity.ERROR,
-    about=Context,
     question="can an instance type run the task?",
     because="all containers of a task run on the same host, and no instance type has as much",
     source=_SPECIFYING,

@@ -14,8 +14,7 @@ from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, info, warning
 
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
@@ -32,10 +31,8 @@ def _at_maximum(context: Context) -> Proof:
     return prove(context.fleet, counts=Counts.MAXIMUM)
 
 
-@rule(
+@warning(
     "GPU080",
-    Severity.WARNING,
-    about=Context,
     question="do all workloads of a pool have room together at their desired counts?",
     because="workloads on one capacity provider share its hosts, and a task that finds no room waits",
     source=_PLACEMENT,
@@ -64,10 +61,8 @@ def room_at_desired_counts(context: Context) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU081",
-    Severity.WARNING,
-    about=Context,
     question="do all workloads of a pool have room together when service auto scaling asks for the most copies?",
     because="service auto scaling raises the desired count up to its maximum, whether or not there are hosts for the "
     "copies",
@@ -90,10 +85,8 @@ def room_at_most_copies(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU082",
-    Severity.WARNING,
-    about=Context,
     question="do daemons leave the GPUs to other tasks?",
     because="a daemon runs on every host and is placed before other tasks, which cannot use a GPU that it reserves",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html",
@@ -116,10 +109,8 @@ def daemons(context: Context) -> Iterator[Problem]:
                 )
 
 
-@rule(
+@info(
     "GPU085",
-    Severity.INFO,
-    about=Context,
     question="can the tasks use every GPU of the hosts that they need?",
     because="a host that has no CPU, memory or network interface left takes no more tasks, however many GPUs are free "
     "on it",
@@ -138,10 +129,8 @@ def stranded(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@info(
     "GPU087",
-    Severity.INFO,
-    about=Context,
     question="does a pool that needs one host launch only one?",
     because="when ECS scales out from zero it always launches two instances, and removes the one that is not needed "
     "later",

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware import OperatingSystem, Vendor
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 _PROPERTY = "LifecycleHookSpecificationList"
 _LEAVE_OUT = "leave the count of GPUs at boot out"
@@ -19,10 +18,8 @@ _NO_SCRIPT = {
 }
 
 
-@rule(
+@error(
     "GPU193",
-    Severity.ERROR,
-    about=Pool,
     question="can hosts that are to count their GPUs at boot do so?",
     because="hosts count their GPUs with nvidia-smi, in a script before the ECS agent starts: that takes NVIDIA GPUs, "
     "a shell for user data, and a curl that signs requests, as on Amazon Linux 2023; a host that cannot answer is "
@@ -35,10 +32,9 @@ def can_count(pool: Pool) -> Iterator[Problem]:
     vendor = pool.shape.vendor if pool.shape is not None else None
     if pool.shape is not None and vendor is not Vendor.NVIDIA:
         what = "no GPUs" if vendor is None else f"{vendor} devices, which nvidia-smi does not count"
-        yield Problem(about=pool, message=f"its hosts have {what}", fix=_LEAVE_OUT, property_name=_PROPERTY, value=True)
+        yield Problem(message=f"its hosts have {what}", fix=_LEAVE_OUT, property_name=_PROPERTY, value=True)
     elif not isinstance(pool.image, Unknown) and (why := _NO_SCRIPT.get(pool.image.image.operating_system)):
         yield Problem(
-            about=pool,
             message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
             fix=f"an image of Amazon Linux 2023, such as al2023-gpu, or {_LEAVE_OUT}",
             property_name=_PROPERTY,
@@ -46,10 +42,8 @@ def can_count(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU194",
-    Severity.ERROR,
-    about=Pool,
     question="do hosts that count their GPUs at boot also boot when they leave the warm pool?",
     because="a launching lifecycle hook holds a host twice, before the warm pool and after it, and the host answers "
     "when it boots: a host that waited in another state than Stopped never answers the second time and is abandoned",
@@ -59,7 +53,6 @@ def boots_again(pool: Pool) -> Iterator[Problem]:
     warm = pool.group.warm_pool
     if pool.group.checks_gpus and warm is not None and not isinstance(warm.state, Unknown) and warm.state != "Stopped":
         yield Problem(
-            about=pool,
             message="its hosts count their GPUs when they boot, and they leave a warm pool of state "
             f"{warm.state} without a boot",
             fix=f"a warm pool of state Stopped, or {_LEAVE_OUT}",

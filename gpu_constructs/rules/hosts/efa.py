@@ -10,8 +10,7 @@ from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import InstanceType, family
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
 _CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
@@ -20,10 +19,8 @@ _MOST_NAMED = 4
 _TYPES = ("interface", "efa", "efa-only")
 
 
-@rule(
+@error(
     "GPU090",
-    Severity.ERROR,
-    about=Pool,
     question="does EC2 have the interface type?",
     because="EC2 does not validate a launch template when it is created, and refuses every launch",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
@@ -34,17 +31,14 @@ def interface_type(pool: Pool) -> Iterator[Problem]:
     )
     if wrong:
         yield Problem(
-            about=pool,
             message=f"EC2 does not have the interface type {or_list(wrong)}; it has {and_list(_TYPES)}",
             fix="InterfaceType efa",
             property_name=_PROPERTY,
         )
 
 
-@rule(
+@error(
     "GPU091",
-    Severity.ERROR,
-    about=Pool,
     question="do the instance types support EFA?",
     because="EC2 refuses to launch a type with an interface that it does not support",
     source=_EFA,
@@ -53,7 +47,6 @@ def supported(pool: Pool) -> Iterator[Problem]:
     without = _without(pool)
     if without and len(without) == len(pool.instance_types) and pool.types_are_known:
         yield Problem(
-            about=pool,
             message=f"{_support_none(without)}, and the launch template has EFA interfaces",
             fix=_with_efa(without),
             property_name=_PROPERTY,
@@ -61,10 +54,8 @@ def supported(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU092",
-    Severity.ERROR,
-    about=Pool,
     question="do the interfaces fit the network cards of the instance types?",
     because="EC2 refuses to launch a type with more interfaces than it takes, or with one on a card that has none",
     source=_CARDS,
@@ -74,20 +65,17 @@ def on_its_cards(pool: Pool) -> Iterator[Problem]:
         if count > 1:
             card, device = position
             yield Problem(
-                about=pool,
                 message=f"{count} interfaces are at network card {card}, device {device}, which has room for one",
                 property_name=_PROPERTY,
             )
     if pool.types_are_known and not _able(pool):
         for each in pool.instance_types:
             if reasons := [*_misplaced(pool, each)]:
-                yield Problem(about=pool, message="; ".join(reasons), property_name=_PROPERTY)
+                yield Problem(message="; ".join(reasons), property_name=_PROPERTY)
 
 
-@rule(
+@warning(
     "GPU118",
-    Severity.WARNING,
-    about=Pool,
     question="does every instance type of the pool take the interfaces of the launch template?",
     because="EC2 refuses to launch the types that do not take them, and the group launches the others only",
     source=_EFA,
@@ -100,7 +88,6 @@ def every_type(pool: Pool) -> Iterator[Problem]:
     reasons += [message for each in pool.instance_types for message in _misplaced(pool, each)]
     if reasons:
         yield Problem(
-            about=pool,
             message=f"the launch template does not suit every type of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
             fix=_with_efa(without) if without else "types that take the same interfaces",
             property_name=_PROPERTY,
@@ -108,10 +95,8 @@ def every_type(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU093",
-    Severity.ERROR,
-    about=Pool,
     question="does the primary interface carry IP traffic?",
     because="an EFA-only interface has no IP address and cannot be the primary one",
     source=_CARDS,
@@ -119,7 +104,6 @@ def every_type(pool: Pool) -> Iterator[Problem]:
 def primary(pool: Pool) -> Iterator[Problem]:
     if any(each.card == 0 and each.device == 0 and each.type == "efa-only" for each in pool.interfaces):
         yield Problem(
-            about=pool,
             message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
             "address",
             fix="InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
@@ -127,10 +111,8 @@ def primary(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU094",
-    Severity.ERROR,
-    about=Pool,
     question="do hosts with several interfaces start without a public address?",
     because="EC2 refuses AssociatePublicIpAddress in a launch with more than one interface",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
@@ -138,17 +120,14 @@ def primary(pool: Pool) -> Iterator[Problem]:
 def private(pool: Pool) -> Iterator[Problem]:
     if len(pool.interfaces) > 1 and any(each.public_address is True for each in pool.interfaces):
         yield Problem(
-            about=pool,
             message=f"AssociatePublicIpAddress cannot go with {len(pool.interfaces)} interfaces",
             fix="private subnets with a NAT gateway or VPC endpoints",
             property_name=_PROPERTY,
         )
 
 
-@rule(
+@warning(
     "GPU095",
-    Severity.WARNING,
-    about=Pool,
     question="are hosts with EFA near each other?",
     because="EFA traffic does not leave its Availability Zone, and a cluster placement group keeps hosts near each "
     "other",
@@ -159,7 +138,6 @@ def together(pool: Pool) -> Iterator[Problem]:
         return
     if pool.zones is not None and pool.zones > 1:
         yield Problem(
-            about=pool,
             message="EFA traffic does not leave one Availability Zone, and the subnets of "
             f"{pool.name} are in {pool.zones}",
             fix="subnets of one zone",
@@ -170,7 +148,6 @@ def together(pool: Pool) -> Iterator[Problem]:
     # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
     elif pool.placement_group is False and not _is_reserved(pool):
         yield Problem(
-            about=pool,
             message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
             fix="a placement group with strategy cluster",
             property_name="Placement",

@@ -16,8 +16,7 @@ from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import IMAGES, RECORDED, Image
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
 
@@ -37,10 +36,8 @@ _NOT_OF_ECS: Mapping[str, str] = {
 }
 
 
-@rule(
+@error(
     "GPU130",
-    Severity.ERROR,
-    about=Pool,
     question="does the SSM parameter of the machine image hold an AMI id?",
     because="the parameter of an ECS-optimized image without /image_id at its end holds a JSON document instead of an "
     "AMI id, so no host is launched",
@@ -50,7 +47,6 @@ def holds_an_id(pool: Pool) -> Iterator[Problem]:
     name = _parameter(pool)
     if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and name.rpartition("/")[0] in _folders():
         yield Problem(
-            about=pool,
             message=f"the parameter {shown(brief(name))} holds a JSON document, and ImageId takes an AMI id",
             fix=f"{name}{_LEAF}",
             property_name="ImageId",
@@ -58,10 +54,8 @@ def holds_an_id(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU141",
-    Severity.WARNING,
-    about=Pool,
     question="does AWS publish the SSM parameter of the machine image?",
     because="a parameter that does not exist fails the deploy, or every launch",
     source=_PAGE,
@@ -73,7 +67,6 @@ def published(pool: Pool) -> Iterator[Problem]:
     if of_ecs and folder not in _folders() and name.rpartition("/")[0] not in _folders():
         near = get_close_matches(folder[:LABEL], _folders(), n=1, cutoff=_NEAR)
         yield Problem(
-            about=pool,
             message=f"the catalogue of {RECORDED} does not have an image with the parameter {shown(brief(name))}",
             fix=f"did you mean {_folders()[near[0]].ssm_parameter}?" if near else "",
             property_name="ImageId",
@@ -81,10 +74,8 @@ def published(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU142",
-    Severity.WARNING,
-    about=Context,
     question="is the machine image of GPU tasks made for ECS on Linux?",
     because="a host without the ECS agent does not join a cluster, and a host without an NVIDIA driver does not "
     "register its GPUs, unless the user data installs them",

@@ -7,16 +7,13 @@ from collections.abc import Iterator
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware import Image, is_published
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
 
 
-@rule(
+@error(
     "GPU200",
-    Severity.ERROR,
-    about=Pool,
     question="is the release of the machine image published in the region?",
     because="each region has its own public parameters, and a parameter that does not exist fails the deploy; the "
     "recorded parameters of this region stop before the release",
@@ -28,10 +25,8 @@ def release_in_region(pool: Pool) -> Iterator[Problem]:
         yield _problem(pool, image, f"release {brief(release)} of image {image.name} is not published in {pool.region}")
 
 
-@rule(
+@warning(
     "GPU201",
-    Severity.WARNING,
-    about=Pool,
     question="is it recorded whether the region has the release of the machine image?",
     because="a parameter that does not exist fails the deploy, and not every region publishes every release",
     source=_PAGE,
@@ -55,4 +50,4 @@ def _problem(pool: Pool, image: Image, message: str) -> Problem:
     newest = f"follow the newest with {image.ssm_parameter}"
     stopped = dict(image.stopped_in or ()).get(pool.region or "")
     fix = f"pin {stopped}, the newest that is recorded there, or {newest}" if stopped else newest
-    return Problem(about=pool, message=message, fix=fix, property_name="ImageId", value=image.name)
+    return Problem(message=message, fix=fix, property_name="ImageId", value=image.name)

@@ -22,16 +22,13 @@ from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, info, warning
 
 _PROPERTY = "ImageId"
 
 
-@rule(
+@info(
     "GPU002",
-    Severity.INFO,
-    about=Pool,
     question="is the machine image pinned to a release?",
     because="an image that follows the newest release is resolved at every deploy, so any deploy may change the AMI of "
     "hosts that start after it, and with it the driver",
@@ -44,17 +41,14 @@ def pinned(pool: Pool) -> Iterator[Problem]:
     if not isinstance(pool.image, Unknown) and pool.image.is_floating and pool.kind is not PoolKind.BATCH:
         known = newest_release(pool.image.image, pool.region)
         yield Problem(
-            about=pool,
             message=f"image {pool.image.image.name} follows the newest release, so any deploy may change the AMI "
             "of hosts that start after it",
             fix=f"pin a release{f', such as {known}' if known else ''}",
         )
 
 
-@rule(
+@warning(
     "GPU003",
-    Severity.WARNING,
-    about=Pool,
     question="does the machine image still get security updates?",
     because="an image past its end of life gets no more security updates",
     source="https://github.com/aws/amazon-ecs-ami",
@@ -64,7 +58,6 @@ def kept_up(pool: Pool) -> Iterator[Problem]:
     image = _image(pool)
     if image is not None and image.end_of_life is not None and image.end_of_life < RECORDED:
         yield Problem(
-            about=pool,
             message=f"image {image.name} is past its end of life, {image.end_of_life:%Y-%m-%d}, and gets no more "
             "security updates",
             fix=f"{OperatingSystem.AMAZON_LINUX_2023.value}, which has taken its place",
@@ -73,10 +66,8 @@ def kept_up(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU004",
-    Severity.WARNING,
-    about=Pool,
     question="is the machine image confirmed to drive the instance types?",
     because="a type that is newer than the list of what an image supports may find no driver that loads",
     source="UNCONFIRMED: no list of the image's makers names the type",
@@ -92,17 +83,14 @@ def confirmed(pool: Pool) -> Iterator[Problem]:
             doubts.setdefault(answer.reason, []).append(each)
     for reason, types in doubts.items():
         yield Problem(
-            about=pool,
             message=f"no source confirms that image {image.name} drives {or_list(types)}: {reason}",
             property_name=_PROPERTY,
             value=image.name,
         )
 
 
-@rule(
+@error(
     "GPU052",
-    Severity.ERROR,
-    about=Context,
     question="can the machine image drive the instance types?",
     because="an image of another architecture does not boot, and a GPU without a driver that knows it is never "
     "registered with ECS",
@@ -124,10 +112,8 @@ def drives(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU117",
-    Severity.WARNING,
-    about=Pool,
     question="can the machine image drive every instance type of the pool?",
     because="the group launches whichever type has capacity, and a host whose GPUs the image has no driver for costs "
     "money and registers none of them; the other types work",
@@ -144,10 +130,8 @@ def drives_all(pool: Pool) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU099",
-    Severity.WARNING,
-    about=Pool,
     question="is the machine image made for the accelerators of the instance types, or for hosts without any?",
     because="a plain image leaves GPUs idle unless the user data installs a driver; a GPU image on a host without GPUs "
     "waits for devices that never come, and older agents do not start at all",

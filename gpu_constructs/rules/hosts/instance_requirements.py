@@ -12,8 +12,7 @@ from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
 from gpu_constructs.hardware.accelerator_names import EC2_VALUES, ECS_VALUES
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _EC2 = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html"
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html"
@@ -35,10 +34,8 @@ _API_NAMES = {
 _RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
 
 
-@rule(
+@error(
     "GPU100",
-    Severity.ERROR,
-    about=Pool,
     question="can an instance type satisfy the requirements?",
     because="requirements that contradict each other select no type, so no host can ever be launched",
     source=_EC2,
@@ -49,20 +46,17 @@ def satisfiable(pool: Pool) -> Iterator[Problem]:
         return
     for field, low, high in _out_of_order(wanted):
         yield Problem(
-            about=pool,
             message=f"{_API_NAMES[field]} asks for at least {low} and at most {high}, which contradict each other",
             fix=f"Min no higher than {high}, or Max no lower than {low}",
             property_name=_API_NAMES[field],
             value=(low, high),
         )
     if _selects_nothing(pool, wanted) and _contradicts(wanted):
-        yield _unsatisfied(pool, wanted)
+        yield _unsatisfied(wanted)
 
 
-@rule(
+@warning(
     "GPU109",
-    Severity.WARNING,
-    about=Pool,
     question="does an instance type of the catalogue satisfy the requirements?",
     because="requirements that no type satisfies launch no host; a type that is newer than the catalogue may satisfy "
     "them",
@@ -71,13 +65,11 @@ def satisfiable(pool: Pool) -> Iterator[Problem]:
 )
 def satisfied(pool: Pool) -> Iterator[Problem]:
     if pool.requirements is not None and _selects_nothing(pool, pool.requirements):
-        yield _unsatisfied(pool, pool.requirements)
+        yield _unsatisfied(pool.requirements)
 
 
-@rule(
+@warning(
     "GPU101",
-    Severity.WARNING,
-    about=Pool,
     question="do the requirements select NVIDIA GPUs only?",
     because="AcceleratorCount alone is satisfied by any accelerator, such as a Neuron device or an FPGA, which ECS "
     "cannot hand to a task as a GPU",
@@ -91,17 +83,14 @@ def nvidia_only(pool: Pool) -> Iterator[Problem]:
     if others and any(_is_nvidia(each) for each in pool.instance_types):
         families = dict.fromkeys(each.family for each in others)
         yield Problem(
-            about=pool,
             message=f"the requirements also select {and_list(families)}, without NVIDIA GPUs",
             fix="AcceleratorManufacturers nvidia",
             property_name="AcceleratorManufacturers",
         )
 
 
-@rule(
+@error(
     "GPU102",
-    Severity.ERROR,
-    about=Pool,
     question="does the API have the values of the requirements?",
     because="accelerator names, manufacturers and types are enumerations; the API refuses every other value",
     source=_EC2,
@@ -110,7 +99,6 @@ def in_api(pool: Pool) -> Iterator[Problem]:
     for field, value in _outside(pool.requirements, EC2_VALUES):
         allowed = ", ".join(sorted(EC2_VALUES[field]))
         yield Problem(
-            about=pool,
             message=f"{_API_NAMES[field]} does not have the value {shown(value)}; the API has {allowed}",
             fix=_say_instead(field, value),
             property_name=_API_NAMES[field],
@@ -118,10 +106,8 @@ def in_api(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU103",
-    Severity.WARNING,
-    about=Pool,
     question="does the ECS API, too, have the values of the requirements?",
     because="the ECS API lists fewer accelerators than EC2 and CloudFormation, and no page says what ECS does with the "
     "others",
@@ -133,7 +119,6 @@ def in_ecs(pool: Pool) -> Iterator[Problem]:
     for field, value in _outside(pool.requirements, ECS_VALUES):
         if value in EC2_VALUES[field]:
             yield Problem(
-                about=pool,
                 message=f"{_API_NAMES[field]} {value} is in the API of EC2 and not in the API of ECS",
                 fix=_by_type(value),
                 property_name=_API_NAMES[field],
@@ -141,10 +126,8 @@ def in_ecs(pool: Pool) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU108",
-    Severity.WARNING,
-    about=Pool,
     question="does every allowed pattern match an instance type?",
     because="a pattern that matches nothing is newer than the catalogue, or misspelt",
     source=_EC2,
@@ -152,7 +135,6 @@ def in_ecs(pool: Pool) -> Iterator[Problem]:
 def patterns_match(pool: Pool) -> Iterator[Problem]:
     for pattern in _unmatched(pool.requirements):
         yield Problem(
-            about=pool,
             message=f"AllowedInstanceTypes {shown(pattern)} does not match any type of the catalogue of {RECORDED}",
             property_name="AllowedInstanceTypes",
             value=pattern,
@@ -182,10 +164,9 @@ def _contradicts(wanted: InstanceRequirements) -> bool:
     return len(said) > 1 and all(alone) and not _some(accelerated(), InstanceRequirements(**said))
 
 
-def _unsatisfied(pool: Pool, wanted: InstanceRequirements) -> Problem:
+def _unsatisfied(wanted: InstanceRequirements) -> Problem:
     culprits = _culprits(wanted)
     return Problem(
-        about=pool,
         message=f"no instance type of the catalogue of {RECORDED} satisfies the requirements {_asked(wanted)}",
         fix=f"without {or_list(culprits)} there would be some" if culprits else "ask for less",
     )

@@ -14,8 +14,7 @@ from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _PROPERTY = "InstanceType"
 _NAMES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html"
@@ -26,10 +25,8 @@ _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
 
 
-@rule(
+@error(
     "GPU050",
-    Severity.ERROR,
-    about=Pool,
     question="can an instance type have this name?",
     because="the name of an instance type is a family, a dot and one of few sizes; EC2 refuses any other",
     source=_NAMES,
@@ -39,7 +36,6 @@ def well_formed(pool: Pool) -> Iterator[Problem]:
         problem = _malformed(pool, name)
         if problem:
             yield Problem(
-                about=pool,
                 message=f"{shown(name)} cannot be an instance type: {problem}",
                 fix=_did_you_mean(name),
                 property_name=_PROPERTY,
@@ -47,10 +43,8 @@ def well_formed(pool: Pool) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU051",
-    Severity.WARNING,
-    about=Context,
     question="is the instance type in the catalogue?",
     because="nothing is known about a type that is newer than the catalogue, so nothing about it can be checked",
     source=_NAMES,
@@ -73,10 +67,8 @@ def in_catalogue(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU053",
-    Severity.WARNING,
-    about=Context,
     question="do all instance types of a capacity provider have the same GPUs?",
     because="managed scaling compares a task with the smallest type of the Auto Scaling group; one that needs more "
     "never makes the group grow",
@@ -102,10 +94,8 @@ def one_shape(context: Context) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU054",
-    Severity.ERROR,
-    about=Context,
     question="do the hosts of a GPU task carry GPUs that ECS hands out?",
     because="ECS hands out NVIDIA GPUs only; a host with any other accelerator registers none, and the task is never "
     "placed",

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _PAGE = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
 _FIX = (
@@ -17,10 +16,8 @@ _FIX = (
 )
 
 
-@rule(
+@error(
     "GPU055",
-    Severity.ERROR,
-    about=Pool,
     question="can a launch configuration launch the instance type?",
     because="CreateLaunchConfiguration refuses instance types that were released after 2022-12-31",
     source=_PAGE,
@@ -29,7 +26,6 @@ def old_enough(pool: Pool) -> Iterator[Problem]:
     newer = _too_new(pool)
     if newer:
         yield Problem(
-            about=pool,
             message=f"a launch configuration cannot launch {or_list(newer)}: types that were released after "
             "2022-12-31 are refused",
             fix=_FIX,
@@ -37,10 +33,8 @@ def old_enough(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU056",
-    Severity.WARNING,
-    about=Pool,
     question="are the hosts launched from a launch template?",
     because="accounts that were created since 2024-10-01 cannot create launch configurations",
     source=_PAGE,
@@ -48,7 +42,6 @@ def old_enough(pool: Pool) -> Iterator[Problem]:
 def launch_template(pool: Pool) -> Iterator[Problem]:
     if pool.launch_configuration and not _too_new(pool):
         yield Problem(
-            about=pool,
             message=f"{pool.name} has a launch configuration, which accounts since 2024-10-01 cannot create",
             fix=_FIX,
             property_name="LaunchConfigurationName",

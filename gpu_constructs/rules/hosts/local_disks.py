@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import LocalDiskUse, Pool
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 
-@rule(
+@warning(
     "GPU174",
-    Severity.WARNING,
-    about=Pool,
     question="does every host have the local disks that its user data prepares?",
     because="a type without an instance store has nothing to prepare: scratch data and images are then on the root "
     "volume, or the host takes no task",
@@ -28,7 +25,6 @@ def has_local_disks(pool: Pool) -> Iterator[Problem]:
     others = [each.name for each in pool.instance_types if each.local_disks]
     if without:
         yield Problem(
-            about=pool,
             message=f"{with_verb(without, 'has', 'have')} no local disks, and the user data prepares them for "
             f"{use.value}",
             fix=f"only {and_list(others)}" if others else "types with an instance store, such as g6.xlarge",
@@ -37,7 +33,6 @@ def has_local_disks(pool: Pool) -> Iterator[Problem]:
         )
     elif not pool.types_are_known:
         yield Problem(
-            about=pool,
             message=f"the user data prepares local disks for {use.value}, and whether the hosts have any is not known "
             "before the deploy",
             fix="instance types that are known at synth",

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Pool
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 __all__ = ["way_out"]
 
 
-@rule(
+@warning(
     "GPU008",
-    Severity.WARNING,
-    about=Pool,
     question="do hosts without a public address run in subnets with another way out?",
     because="a host that cannot reach the ECS endpoints never registers; only the constructs find it, because a "
     "template does not show what kind of subnet an id stands for",
@@ -24,7 +21,6 @@ def way_out(pool: Pool) -> Iterator[Problem]:
     """Hosts without a public address in a public subnet."""
     if pool.public_subnets is True:
         yield Problem(
-            about=pool,
             message="hosts get no public address, and a public subnet has no other way out: they reach ECS only if the "
             "VPC has endpoints for it",
             fix="private subnets with a NAT gateway",

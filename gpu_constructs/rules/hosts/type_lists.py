@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 
-@rule(
+@error(
     "GPU135",
-    Severity.ERROR,
-    about=Pool,
     question="do instance requirements either allow instance types or exclude some?",
     because="EC2 takes AllowedInstanceTypes or ExcludedInstanceTypes, and refuses requirements with both",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html",
@@ -23,10 +20,8 @@ def one_list(pool: Pool) -> Iterator[Problem]:
         yield from _both_lists(pool)
 
 
-@rule(
+@warning(
     "GPU189",
-    Severity.WARNING,
-    about=Pool,
     question="are the instance types of ECS Managed Instances either allowed or excluded?",
     because="one list includes types and the other excludes types; EC2 refuses both together, and the API page of ECS "
     "does not say what happens",
@@ -41,7 +36,6 @@ def _both_lists(pool: Pool) -> Iterator[Problem]:
     wanted = pool.requirements
     if wanted is not None and wanted.allowed_instance_types and wanted.excluded_instance_types:
         yield Problem(
-            about=pool,
             message=f"the requirements allow {and_list(wanted.allowed_instance_types)} and exclude "
             f"{and_list(wanted.excluded_instance_types)}; EC2 takes one of the two lists",
             fix="AllowedInstanceTypes alone: types that it does not name are excluded",

@@ -9,17 +9,14 @@ from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.placement.machine import gpu_support_is_off, is_off
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
 
 
-@rule(
+@error(
     "GPU057",
-    Severity.ERROR,
-    about=Pool,
     question="is the user data in the form that the operating system reads?",
     because="Bottlerocket reads settings in TOML and has no shell; Amazon Linux reads what cloud-init knows, which is "
     "not TOML; the hosts then do not join your cluster",
@@ -32,24 +29,20 @@ def readable(pool: Pool) -> Iterator[Problem]:
     bottlerocket = pool.image.image.operating_system is OperatingSystem.BOTTLEROCKET
     if bottlerocket and form in _CLOUD_INIT:
         yield Problem(
-            about=pool,
             message=f"the user data is a {form.value}, and {pool.image.image.name} reads TOML only",
             fix='[settings.ecs] and cluster = "…" in TOML',
             property_name="UserData",
         )
     if not bottlerocket and form is UserDataFormat.TOML:
         yield Problem(
-            about=pool,
             message=f"the user data is TOML, and {pool.image.image.name} reads shell scripts and cloud-config",
             fix="a shell script that writes to /etc/ecs/ecs.config",
             property_name="UserData",
         )
 
 
-@rule(
+@error(
     "GPU058",
-    Severity.ERROR,
-    about=Context,
     question="does the ECS agent register the GPUs?",
     because="with ECS_ENABLE_GPU_SUPPORT off the agent registers a host without its GPUs; on the GPU image, too, the "
     "user data overrides the setting of the image",
@@ -70,10 +63,8 @@ def gpu_support(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU098",
-    Severity.WARNING,
-    about=Pool,
     question="do the hosts join the cluster of their capacity provider?",
     because="without a cluster in its settings the agent joins the cluster called default",
     source=_AGENT,
@@ -83,17 +74,14 @@ def joins(pool: Pool) -> Iterator[Problem]:
         return
     if _says_nothing_about(pool, "ECS_CLUSTER"):
         yield Problem(
-            about=pool,
             message=f"the user data names no cluster, so its hosts join the cluster default and not {pool.cluster}",
             fix="ECS_CLUSTER in /etc/ecs/ecs.config, or on Bottlerocket cluster in [settings.ecs]",
             property_name="UserData",
         )
 
 
-@rule(
+@warning(
     "GPU059",
-    Severity.WARNING,
-    about=Pool,
     question="do Spot hosts drain before EC2 reclaims them?",
     because="without ECS_ENABLE_SPOT_INSTANCE_DRAINING a host that has two minutes left keeps its tasks and may get "
     "new ones until it is gone",
@@ -106,7 +94,6 @@ def drains(pool: Pool) -> Iterator[Problem]:
     off = is_off(pool.user_data.get(variable))
     if off or _says_nothing_about(pool, variable):
         yield Problem(
-            about=pool,
             message=f"its hosts are {pool.bought.option}, and {variable} is {'off' if off else 'not set'}: tasks die "
             "with a host that is reclaimed",
             fix=f"{variable}=true in /etc/ecs/ecs.config",

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, regions
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 _GIVE = "give the file that defines it too"
 _LIST = "a list of instance types"
@@ -16,10 +15,8 @@ _REQUIRE = "InstanceRequirements with the accelerators that tasks need"
 _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"
 
 
-@rule(
+@warning(
     "GPU001",
-    Severity.WARNING,
-    about=Pool,
     question="does any recorded region offer the instance type?",
     because="sources disagree on whether an account may still launch an old type; only the account shows it",
     source=_OFFERINGS,
@@ -40,16 +37,13 @@ def offered(pool: Pool) -> Iterator[Problem]:
             for doubt, types in doubts.items()
         )
         yield Problem(
-            about=pool,
             message=f"{offers}; only your account shows whether it may still launch it",
             fix=f"modern replacements: {', '.join(modern)}" if modern else "",
         )
 
 
-@rule(
+@warning(
     "GPU011",
-    Severity.WARNING,
-    about=Pool,
     question="does the region of the stack offer the instance type?",
     because="a region launches only types that it offers; offerings change, and this is what was recorded",
     source=_OFFERINGS,
@@ -60,16 +54,13 @@ def offered_here(pool: Pool) -> Iterator[Problem]:
     missing = [each for each in pool.instance_types if each.is_offered_anywhere and pool.region not in each.regions]
     if missing:
         yield Problem(
-            about=pool,
             message=f"{or_list(missing)} was not offered in {pool.region} on {RECORDED}, but in "
             f"{', '.join(missing[0].regions[:5])}",
         )
 
 
-@rule(
+@warning(
     "GPU005",
-    Severity.WARNING,
-    about=Pool,
     question="are instance types and numbers of hosts known before the deploy?",
     because="what depends on a value that exists at deploy time only cannot be checked",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
@@ -83,7 +74,7 @@ def known_before_deploy(pool: Pool) -> Iterator[Problem]:
     unknown = [argument for argument, is_unknown in values.items() if is_unknown]
     if unknown:
         message, fix = _unknown(pool, unknown)
-        yield Problem(about=pool, message=f"{message}, so what depends on that was not checked", fix=fix)
+        yield Problem(message=f"{message}, so what depends on that was not checked", fix=fix)
 
 
 def _is_limited(pool: Pool) -> bool:

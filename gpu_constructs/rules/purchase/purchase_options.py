@@ -7,17 +7,14 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_demand_price
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 _CLASSES = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html"
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
 
 
-@rule(
+@warning(
     "GPU096",
-    Severity.WARNING,
-    about=Pool,
     question="are the instance types sold as Spot?",
     because="DescribeInstanceTypes lists how a type is sold, and a request for another purchase option is never "
     "fulfilled; the list is one record and may differ by region",
@@ -27,16 +24,13 @@ def sold_as_spot(pool: Pool) -> Iterator[Problem]:
     missing = _not_sold(pool, PurchaseClass.SPOT) if pool.bought.option in PARTLY_SPOT else []
     if missing:
         yield Problem(
-            about=pool,
             message=f"on {RECORDED} {with_verb(missing, 'was', 'were')} not sold as Spot",
             fix="use On-Demand, or another type",
         )
 
 
-@rule(
+@warning(
     "GPU097",
-    Severity.WARNING,
-    about=Pool,
     question="do Capacity Blocks of the instance types exist?",
     because="Capacity Blocks exist for some types only, and hosts of another type have no block to launch into; the "
     "list "
@@ -49,7 +43,6 @@ def sold_as_block(pool: Pool) -> Iterator[Problem]:
     )
     if missing:
         yield Problem(
-            about=pool,
             property_name="MarketType",
             value=[each.name for each in missing],
             message=f"EC2 sells no Capacity Blocks of {or_list(missing)} (SupportedUsageClasses of {RECORDED})",
@@ -57,10 +50,8 @@ def sold_as_block(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU104",
-    Severity.WARNING,
-    about=Pool,
     question="are the hosts of a Capacity Block of one type and in one zone?",
     because="a Capacity Block is a reservation of one type in one Availability Zone; launches of another type or in "
     "another zone fail, unless a group of reservations stands behind it",
@@ -72,7 +63,6 @@ def one_block(pool: Pool) -> Iterator[Problem]:
         return
     if len(pool.instance_types) > 1:
         yield Problem(
-            about=pool,
             property_name="InstanceType",
             value=[each.name for each in pool.instance_types],
             message=f"a Capacity Block is of one instance type, and the hosts may be of {len(pool.instance_types)}: "
@@ -83,7 +73,6 @@ def one_block(pool: Pool) -> Iterator[Problem]:
     has_group = pool.bought.reservation is not None and pool.bought.reservation.group is not None
     if pool.zones is not None and pool.zones > 1 and not has_group:
         yield Problem(
-            about=pool,
             property_name="VPCZoneIdentifier",
             value=pool.zones,
             message=f"a Capacity Block is in one Availability Zone, and the subnets are in {pool.zones}",
@@ -92,10 +81,8 @@ def one_block(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU202",
-    Severity.WARNING,
-    about=Pool,
     question="is the maximum price of spot hosts at least the price on demand?",
     because="while the spot price is above the maximum price, no spot host starts and EC2 takes running ones back; "
     "AWS recommends no maximum price, since a host costs the current spot price in any case; the list of prices is one "
@@ -111,7 +98,6 @@ def maximum_price_on_demand(pool: Pool) -> Iterator[Problem]:
     if above:
         dearest = max(above, key=lambda each: each.usd_per_hour)
         yield Problem(
-            about=pool,
             message=f"the maximum price of its spot hosts is ${most} an hour, and {dearest.instance_type} costs "
             f"{dearest}: above the maximum no host starts, and running ones are taken back",
             fix="no maximum price: a spot host costs the current spot price in any case",

@@ -8,17 +8,14 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, info
 
 _SMALL_VCPUS = 128
 """Fewer vCPUs of one quota are not worth a word; a host of 8 GPUs has 96 to 192."""
 
 
-@rule(
+@info(
     "GPU088",
-    Severity.INFO,
-    about=Context,
     question="does the account's quota allow all hosts at MaxSize?",
     because="instances above the vCPU quota of their group are not launched; the quotas of GPU groups are small or 0 "
     "in a new account",

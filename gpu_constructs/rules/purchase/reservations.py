@@ -12,18 +12,15 @@ from gpu_constructs.fleet import (
     PurchaseOption,
     Unknown,
 )
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, info, warning
 
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
 _GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html"
 _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
 
 
-@rule(
+@error(
     "GPU160",
-    Severity.ERROR,
-    about=Pool,
     question="does only the mixed instances policy say what is Spot?",
     because="Auto Scaling refuses a mixed instances policy over a launch template that requests Spot itself "
     "(Incompatible launch template: github.com/kubernetes/kops/pull/7066)",
@@ -32,7 +29,6 @@ _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
 def spot_in_one_place(pool: Pool) -> Iterator[Problem]:
     if pool.bought.distribution is not None and pool.bought.distribution.template_option is PurchaseOption.SPOT:
         yield Problem(
-            about=pool,
             property_name="InstanceMarketOptions",
             message="the launch template requests Spot with InstanceMarketOptions, and the group has a mixed instances "
             "policy, which says what is Spot",
@@ -41,10 +37,8 @@ def spot_in_one_place(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU161",
-    Severity.WARNING,
-    about=Pool,
     question="does a mixed instances policy with a Capacity Block have distribution segments?",
     because="a group uses a Capacity Block through its launch template without a policy, or through a resource group "
     "of "
@@ -54,7 +48,6 @@ def spot_in_one_place(pool: Pool) -> Iterator[Problem]:
 def block_in_segments(pool: Pool) -> Iterator[Problem]:
     if _has_policy_over_block(pool):
         yield Problem(
-            about=pool,
             property_name="MixedInstancesPolicy",
             message="the launch template is for a Capacity Block, and the group has a mixed instances policy without "
             "distribution segments",
@@ -62,10 +55,8 @@ def block_in_segments(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU162",
-    Severity.WARNING,
-    about=Pool,
     question="do the hosts of a Capacity Block start without a placement group?",
     because="Capacity Blocks do not support placement groups; EC2 places the hosts of a block near each other itself, "
     "and an additional group can leave no room for them where the block is "
@@ -75,7 +66,6 @@ def block_in_segments(pool: Pool) -> Iterator[Problem]:
 def block_without_group(pool: Pool) -> Iterator[Problem]:
     if pool.bought.option is PurchaseOption.CAPACITY_BLOCK and pool.placement_group is True:
         yield Problem(
-            about=pool,
             property_name="PlacementGroup",
             message="a Capacity Block places its hosts near each other itself, and they cannot start in another "
             "placement group",
@@ -83,10 +73,8 @@ def block_without_group(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU163",
-    Severity.ERROR,
-    about=Pool,
     question="does a launch into a Capacity Block name the block?",
     because="EC2 launches into a Capacity Block only by the id of its reservation or by a resource group that holds it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-launch.html",
@@ -96,23 +84,19 @@ def block_is_named(pool: Pool) -> Iterator[Problem]:
         return
     if pool.bought.distribution is not None and "capacity-block" in pool.bought.distribution.segments:
         yield Problem(
-            about=pool,
             message="a distribution segment is for a Capacity Block, and no CapacityReservationTarget names the block",
             fix="put a resource group that holds the block in "
             "CapacityReservationTarget.CapacityReservationResourceGroupArns",
         )
     elif pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
         yield Problem(
-            about=pool,
             message="MarketType is capacity-block, and no CapacityReservationTarget names the block",
             fix="put the id of the block's reservation in CapacityReservationTarget.CapacityReservationId",
         )
 
 
-@rule(
+@warning(
     "GPU164",
-    Severity.WARNING,
-    about=Pool,
     question="is there a reservation for every host that may start?",
     because="a group that uses its reservations only starts no host above them",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
@@ -124,7 +108,6 @@ def enough_reserved(pool: Pool) -> Iterator[Problem]:
         return
     if not isinstance(most, Unknown) and most > reserved:
         yield Problem(
-            about=pool,
             property_name="MaxSize",
             value=most,
             message=f"MaxSize is {most} and {reserved} hosts are reserved: the others never start",
@@ -133,10 +116,8 @@ def enough_reserved(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU165",
-    Severity.WARNING,
-    about=Pool,
     question="do the hosts of a Capacity Block leave before EC2 terminates them?",
     because="30 minutes before a block ends, EC2 terminates the hosts that still run, without draining them",
     source=_BLOCKS,
@@ -144,7 +125,6 @@ def enough_reserved(pool: Pool) -> Iterator[Problem]:
 def block_is_drained(pool: Pool) -> Iterator[Problem]:
     if pool.bought.block is not None and pool.bought.block.ends is None:
         yield Problem(
-            about=pool,
             message="no scheduled action removes the hosts before the Capacity Block ends, and EC2 terminates them "
             "with "
             "their tasks 30 minutes before",
@@ -153,10 +133,8 @@ def block_is_drained(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU166",
-    Severity.WARNING,
-    about=Pool,
     question="are reservations used by On-Demand hosts?",
     because="a Capacity Reservation holds capacity for On-Demand hosts; a Spot host never runs in it, so it is paid "
     "for "
@@ -169,16 +147,13 @@ def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
         return
     if pool.bought.reservation.is_targeted or pool.bought.reservation.preference == RESERVATIONS_ONLY:
         yield Problem(
-            about=pool,
             message="the hosts are Spot, and Spot hosts do not run in the Capacity Reservation that is named",
             fix="use On-Demand for the reservation, and a second group for Spot",
         )
 
 
-@rule(
+@warning(
     "GPU167",
-    Severity.WARNING,
-    about=Pool,
     question="can the schedule of a Capacity Block remove hosts with tasks?",
     because="managed termination protection excludes hosts with tasks from scale-in, also from a scheduled one, until "
     "EC2 terminates them without draining",
@@ -188,7 +163,6 @@ def block_can_drain(pool: Pool) -> Iterator[Problem]:
     is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
     if is_scheduled and pool.managed_termination_protection is True:
         yield Problem(
-            about=pool,
             property_name="ManagedTerminationProtection",
             message="managed termination protection keeps hosts with tasks when the schedule empties the group before "
             "the Capacity Block ends",
@@ -196,10 +170,8 @@ def block_can_drain(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU168",
-    Severity.ERROR,
-    about=Pool,
     question="does the preference for reservations use the target that is named?",
     because="EC2 refuses a CapacityReservationTarget together with the preference open or none",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservationSpecification.html",
@@ -209,17 +181,14 @@ def target_is_used(pool: Pool) -> Iterator[Problem]:
         return
     if isinstance(pool.bought.reservation.id, str) or isinstance(pool.bought.reservation.group, str):
         yield Problem(
-            about=pool,
             message=f"CapacityReservationPreference is {pool.bought.reservation.preference}, and a "
             "CapacityReservationTarget is named as well",
             fix="use the preference capacity-reservations-only, or remove the target",
         )
 
 
-@rule(
+@info(
     "GPU169",
-    Severity.INFO,
-    about=Pool,
     question="is the zone of the hosts of a Capacity Block known?",
     because="a Capacity Block is in one Availability Zone, and launches in another fail",
     source=_BLOCKS,
@@ -227,7 +196,6 @@ def target_is_used(pool: Pool) -> Iterator[Problem]:
 def zone_is_known(pool: Pool) -> Iterator[Problem]:
     if _is_in_one_block(pool) and pool.zones is None:
         yield Problem(
-            about=pool,
             message="whether the subnets are in the one zone of the Capacity Block is only known at deploy time",
             fix="give one subnet, in that zone",
         )

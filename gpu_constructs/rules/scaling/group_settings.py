@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Pool, PoolKind, Unknown
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 
-@rule(
+@warning(
     "GPU123",
-    Severity.WARNING,
-    about=Pool,
     question="can ECS manage termination protection as it is asked to?",
     because="managed termination protection needs managed scaling and an Auto Scaling group that protects new hosts "
     "from "
@@ -26,24 +23,20 @@ def protection_works(pool: Pool) -> Iterator[Problem]:
         return
     if pool.managed_scaling is False:
         yield Problem(
-            about=pool,
             property_name="ManagedTerminationProtection",
             message="managed termination protection is on and managed scaling is off, and the first needs the second",
             fix="ManagedScaling with Status ENABLED, or turn managed termination protection off",
         )
     elif pool.group.scale_in_protection is False:
         yield Problem(
-            about=pool,
             message="managed termination protection is on, and the Auto Scaling group does not protect new hosts "
             "from scale-in, which ECS requires",
             fix="NewInstancesProtectedFromScaleIn true, or turn managed termination protection off",
         )
 
 
-@rule(
+@error(
     "GPU129",
-    Severity.ERROR,
-    about=Pool,
     question="is DesiredCapacity within MinSize and MaxSize?",
     because="EC2 Auto Scaling refuses a desired capacity outside MinSize and MaxSize",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
@@ -56,13 +49,11 @@ def desired_within_sizes(pool: Pool) -> Iterator[Problem]:
     low, high = pool.min_instances, pool.max_instances
     if not isinstance(high, Unknown) and desired > high:
         yield Problem(
-            about=pool,
             message=f"DesiredCapacity is {desired} and MaxSize is {high}",
             fix=f"raise MaxSize to {desired}, or remove DesiredCapacity, which managed scaling sets anyway",
         )
     elif not isinstance(low, Unknown) and desired < low:
         yield Problem(
-            about=pool,
             message=f"DesiredCapacity is {desired} and MinSize is {low}",
             fix=f"lower MinSize to {desired}, or remove DesiredCapacity, which managed scaling sets anyway",
         )

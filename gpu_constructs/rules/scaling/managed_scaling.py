@@ -10,14 +10,11 @@ from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.destinations import pools_of, unjudged
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, info, warning
 
 
-@rule(
+@info(
     "GPU007",
-    Severity.INFO,
-    about=Pool,
     question="can the hosts leave when the stack does?",
     because="managed termination protection outlives its capacity provider, so deleting a stack while hosts run waits "
     "until somebody terminates them",
@@ -27,7 +24,6 @@ from gpu_constructs.rules.rule import Problem, rule
 def unprotected(pool: Pool) -> Iterator[Problem]:
     if pool.managed_termination_protection is True:
         yield Problem(
-            about=pool,
             property_name="ManagedTerminationProtection",
             message="managed termination protection stays on the hosts after their capacity provider is deleted: "
             "deleting the stack while hosts run waits until somebody terminates them (containers-roadmap issue 2862)",
@@ -35,10 +31,8 @@ def unprotected(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU013",
-    Severity.WARNING,
-    about=Context,
     question="is the number of capacity providers of a cluster within the quota?",
     because=f"the service quota is {MAX_CLUSTER_PROVIDERS} capacity providers for a cluster",
     source="https://docs.aws.amazon.com/general/latest/gr/ecs-service.html",
@@ -59,10 +53,8 @@ def few_providers(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU110",
-    Severity.WARNING,
-    about=Context,
     question="does something start hosts for the tasks?",
     because="without managed scaling, a task that finds no room fails at once and starts no host",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
@@ -96,10 +88,8 @@ def _workloads_by_pool(fleet: Fleet) -> dict[str, list[str]]:
     return found
 
 
-@rule(
+@error(
     "GPU111",
-    Severity.ERROR,
-    about=Pool,
     question="is MinSize at most MaxSize, and MinvCpus at most MaxvCpus?",
     because="EC2 Auto Scaling and AWS Batch refuse a minimum above the maximum",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
@@ -109,10 +99,9 @@ def sizes_in_order(pool: Pool) -> Iterator[Problem]:
     if isinstance(low, Unknown) or isinstance(high, Unknown) or low <= high or high < 0:
         return
     if pool.kind is PoolKind.BATCH:  # which says it in vCPUs
-        yield Problem(about=pool, message="MinvCpus is larger than MaxvCpus", fix="raise MaxvCpus, or lower MinvCpus")
+        yield Problem(message="MinvCpus is larger than MaxvCpus", fix="raise MaxvCpus, or lower MinvCpus")
         return
     yield Problem(
-        about=pool,
         property_name="MinSize",
         value=low,
         message=f"MinSize is {low} and MaxSize is {high}",

@@ -9,8 +9,7 @@ from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-pool.html"
 _PUT = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html"
@@ -19,10 +18,8 @@ _ON = frozenset({"true", "1", "t"})
 _STATES = ("Stopped", "Running", "Hibernated")
 
 
-@rule(
+@error(
     "GPU170",
-    Severity.ERROR,
-    about=Pool,
     question="is every warm pool on a group without Spot?",
     because="PutWarmPool refuses a group that requests Spot Instances; since November 2025 it accepts several "
     "On-Demand types",
@@ -34,7 +31,6 @@ def without_spot(pool: Pool) -> Iterator[Problem]:
     is_of_template = policy is not None and policy.on_demand_percentage == MAX_PERCENT
     if pool.group.warm_pool is not None and pool.bought.option in PARTLY_SPOT and not is_of_template:
         yield Problem(
-            about=pool,
             property_name="WarmPool",
             value=pool.bought.option,
             message="PutWarmPool refuses a group that requests Spot Instances, and these hosts are "
@@ -44,10 +40,8 @@ def without_spot(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU171",
-    Severity.WARNING,
-    about=Pool,
     question="do the hosts of a warm pool wait before they join the cluster?",
     because="without ECS_WARM_POOLS_CHECK the agent registers its host while it is prepared; the host gets tasks and "
     "is "
@@ -59,7 +53,6 @@ def wait(pool: Pool) -> Iterator[Problem]:
         return
     if pool.operating_system is OperatingSystem.BOTTLEROCKET:
         yield Problem(
-            about=pool,
             property_name="WarmPool",
             message="the hosts join the cluster while they are prepared, because Bottlerocket has no setting that "
             "makes "
@@ -70,7 +63,6 @@ def wait(pool: Pool) -> Iterator[Problem]:
     elif _certainly_joins_early(pool):
         written = pool.user_data.get(_CHECK)
         yield Problem(
-            about=pool,
             property_name=_CHECK,
             value=written,
             message=f"the hosts join the cluster while they are prepared, because {_CHECK} is "
@@ -79,10 +71,8 @@ def wait(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU172",
-    Severity.WARNING,
-    about=Pool,
     question="do hosts that leave the group stay out of the warm pool?",
     because="ECS does not support a warm pool that takes hosts back on scale-in",
     source=_ECS,
@@ -90,7 +80,6 @@ def wait(pool: Pool) -> Iterator[Problem]:
 def not_reused(pool: Pool) -> Iterator[Problem]:
     if pool.group.warm_pool is not None and pool.group.warm_pool.reuse_on_scale_in is True:
         yield Problem(
-            about=pool,
             property_name="ReuseOnScaleIn",
             value=True,
             message="hosts return to the warm pool on scale-in, which ECS does not support",
@@ -98,10 +87,8 @@ def not_reused(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU173",
-    Severity.WARNING,
-    about=Pool,
     question="do prepared hosts keep the container images that they have pulled?",
     because="a stop empties the instance store, and with it what Docker kept there; user data, which runs at the first "
     "boot only, does not prepare it again",
@@ -111,7 +98,6 @@ def keep_images(pool: Pool) -> Iterator[Problem]:
     warm = pool.group.warm_pool
     if warm is not None and warm.state == "Stopped" and pool.user_data.local_disks is LocalDiskUse.IMAGES:
         yield Problem(
-            about=pool,
             property_name="PoolState",
             value=warm.state,
             message="the hosts wait stopped and keep container images on local disks, which a stop empties: they pull "
@@ -120,10 +106,8 @@ def keep_images(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU175",
-    Severity.WARNING,
-    about=Pool,
     question="are no more hosts prepared than can be in service?",
     because="a warm pool may be larger than the group, and hosts above MaxSize are paid for and never used",
     source=_PUT,
@@ -135,7 +119,6 @@ def within_group(pool: Pool) -> Iterator[Problem]:
     for name, size in (("MinSize of the warm pool", warm.min_size), ("MaxGroupPreparedCapacity", warm.max_prepared)):
         if isinstance(size, int) and size > most:
             yield Problem(
-                about=pool,
                 property_name=name,
                 value=size,
                 message=f"{name} is {size}, and at most {most} hosts are ever in service",
@@ -145,10 +128,8 @@ def within_group(pool: Pool) -> Iterator[Problem]:
             return
 
 
-@rule(
+@error(
     "GPU176",
-    Severity.ERROR,
-    about=Pool,
     question="can the hosts wait in the state that the warm pool asks for?",
     because="PutWarmPool accepts Stopped, Running and Hibernated, and EC2 hibernates no type with accelerators",
     source=_PUT,
@@ -160,7 +141,6 @@ def possible_state(pool: Pool) -> Iterator[Problem]:
     never = [each.name for each in pool.instance_types if each.accelerators is not None]
     if warm.state not in _STATES:
         yield Problem(
-            about=pool,
             property_name="PoolState",
             value=warm.state,
             message=f"a warm pool has no state {shown(warm.state)}",
@@ -169,7 +149,6 @@ def possible_state(pool: Pool) -> Iterator[Problem]:
         )
     elif warm.state == "Hibernated" and never:
         yield Problem(
-            about=pool,
             property_name="PoolState",
             value=warm.state,
             message=f"the hosts of the warm pool hibernate, and EC2 does not hibernate {and_list(never)}",
@@ -178,10 +157,8 @@ def possible_state(pool: Pool) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU177",
-    Severity.WARNING,
-    about=Pool,
     question="is every warm pool on a group outside a Capacity Block?",
     because="hosts of a Capacity Block start and end with it; a warm pool starts hosts with the stack, perhaps before "
     "the block, and keeps its MinSize when a schedule empties the group for the end of the block",
@@ -190,7 +167,6 @@ def possible_state(pool: Pool) -> Iterator[Problem]:
 def outside_blocks(pool: Pool) -> Iterator[Problem]:
     if pool.group.warm_pool is not None and pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
         yield Problem(
-            about=pool,
             property_name="WarmPool",
             message="the hosts run in a Capacity Block, and a warm pool starts hosts outside the schedule of the block",
             fix="remove the warm pool",

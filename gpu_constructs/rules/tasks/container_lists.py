@@ -12,8 +12,7 @@ from gpu_constructs.hardware.aws_limits import MAX_CONTAINERS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated, tasks_on_accelerated_hosts
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 
 def _of_other_tasks(context: Context) -> Iterator[Problem]:
@@ -21,10 +20,8 @@ def _of_other_tasks(context: Context) -> Iterator[Problem]:
         yield from _of_task(task)
 
 
-@rule(
+@error(
     "GPU127",
-    Severity.ERROR,
-    about=Task,
     question="can the containers be together in one task definition?",
     because=f"a task definition has up to {MAX_CONTAINERS} containers with different names, at least one of them is "
     "essential, and containers depend on other containers of the same task, never in a circle; ECS refuses other task "

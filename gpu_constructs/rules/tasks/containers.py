@@ -10,8 +10,7 @@ from gpu_constructs.hardware.aws_limits import MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.placement import demand_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, asks_for_accelerator
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, info, warning
 from gpu_constructs.rules.tasks.key_names import plain
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount of every Linux container
@@ -27,10 +26,8 @@ _CONTAINER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Cont
 _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
 
 
-@rule(
+@error(
     "GPU035",
-    Severity.ERROR,
-    about=Task,
     question="does every container have memory?",
     because="without a memory value of the task, each container must have memory or memoryReservation, and not 0; ECS "
     "refuses the task definition otherwise",
@@ -43,7 +40,6 @@ def has_memory(task: Task) -> Iterator[Problem]:
         sizes = (container.memory_limit_mib, container.memory_reservation_mib)
         if all(each is None or each == 0 for each in sizes):
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} has no memory: neither Memory nor MemoryReservation, and the task "
                 "has none either",
@@ -53,10 +49,8 @@ def has_memory(task: Task) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU036",
-    Severity.ERROR,
-    about=Task,
     question="do the CPU and memory of containers match each other, and those of the task?",
     because=f"a container reserves no more memory than its limit, which is at least {MIN_CONTAINER_MEMORY_MIB} MiB, "
     "and all containers together have no more CPU and memory than their task; ECS or Docker refuses other sizes",
@@ -64,7 +58,7 @@ def has_memory(task: Task) -> Iterator[Problem]:
 )
 def sizes(task: Task) -> Iterator[Problem]:
     for container in task.containers:
-        yield from _sizes(task, container)
+        yield from _sizes(container)
     # ECS ignores the CPU and memory of a Windows task.
     if demand_of(task).windows:
         return
@@ -74,16 +68,13 @@ def sizes(task: Task) -> Iterator[Problem]:
     ):
         if isinstance(limit, int) and total > limit:
             yield Problem(
-                about=task,
                 message=f"the containers of {task.name} ask for {total}{unit} together, and the task has {limit}",
                 fix=f"{name} of the task at least {total}, or none, or less in the containers",
             )
 
 
-@rule(
+@warning(
     "GPU037",
-    Severity.WARNING,
-    about=Task,
     question="does a GPU container leave it to ECS which GPUs it sees?",
     because="the ECS agent overwrites NVIDIA_VISIBLE_DEVICES of a container that asks for GPUs with the ids of the "
     "GPUs that it reserved",
@@ -94,7 +85,6 @@ def left_to_ecs(task: Task) -> Iterator[Problem]:
         value = _visible(container)
         if value is not None and container.wants_gpu:
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} sets {_VISIBLE} to {_quoted(value)} and asks for GPUs: the ECS "
                 "agent overwrites it with the ids of the GPUs that it reserved",
@@ -105,10 +95,8 @@ def left_to_ecs(task: Task) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU038",
-    Severity.WARNING,
-    about=Context,
     question="does a container that is to see GPUs also ask ECS for them?",
     because="the agent sets the NVIDIA runtime only for tasks that ask for GPUs, and the scheduler counts only GPUs "
     "that are asked for: such a container sees no GPU, or GPUs of other tasks where NVIDIA is Docker's default runtime",
@@ -132,10 +120,8 @@ def asked_of_ecs(context: Context) -> Iterator[Problem]:
                 )
 
 
-@rule(
+@info(
     "GPU039",
-    Severity.INFO,
-    about=Task,
     question="is /dev/shm large enough for several GPUs?",
     because="Docker gives a container 64 MiB of shared memory, through which NCCL and the workers of a PyTorch "
     "DataLoader pass data",
@@ -151,7 +137,6 @@ def shared_memory(task: Task) -> Iterator[Problem]:
         mounts = any(plain(each).endswith("tmpfs") for each in container.used_keys)
         if container.shared_memory_mib is None and task.ipc_mode is None and not mounts:
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} has {several} and Docker's {_DEFAULT_SHARED_MEMORY_MIB} MiB of "
                 f"{_SHARED_MEMORY}, through which NCCL and the workers of a DataLoader pass data",
@@ -159,12 +144,11 @@ def shared_memory(task: Task) -> Iterator[Problem]:
             )
 
 
-def _sizes(task: Task, container: Container) -> Iterator[Problem]:
+def _sizes(container: Container) -> Iterator[Problem]:
     limit, kept = container.memory_limit_mib, container.memory_reservation_mib
     for name, size in (("Memory", limit), ("MemoryReservation", kept)):
         if isinstance(size, int) and 0 < size < MIN_CONTAINER_MEMORY_MIB:
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} has {size} MiB ({name}); Docker takes no less than "
                 f"{MIN_CONTAINER_MEMORY_MIB} MiB",
@@ -176,7 +160,6 @@ def _sizes(task: Task, container: Container) -> Iterator[Problem]:
             )
     if isinstance(limit, int) and isinstance(kept, int) and 0 < limit < kept:
         yield Problem(
-            about=task,
             container=container,
             message=f"container {container.name} reserves {kept} MiB (MemoryReservation) and is stopped above {limit} "
             "MiB (Memory)",

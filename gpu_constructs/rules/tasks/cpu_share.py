@@ -10,16 +10,13 @@ from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, warning
 
 _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
-@rule(
+@warning(
     "GPU074",
-    Severity.WARNING,
-    about=Context,
     question="does a task with a CPU limit have at least one vCPU for each GPU?",
     because="the CPU of a task definition is a hard limit for all its containers together; with less than one vCPU for "
     "each GPU, the GPUs wait for data and for kernels to be launched (a heuristic: instance types have four vCPUs or "

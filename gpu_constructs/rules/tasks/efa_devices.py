@@ -9,17 +9,14 @@ from gpu_constructs.fleet import Pool, Scheduler, Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _PATH = re.compile(r"/dev/infiniband/uverbs([0-9]{1,3})")
 _UNREACHABLE = frozenset({"bridge", "none"})
 
 
-@rule(
+@error(
     "GPU132",
-    Severity.ERROR,
-    about=Context,
     question="do the hosts have the EFA devices that the task is given?",
     because="each Elastic Fabric Adapter of a host is one device, and a container does not start where its host does "
     "not have a device that it is given",
@@ -43,10 +40,8 @@ def given_efa(context: Context) -> Iterator[Problem]:
                 )
 
 
-@rule(
+@warning(
     "GPU150",
-    Severity.WARNING,
-    about=Task,
     question="can a task with EFA devices be reached from other hosts?",
     because="NCCL and MPI connect their ranks over IP before EFA carries anything, and the address of a container in "
     "mode bridge exists only on its host",
@@ -55,7 +50,6 @@ def given_efa(context: Context) -> Iterator[Problem]:
 def reachable(task: Task) -> Iterator[Problem]:
     if task.scheduler is Scheduler.ECS and task.network_mode in _UNREACHABLE and _highest(task) is not None:
         yield Problem(
-            about=task,
             message=f"{task.name} is given EFA devices in network mode {task.network_mode}, where ranks on other "
             "hosts have no address to connect to",
             fix="network mode host, or awsvpc",

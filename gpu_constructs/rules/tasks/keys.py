@@ -17,8 +17,7 @@ from gpu_constructs.hardware.managed_instances import (
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 from gpu_constructs.rules.tasks.key_names import (
     CONTAINER_WORDS,
     GPU_WORDS,
@@ -48,10 +47,8 @@ def _sent_to_managed(context: Context) -> Iterator[Problem]:
             yield from _refused_there(task)
 
 
-@rule(
+@warning(
     "GPU047",
-    Severity.WARNING,
-    about=Task,
     question="does a task for ECS Managed Instances use only settings that are valid there?",
     because="ECS checks a task definition for Managed Instances and refuses parameters that are not valid there, "
     "ipcMode, sharedMemorySize and tmpfs among them",
@@ -74,10 +71,8 @@ def _refused_there(task: Task) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU048",
-    Severity.ERROR,
-    about=Task,
     question="are the keys of the task definition and its containers spelled as ECS spells them?",
     because="CloudFormation refuses a key that the resource does not have (extraneous key is not permitted), and so "
     "does the AWS CLI",
@@ -88,17 +83,14 @@ def spelled(task: Task) -> Iterator[Problem]:
         right = each.right
         if right is not None:
             yield Problem(
-                about=task,
                 container=each.container,
                 message=f"{each.where} has no key {brief(each.key)}",
                 fix=right,
             )
 
 
-@rule(
+@warning(
     "GPU049",
-    Severity.WARNING,
-    about=Task,
     question="are all keys of the task definition and its containers known?",
     because="CloudFormation refuses a key that the resource does not have; a key that AWS added after this library's "
     "list was made is taken",
@@ -109,7 +101,6 @@ def known_keys(task: Task) -> Iterator[Problem]:
         if each.right is None:
             near = each.near
             yield Problem(
-                about=task,
                 container=each.container,
                 message=f"{brief(each.key)} is not a known key of {each.where}; it is refused unless it is new",
                 fix=f"did you mean {near}?" if near else "leave it out",
@@ -121,7 +112,6 @@ def known_keys(task: Task) -> Iterator[Problem]:
         if unknown:
             are_not = with_verb(map(brief, unknown), "is not a known key", "are not known keys")
             yield Problem(
-                about=task,
                 container=container,
                 message=f"{are_not} of a resource requirement of container {container.name}; what is not new is "
                 "refused",

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import Container, Pool, Task, Unknown, Workload
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 
-@rule(
+@error(
     "GPU119",
-    Severity.ERROR,
-    about=Context,
     question="are all counts and sizes zero or more?",
     because="the APIs of ECS and EC2 Auto Scaling refuse a number of tasks, instances, CPU units or MiB below 0",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",

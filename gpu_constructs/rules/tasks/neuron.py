@@ -13,8 +13,7 @@ from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _ON_EC2 = (
     "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
@@ -29,10 +28,8 @@ def _sent_elsewhere(context: Context) -> Iterator[Problem]:
             yield from _elsewhere(workload, pools.get(workload.name, ()))
 
 
-@rule(
+@error(
     "GPU027",
-    Severity.ERROR,
-    about=Task,
     question="does the task ask for Neuron devices as ECS takes it, on ECS Managed Instances?",
     because="the value of NeuronDevice must be ALL, only one container of a task can have it, and only ECS Managed "
     "Instances support it",
@@ -45,7 +42,6 @@ def neuron(task: Task) -> Iterator[Problem]:
     yield from _requests(task)
     if _is_for_others(task):
         yield Problem(
-            about=task,
             message=f"{task.name} asks for NeuronDevice, which only ECS Managed Instances have, and is for "
             f"{and_list(map(brief, task.compatibilities))}",
             fix=f"RequiresCompatibilities of {MANAGED_INSTANCES}; {_ON_EC2}",
@@ -54,10 +50,8 @@ def neuron(task: Task) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU181",
-    Severity.WARNING,
-    about=Context,
     question="does each copy of a task with Neuron devices get a host to itself?",
     because="only one task can run on a chip, and ECS does not count devices that are given by path: it places a "
     "second copy on the same devices if CPU and memory are left",
@@ -108,7 +102,6 @@ def _requests(task: Task) -> Iterator[Problem]:
         if wrong:
             value = "no value" if wrong[0].value is None else f"the value {shown(wrong[0].value)}"
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} asks for NeuronDevice with {value}; the value must be ALL, "
                 "because a container gets all Neuron devices of its host",
@@ -119,7 +112,6 @@ def _requests(task: Task) -> Iterator[Problem]:
             )
     if len(asking) > 1:
         yield Problem(
-            about=task,
             message=f"{and_list(asking)} ask for NeuronDevice; only one container of a task can have Neuron devices",
             fix="a task definition for each",
             property_name="ResourceRequirements",

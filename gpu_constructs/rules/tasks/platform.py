@@ -11,8 +11,7 @@ from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.evidence.walk import asks_for_accelerator
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error
 
 _BATCH_FIX = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with GPUs, such as g6.xlarge"
 _FIX = "hosts with GPUs, such as g6.xlarge, behind a capacity provider"
@@ -30,10 +29,8 @@ def _sent_to_fargate(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU028",
-    Severity.ERROR,
-    about=Task,
     question="does the GPU task run on EC2 hosts or Managed Instances rather than Fargate?",
     because="gpu is among the parameters that are not valid in Fargate tasks, so the task definition is refused",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-tasks-services.html",
@@ -42,7 +39,6 @@ def _sent_to_fargate(context: Context) -> Iterator[Problem]:
 def on_hosts(task: Task) -> Iterator[Problem]:
     if "FARGATE" in task.compatibilities and _accelerated(task):
         yield Problem(
-            about=task,
             message=f"{task.name} asks for GPUs ({_who(task)}) and is for "
             f"{and_list(map(brief, task.compatibilities))}; Fargate has no GPUs",
             fix=_BATCH_FIX
@@ -51,10 +47,8 @@ def on_hosts(task: Task) -> Iterator[Problem]:
         )
 
 
-@rule(
+@error(
     "GPU029",
-    Severity.ERROR,
-    about=Task,
     question="does the GPU task run on Linux?",
     because="the ECS agent finds and assigns GPUs on Linux only, so a Windows host registers none",
     source="https://github.com/aws/amazon-ecs-agent/blob/master/agent/gpu/nvidia_gpu_manager_unix.go",
@@ -62,7 +56,6 @@ def on_hosts(task: Task) -> Iterator[Problem]:
 def on_linux(task: Task) -> Iterator[Problem]:
     if demand_of(task).windows and _accelerated(task):
         yield Problem(
-            about=task,
             message=f"{task.name} asks for GPUs ({_who(task)}) on {brief(str(task.operating_system))}; the ECS "
             "agent assigns GPUs on Linux only",
             fix="OperatingSystemFamily LINUX and Linux images",

@@ -10,8 +10,7 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.evidence.walk import asks_for_accelerator, is_gpu
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 from gpu_constructs.rules.tasks.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
 
 __all__ = ["RIGHT_FORM"]
@@ -34,10 +33,8 @@ _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRe
 _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 
 
-@rule(
+@error(
     "GPU020",
-    Severity.ERROR,
-    about=Task,
     question="is the number of GPUs a value that ECS takes?",
     because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; it refuses a "
     "task definition with another value, or gives it no GPU",
@@ -50,10 +47,9 @@ def countable(task: Task) -> Iterator[Problem]:
             continue
         if not each.part:
             message, fix = _miscounted(container, value)
-            yield Problem(about=task, container=container, message=message, fix=fix)
+            yield Problem(container=container, message=message, fix=fix)
         elif task.scheduler is Scheduler.BATCH:
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} asks AWS Batch for {shown(value)} of a GPU; a job reserves whole "
                 "physical GPUs",
@@ -61,10 +57,8 @@ def countable(task: Task) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU021",
-    Severity.ERROR,
-    about=Task,
     question="is the request for GPUs written in the form that ECS reads?",
     because="the API knows the types GPU, NeuronDevice and InferenceAccelerator, in this case, and the keys type, "
     "value and sharingStrategy; CloudFormation refuses any other",
@@ -74,7 +68,6 @@ def right_form(task: Task) -> Iterator[Problem]:
     keys = [each for each in task.unknown_keys if plain(each) in GPU_WORDS]
     if keys:
         yield Problem(
-            about=task,
             message=f"{with_verb(keys, 'is not a key', 'are not keys')} of a task definition: each container asks "
             "for its GPUs",
             fix=f"in the container, {RIGHT_FORM}",
@@ -83,10 +76,8 @@ def right_form(task: Task) -> Iterator[Problem]:
         yield from _misformed(task, container)
 
 
-@rule(
+@error(
     "GPU022",
-    Severity.ERROR,
-    about=Task,
     question="does each request for GPUs say either how many or how one is shared?",
     because="the API takes either value or sharingStrategy, not both",
     source=_API,
@@ -97,7 +88,6 @@ def one_amount(task: Task) -> Iterator[Problem]:
             continue
         if each.value is None and each.nvidia_mps is None:
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} asks for GPUs and says neither how many (Value) nor how one is "
                 "shared (SharingStrategy)",
@@ -105,7 +95,6 @@ def one_amount(task: Task) -> Iterator[Problem]:
             )
         elif each.value is not None and each.nvidia_mps is not None:
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} asks for whole GPUs (Value {shown(each.value)}) and for a share "
                 "of one (SharingStrategy) in one entry",
@@ -113,10 +102,8 @@ def one_amount(task: Task) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU023",
-    Severity.ERROR,
-    about=Task,
     question="do all GPU containers of a task ask in the same way?",
     because="all GPU containers of a task must use the same option, value or sharingStrategy; a whole GPU, or the part "
     "of a GPU that a host has, serves one container, so ALL leaves none for other containers",
@@ -131,7 +118,6 @@ def one_option(task: Task) -> Iterator[Problem]:
     greedy = [each.name for each in asking if each.takes_all_gpus]
     if sharing and alone:
         yield Problem(
-            about=task,
             message=f"{with_verb(sharing, 'shares', 'share')} a GPU through MPS, and {with_verb(alone, 'asks', 'ask')} "
             "for GPUs without sharing; all GPU containers of a task must use the same option",
             fix="SharingStrategy for all of them, Value for all of them, or two task definitions",
@@ -140,7 +126,6 @@ def one_option(task: Task) -> Iterator[Problem]:
     elif greedy:
         others = [each.name for each in asking if each.name != greedy[0]]
         yield Problem(
-            about=task,
             message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {and_list(others)} of the same "
             "task",
             fix="a number of GPUs for each container, or two task definitions",
@@ -148,7 +133,6 @@ def one_option(task: Task) -> Iterator[Problem]:
         )
     elif task.scheduler is Scheduler.ECS and all(each.gpu_part for each in asking):
         yield Problem(
-            about=task,
             message=f"{and_list(each.name for each in asking)} ask for a part of a GPU each; a host has one part, "
             "which serves one container",
             fix="a task definition for each",
@@ -156,10 +140,8 @@ def one_option(task: Task) -> Iterator[Problem]:
         )
 
 
-@rule(
+@warning(
     "GPU024",
-    Severity.WARNING,
-    about=Task,
     question="does each container have at most one entry for GPUs?",
     because="no page says whether ECS adds up two entries, takes one of them or refuses the task definition",
     source="UNCONFIRMED: API_ResourceRequirement says nothing of a type that is listed twice",
@@ -172,7 +154,6 @@ def one_entry(task: Task) -> Iterator[Problem]:
             asked = f" ({and_list(values)})" if values else ""
             numbers = [each.whole for each in entries if each.whole]
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} has {len(entries)} entries of type GPU{asked}; whether ECS adds "
                 "them up is not documented",
@@ -180,10 +161,8 @@ def one_entry(task: Task) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU025",
-    Severity.WARNING,
-    about=Task,
     question="does a container that is set up for a GPU also ask for one?",
     because="ECS places a task that asks for no GPU on any host and runs its containers without the NVIDIA runtime",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
@@ -196,7 +175,6 @@ def asked_at_all(task: Task) -> Iterator[Problem]:
         sign = _sign_of_gpu(container)
         if sign:
             yield Problem(
-                about=task,
                 container=container,
                 message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: ECS "
                 "places it on any host, where it sees no GPU",
@@ -204,10 +182,8 @@ def asked_at_all(task: Task) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU026",
-    Severity.ERROR,
-    about=Task,
     question="is the accelerator one that AWS still offers?",
     because="Amazon Elastic Inference ended in April 2024",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ElasticInferenceAccelerator.html",
@@ -218,7 +194,6 @@ def no_elastic_inference(task: Task) -> Iterator[Problem]:
     if using or listed:
         where = with_verb([f"container {each}" for each in using] or [task.name], "asks", "ask")
         yield Problem(
-            about=task,
             message=f"{where} for an accelerator of Amazon Elastic Inference, which ended in April 2024",
             fix=f"a GPU, {RIGHT_FORM}, or Inferentia2 (inf2.xlarge)",
         )
@@ -258,7 +233,6 @@ def _misformed(task: Task, container: Container) -> Iterator[Problem]:
         wrong.extend(_wrong_keys(entry))
     if wrong:
         yield Problem(
-            about=task,
             container=container,
             message=f"container {container.name} asks for accelerators in a form that ECS does not know: "
             f"{'; '.join(dict.fromkeys(wrong))}",

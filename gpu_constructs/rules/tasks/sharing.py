@@ -12,8 +12,7 @@ from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, 
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.finding import Severity
-from gpu_constructs.rules.rule import Problem, rule
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html"
 _SHARING = (
@@ -25,10 +24,8 @@ _WHOLE = "whole GPUs (Value)"
 _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
 
 
-@rule(
+@warning(
     "GPU030",
-    Severity.WARNING,
-    about=Context,
     question="is it known that the image of the hosts can share GPUs?",
     because="sharing needs ECS agent 1.107.0 and the MPS service of the Amazon Linux 2023 GPU image; AWS does not say "
     "whether other images have both",
@@ -47,10 +44,8 @@ def served(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU031",
-    Severity.ERROR,
-    about=Task,
     question="does every share of a GPU state a size that ECS takes?",
     because="the API requires memory, at least 1 MiB, and takes 1 to 100 as maxComputePercent",
     source=_API,
@@ -62,7 +57,6 @@ def measured(task: Task) -> Iterator[Problem]:
             if memory is None or (not isinstance(memory, Unknown) and memory < 1):
                 said = "without a size" if memory is None else f"of {memory} MiB"
                 yield Problem(
-                    about=task,
                     container=container,
                     message=f"container {container.name} takes a share {said} of a GPU's memory; ECS places it by "
                     "memory, at least 1 MiB",
@@ -74,7 +68,6 @@ def measured(task: Task) -> Iterator[Problem]:
                 )
             if percent is not None and not isinstance(percent, Unknown) and not 1 <= percent <= MAX_PERCENT:
                 yield Problem(
-                    about=task,
                     container=container,
                     message=f"container {container.name} limits itself to {percent} % of a GPU (MaxComputePercent), "
                     "not 1 to 100",
@@ -109,10 +102,8 @@ def _sent_where_none_is_shared(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU032",
-    Severity.ERROR,
-    about=Task,
     question="do shares of a GPU run where ECS can share one?",
     because="GPU sharing works on EC2 hosts and ECS Managed Instances, not for tasks of EXTERNAL compatibility and not "
     "on hosts that have a part of a GPU (g6f, gr6f)",
@@ -122,17 +113,14 @@ def _sent_where_none_is_shared(context: Context) -> Iterator[Problem]:
 def shareable(task: Task) -> Iterator[Problem]:
     if task.shares_gpu and "EXTERNAL" in task.compatibilities:
         yield Problem(
-            about=task,
             message=f"{task.name} shares GPUs through MPS ({_who(task)}) and is for "
             f"{and_list(map(brief, task.compatibilities))}; hosts of launch type EXTERNAL cannot share GPUs",
             fix=f"RequiresCompatibilities without EXTERNAL, or {_WHOLE}",
         )
 
 
-@rule(
+@error(
     "GPU033",
-    Severity.ERROR,
-    about=Context,
     question="is the image of the hosts new enough to share GPUs?",
     because="ECS agents before 1.107.0 (24 September 2026) do not have the capability, and the Amazon Linux 2 images "
     "have no MPS service: ECS places no task that asks for a share on their hosts",
@@ -151,10 +139,8 @@ def new_enough(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@warning(
     "GPU034",
-    Severity.WARNING,
-    about=Context,
     question="does a fault of one container leave other containers running?",
     because="containers that share a GPU fail together: a fatal fault of one container, such as an illegal memory "
     "access, restarts the others, and there are no GPU metrics for each task",
@@ -180,10 +166,8 @@ def apart(context: Context) -> Iterator[Problem]:
             )
 
 
-@rule(
+@error(
     "GPU180",
-    Severity.ERROR,
-    about=Context,
     question="can MPS limit what a container takes of these GPUs?",
     because="MPS gives each client a separate address space and a limit of compute from Volta on (compute capability "
     "7.0), and treats all clients of an older GPU as one",
