@@ -42,7 +42,7 @@ class Demand:
         architecture: What its image is built for, where it says so.
         windows: Whether its containers are Windows containers.
         expressions: Cluster queries that its host must satisfy, all of them.
-        unknown: What of it is only known at deploy time, as the user knows it.
+        unknown: What of it is only known at deploy time, in the words of CloudFormation.
     """
 
     gpus: int = 0
@@ -103,11 +103,11 @@ def _of_task(task: Task) -> Demand:
     reserved = _sum(each.memory_mib for each in containers) if memory is None else _sum((memory,))
     shared = _sum(each.memory_mib for each in shares if each.memory_mib is not None)
     doubtful = {
-        "gpus": any(isinstance(each.value, Unknown) for each in gpus)
+        "ResourceRequirements": any(isinstance(each.value, Unknown) for each in gpus)
         or any(isinstance(each.type, Unknown) for each in entries),
         "the GPU memory of nvidiaMps": shared.is_unknown,
-        "cpu": cpu.is_unknown,
-        "memory_mib": reserved.is_unknown,
+        "Cpu": cpu.is_unknown,
+        "Memory": reserved.is_unknown,
         "the architecture": isinstance(task.architecture, Unknown),
         "a placement constraint": _has_unknown(task.constraints),
     }

@@ -54,6 +54,7 @@ def _whole_on_part(demand: Demand, instance_type: InstanceType, part: float) -> 
         yield Doubt(
             kind=DoubtKind.UNDOCUMENTED,
             text=f"{instance_type} has {part:g} of a GPU, and what ALL means there is not documented",
+            fix=f"ask for {part:g}",
         )
     elif demand.shared_memory_mib is not None:
         text = f"has {part:g} of a GPU, and only whole GPUs are shared through MPS"
@@ -75,6 +76,7 @@ def _part(asked: float, instance_type: InstanceType, part: float) -> Iterator[Ob
             kind=DoubtKind.UNDOCUMENTED,
             text=f"{instance_type} has {part:g} of a GPU, and whether it takes a task that asks for less, here "
             f"{asked:g}, is not documented",
+            fix=f"ask for {part:g}",
         )
 
 
@@ -90,7 +92,8 @@ def _shared(asked_mib: int, instance_type: InstanceType) -> Iterator[Shortfall |
         yield Doubt(
             kind=DoubtKind.MEMORY,
             text=f"a GPU of {instance_type} with nominally {memory} MiB may have less to share through MPS, and "
-            f"{asked_mib} MiB are asked; ask for no more than {least}",
+            f"{asked_mib} MiB are asked",
+            fix=f"ask for no more than {least} MiB",
         )
 
 

@@ -83,12 +83,14 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
         yield Doubt(
             kind=DoubtKind.MEMORY,
             text=f"a {instance_type} of nominally {instance_type.memory_mib} MiB may register as little as {expected} "
-            f"MiB with ECS, and more is asked for; ask for no more than {expected}",
+            "MiB with ECS, and more is asked for",
+            fix=f"ask for no more than {expected} MiB",
         )
     elif asked_mib and isinstance(offer.reserved_mib, Unknown):
         yield Doubt(
             kind=DoubtKind.MEMORY,
             text="ECS_RESERVED_MEMORY is only known at deploy time, so it is not known how much memory tasks have",
+            fix="write ECS_RESERVED_MEMORY as a number",
         )
 
 

@@ -126,13 +126,15 @@ class Doubt:
     Attributes:
         kind: What it is about.
         text: Why, in words.
+        fix: The smallest change after which it fits; empty where only the user can know.
     """
 
     kind: DoubtKind
     text: str
+    fix: str = ""
 
     def __str__(self) -> str:
-        return self.text
+        return f"{self.text}; {self.fix}" if self.fix else self.text
 
 
 Reason: TypeAlias = Shortfall | Obstacle | Doubt

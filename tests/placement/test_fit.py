@@ -103,9 +103,9 @@ def test_memory_is_held_against_what_the_agents_leave(user_data: UserData, memor
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"containers": a_task(UNKNOWN).containers}, "gpus"),
-        ({"cpu_limit": UNKNOWN}, "cpu"),
-        ({"memory_limit_mib": UNKNOWN}, "memory_mib"),
+        ({"containers": a_task(UNKNOWN).containers}, "ResourceRequirements"),
+        ({"cpu_limit": UNKNOWN}, "Cpu"),
+        ({"memory_limit_mib": UNKNOWN}, "Memory"),
         ({"architecture": UNKNOWN}, "the architecture"),
         ({"constraints": (member_of(UNKNOWN),)}, "a placement constraint"),
     ],

@@ -87,7 +87,7 @@ def test_a_part_of_a_gpu_is_not_shared() -> None:
 def test_memory_that_may_not_be_there_to_share_is_a_doubt_with_the_number_that_is_safe() -> None:
     (doubt,) = fit(shares(16000), a_pool("g4dn.xlarge")).doubts
     assert doubt.kind is DoubtKind.MEMORY
-    assert "ask for no more than 15073" in doubt.text
+    assert doubt.fix == "ask for no more than 15073 MiB"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.placement import (
+    Doubt,
     DoubtKind,
     HostResource,
     Obstacle,
@@ -19,7 +20,7 @@ from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, u
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, fix_of, provider_for, worst
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, error, warning
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
@@ -43,9 +44,7 @@ def certain_to_fit(context: Context) -> Iterator[Problem]:
     for assignment, each in _in_question(context):
         for doubt in each.fit.doubts:
             if doubt.kind in _UNSURE:
-                yield Problem(
-                    about=assignment.task, message=f"{assignment.task.name} may not fit on {each.pool.name}: {doubt}"
-                )
+                yield _may_not_fit(assignment.task, each.pool, doubt)
     for task in unassigned(context.fleet):
         pools = pools_by_hand(context.fleet, task)
         if any(fit(task, pool).answer is True for pool in pools):
@@ -54,7 +53,7 @@ def certain_to_fit(context: Context) -> Iterator[Problem]:
             answer = fit(task, pool)
             for doubt in answer.doubts if answer.answer is not False else ():
                 if doubt.kind in _UNSURE:
-                    yield Problem(about=task, message=f"{task.name} may not fit on {pool.name}: {doubt}")
+                    yield _may_not_fit(task, pool, doubt)
 
 
 @warning(
@@ -69,12 +68,14 @@ def known_task(context: Context) -> Iterator[Problem]:
     for task in context.tasks:
         if not task.wants_gpu and task.name not in placed:
             continue
-        for label in demand_of(task).unknown:
+        unknown = demand_of(task).unknown
+        if unknown:
             yield Problem(
                 about=task,
-                message=f"{task.name} may not fit: {label} is only known at deploy time, so it cannot be checked "
-                "whether a host has as much",
-                fix="write the number, or take it from context",
+                message=f"{task.name} may not fit: {with_verb(unknown, 'is', 'are')} only known at deploy time, so it "
+                "cannot be checked whether a host can run it",
+                fix=f"write the value{'s' if len(unknown) > 1 else ''}, or take {'them' if len(unknown) > 1 else 'it'} "
+                "from context",
             )
 
 
@@ -116,6 +117,10 @@ def fits_the_smallest(context: Context) -> Iterator[Problem]:
                     message=f"{assignment.task.name} may never start on {each.pool.name}: {doubt}",
                     fix=provider_for(each.fit),
                 )
+
+
+def _may_not_fit(task: Task, pool: Pool, doubt: Doubt) -> Problem:
+    return Problem(about=task, message=f"{task.name} may not fit on {pool.name}: {doubt.text}", fix=doubt.fix)
 
 
 def _in_question(context: Context) -> Iterator[tuple[Assignment, Destination]]:

@@ -54,6 +54,6 @@ def _hosts(assignment: Assignment) -> Iterator[InstanceType]:
 
 def _gpus(assignment: Assignment, host: InstanceType) -> int:
     demand = demand_of(assignment.task)
-    if demand.shared_memory_mib is not None or "gpus" in demand.unknown:
+    if demand.shared_memory_mib is not None or "ResourceRequirements" in demand.unknown:
         return 0
     return host.gpus if demand.all_gpus else demand.gpus
