@@ -21,7 +21,7 @@ from gpu_constructs.fleet import Origin, Pool
 from gpu_constructs.hardware import OperatingSystem, instance_type
 from gpu_constructs.template import fleet_of, read_stacks
 from gpu_constructs.template.model import Resource, Value
-from gpu_constructs.template.resources.own_metadata import checks_gpus
+from gpu_constructs.template.resources.purchases import own_metadata
 from tests.capacity.booting_host import BootingHost
 from tests.rules.given import a_pool
 from tests.synthesis import Properties, Site, user_data
@@ -324,4 +324,4 @@ def test_other_metadata_says_nothing(metadata: dict[str, Value]) -> None:
         metadata=metadata,
         origin=Origin(resource="Group"),
     )
-    assert not checks_gpus(group)
+    assert own_metadata(group).get("ChecksGpus") is not True

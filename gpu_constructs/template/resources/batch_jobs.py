@@ -8,23 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.fleet import UNKNOWN, Container, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.fleet import Container, Scheduler, Task, Unknown
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.template.model import Resource
-from gpu_constructs.template.resources.amounts import amount
-from gpu_constructs.template.resources.containers import (
-    container_name,
-    devices_of,
-    environment_of,
-    requirements_of,
-)
+from gpu_constructs.template.resources.containers import container_name, environment_of, requirements_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.tasks import architecture_of
+from gpu_constructs.template.resources.tasks import amount_of, architecture_of
 
 __all__ = ["batch_tasks"]
 
 _JOB_DEFINITION = "AWS::Batch::JobDefinition"
+_GENERAL = frozenset({"MEMORY", "VCPU"})
 _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one
 
 
@@ -86,35 +81,24 @@ def _container(section: Section, name: str) -> Container:
     cpu = section.integer("Vcpus")
     memory = section.integer("Memory")
     if "VCPU" in asked:
-        cpu_units = _number(asked["VCPU"], CPU_UNITS_PER_VCPU, section)
+        cpu_units = amount_of(section, "ResourceRequirements", asked["VCPU"], {"": CPU_UNITS_PER_VCPU})
     else:
         cpu_units = cpu * CPU_UNITS_PER_VCPU if isinstance(cpu, int) else cpu
+    if "MEMORY" in asked:
+        memory = amount_of(section, "ResourceRequirements", asked["MEMORY"], {"": 1})
     linux = section.section("LinuxParameters")
     return Container(
         name=name,
-        requirements=tuple(each for each in requirements if not _is_general(each)),
+        requirements=tuple(each for each in requirements if each.type not in _GENERAL),
         cpu=cpu_units or 0,
-        memory_limit_mib=_number(asked["MEMORY"], 1, section) if "MEMORY" in asked else memory,
+        memory_limit_mib=memory,
         shared_memory_mib=linux.integer("SharedMemorySize"),
-        devices=devices_of(linux),
+        devices=linux.known_texts("Devices", "HostPath"),
         environment=environment_of(section),
         essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
         origin=section.origin,
     )
-
-
-def _is_general(requirement: ResourceRequirement) -> bool:
-    return requirement.type in {"MEMORY", "VCPU"}
-
-
-def _number(written: str | Unknown | None, unit: int, section: Section) -> int | Unknown | None:
-    if written is None or isinstance(written, Unknown):
-        return written
-    found = amount(written, {"": unit})
-    if found is None:
-        section.note("expects a number", written, "ResourceRequirements")
-    return UNKNOWN if found is None else found
 
 
 def _network_mode(properties: Section) -> str | Unknown:

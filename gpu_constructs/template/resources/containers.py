@@ -11,14 +11,13 @@ from typing import Final
 
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NvidiaMps, ResourceRequirement, Unknown
 from gpu_constructs.fleet.keys import CONTAINER_KEYS
+from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
-from gpu_constructs.template.resources.ports import host_ports_of
 from gpu_constructs.template.resources.section import Section, given
 
 __all__ = [
     "container_name",
     "container_of",
-    "devices_of",
     "environment_of",
     "needs_of",
     "requirements_of",
@@ -31,6 +30,7 @@ _KEYS: Final = frozenset(key for key in CONTAINER_KEYS if "." not in key)
 _REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})
 _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precision"})
 _CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})")
+_PORT_RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 _NO_NAME = "unknown"
 
 
@@ -45,14 +45,14 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         memory_limit_mib=section.integer("Memory"),
         memory_reservation_mib=section.integer("MemoryReservation"),
         shared_memory_mib=linux.integer("SharedMemorySize"),
-        host_ports=host_ports_of(section, network_mode),
-        devices=devices_of(linux),
+        host_ports=_host_ports(section, network_mode),
+        devices=linux.known_texts("Devices", "HostPath"),
         environment=environment_of(section),
         essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
         unknown_keys=unknown_keys(section, _KEYS),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
-        depends_on=_waits_for(section),
+        depends_on=section.known_texts("DependsOn", "ContainerName"),
         origin=section.origin,
     )
 
@@ -82,23 +82,14 @@ def requirements_of(section: Section) -> tuple[ResourceRequirement, ...]:
     )
 
 
-def devices_of(linux: Section) -> tuple[str, ...]:
-    """Paths of the host's devices that a container sees, as far as they are known."""
-    paths = (each.text("HostPath") for each in linux.sections("Devices"))
-    return tuple(each for each in paths if isinstance(each, str))
-
-
 def environment_of(section: Section) -> tuple[tuple[str, str | Unknown], ...]:
     """Environment variables in order of name; the value of a secret is unknown."""
     found: dict[str, str | Unknown] = {}
-    for each in section.sections("Environment"):
-        name = each.text("Name")
-        if isinstance(name, str):
-            found[name] = each.text("Value") or ""
-    for each in section.sections("Secrets"):
-        name = each.text("Name")
-        if isinstance(name, str):
-            found[name] = UNKNOWN
+    for key, is_secret in (("Environment", False), ("Secrets", True)):
+        for each in section.sections(key):
+            name = each.text("Name")
+            if isinstance(name, str):
+                found[name] = UNKNOWN if is_secret else each.text("Value") or ""
     return tuple((name, found[name]) for name in sorted(found))
 
 
@@ -162,17 +153,39 @@ def _requirement(section: Section) -> ResourceRequirement:
     )
 
 
-def _waits_for(section: Section) -> tuple[str, ...]:
-    names = (each.text("ContainerName") for each in section.sections("DependsOn"))
-    return tuple(each for each in names if isinstance(each, str))
+def _host_ports(section: Section, network_mode: str | Unknown) -> tuple[tuple[int, str], ...]:
+    """Ports of the host that are certainly taken: static ones in mode bridge, all of them in mode host.
+
+    One that two mappings take is there twice, which no host can give
+    (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html).
+    """
+    ports: list[tuple[int, str]] = []
+    for each in section.sections("PortMappings"):
+        _note_range(each)
+        port, protocol = each.integer("HostPort"), each.text("Protocol")
+        if network_mode == "host" and port in {None, 0}:
+            port = each.integer("ContainerPort")
+        if not isinstance(port, int) or port == 0 or isinstance(protocol, Unknown):
+            continue
+        if not 0 < port <= LARGEST_PORT:
+            each.note(f"expects a port from 0 to {LARGEST_PORT}", port, "HostPort")
+        elif network_mode in {"bridge", "host"}:
+            ports.append((port, (protocol or "tcp").lower()))
+    return tuple(ports)
+
+
+def _note_range(mapping: Section) -> None:
+    """Notes a range of ports that is none."""
+    written = mapping.text("ContainerPortRange")
+    found = _PORT_RANGE.fullmatch(written) if isinstance(written, str) else None
+    if isinstance(written, str) and (found is None or not 0 < int(found[1]) <= int(found[2]) <= LARGEST_PORT):
+        expected = f"expects two ports from 1 to {LARGEST_PORT} with a hyphen between them, the smaller one first"
+        mapping.note(expected, written, "ContainerPortRange")
 
 
 def _capability(section: Section) -> tuple[int, int] | None:
     written = section.text("ComputeCapability")
-    if written is None or isinstance(written, Unknown):
-        return None
-    found = _CAPABILITY.fullmatch(written)
-    if found is None:
+    found = _CAPABILITY.fullmatch(written) if isinstance(written, str) else None
+    if isinstance(written, str) and found is None:
         section.note("expects major and minor, such as '8.0'", written, "ComputeCapability")
-        return None
-    return int(found[1]), int(found[2])
+    return None if found is None else (int(found[1]), int(found[2]))

@@ -8,21 +8,30 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from gpu_constructs.fleet import UNKNOWN, GroupSettings, PurchaseOption, TypeChoice, Unknown, values_of
-from gpu_constructs.template.model import Resource, Value
+from gpu_constructs.fleet import (
+    CHECKS_GPUS,
+    UNKNOWN,
+    GroupSettings,
+    PurchaseOption,
+    TypeChoice,
+    Unknown,
+    WarmPool,
+    values_of,
+)
+from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
-from gpu_constructs.template.resources.own_metadata import checks_gpus
-from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy
+from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy, own_metadata
 from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
-from gpu_constructs.template.resources.warm_pools import warm_pools
 
 __all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "zones_of"]
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
+_WARM_POOL = "AWS::AutoScaling::WarmPool"
+_NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +57,12 @@ class Groups:
         self._notes = notes
         self._schedules = Schedules(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
-        self._warm_pools = warm_pools(index, notes)
+        self._warm_pools: dict[Reference, WarmPool] = {}
+        for each in index.all(_WARM_POOL):
+            properties = Section.of(each, notes)
+            group = index.find(properties.get("AutoScalingGroupName"), AUTO_SCALING_GROUP)
+            if group is not None:
+                self._warm_pools[group.reference] = _warm_pool(properties)
 
     def of(self, resource: Resource | None) -> Group:
         """What a group launches.
@@ -80,8 +94,8 @@ class Groups:
             name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
             desired_instances=properties.integer("DesiredCapacity"),
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
-            checks_gpus=checks_gpus(resource),
-            warm_pool=self._warm_pools.get((resource.stack, resource.logical_id)),
+            checks_gpus=own_metadata(resource).get(CHECKS_GPUS) is True,
+            warm_pool=self._warm_pools.get(resource.reference),
         )
 
     def _launch(self, properties: Section) -> Launch:
@@ -116,6 +130,19 @@ class Groups:
 
 def _with(launch: Launch, **values: Any) -> Launch:  # noqa: ANN401 - fields of the setup
     return replace(launch, setup=replace(launch.setup, **values))
+
+
+def _warm_pool(properties: Section) -> WarmPool:
+    if properties.is_unknown:
+        return WarmPool(state=UNKNOWN, min_size=UNKNOWN, max_prepared=UNKNOWN, reuse_on_scale_in=UNKNOWN)
+    most = properties.integer("MaxGroupPreparedCapacity")
+    reuse = properties.section("InstanceReusePolicy")
+    return WarmPool(
+        state=given(properties.text("PoolState"), "Stopped"),
+        min_size=properties.integer("MinSize") or 0,
+        max_prepared=None if most == _NO_LIMIT else most,
+        reuse_on_scale_in=UNKNOWN if reuse.is_unknown else reuse.flag("ReuseOnScaleIn") or False,
+    )
 
 
 def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:

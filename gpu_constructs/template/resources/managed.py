@@ -16,18 +16,25 @@ from gpu_constructs.fleet import (
     Unknown,
     values_of,
 )
-from gpu_constructs.template.model import Resource
+from gpu_constructs.template.model import Resource, Text, Value
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import instance_types_of
-from gpu_constructs.template.resources.managed_roles import passes_host_role
-from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.section import Section, is_list
 
 __all__ = ["managed_pool", "managed_purchase", "managed_types"]
 
 _PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDED")
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
+
+_ROLE = "AWS::IAM::Role"
+_PROFILE = "AWS::IAM::InstanceProfile"
+_POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")
+
+_AWS_POLICY = "policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
+_PASSED_NAMES = "ecsInstanceRole"
+"""What the names of the roles begin with that AWS's policy passes."""
 
 
 def managed_pool(properties: Section, resource: Resource, clusters: Clusters, index: Index) -> Pool:
@@ -47,7 +54,7 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, in
         zones=zones_of(launch.section("NetworkConfiguration").get("Subnets"), None, index),
         cluster=cluster,
         provider=properties.text("Name"),
-        passes_host_role=passes_host_role(provider, index),
+        passes_host_role=_passes_host_role(provider, index),
         associated=clusters.lists(resource.reference) or UNKNOWN,
         origin=resource.origin,
         **values_of(managed_types(launch)),
@@ -73,3 +80,55 @@ def _reservation(launch: Section) -> Reservation | None:
     written = launch.section("CapacityReservations")
     preference = written.one_of("ReservationPreference", _PREFERENCES)
     return Reservation(preference=preference, group=written.text("ReservationGroupArn"))
+
+
+def _passes_host_role(provider: Section, index: Index) -> bool | Unknown:
+    """Whether the infrastructure role may pass the hosts' role; unknown where the files do not say all about it.
+
+    AWS's own policy passes roles of one beginning only; any other policy may pass others
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html).
+    """
+    profile = index.find(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"), _PROFILE)
+    infrastructure = index.find(provider.get("InfrastructureRoleArn"), _ROLE)
+    roles = profile.properties.get("Roles") if profile is not None else None
+    role = index.find(roles[0], _ROLE) if is_list(roles) and len(roles) == 1 else None
+    if infrastructure is None or role is None or not _has_no_other_policy(infrastructure, index):
+        return UNKNOWN
+    # Without a name CloudFormation begins one with the stack's.
+    return _is_passed(role.properties.get("RoleName") or role.stack)
+
+
+def _is_passed(name: Value) -> bool | Unknown:
+    """Whether a role's name begins as it has to, as far as its beginning is known."""
+    if isinstance(name, str):
+        return name.startswith(_PASSED_NAMES)
+    start = name.pieces[0] if isinstance(name, Text) and name.pieces else UNKNOWN
+    if not isinstance(start, str):
+        return UNKNOWN
+    is_passed = start.startswith(_PASSED_NAMES)
+    return UNKNOWN if not is_passed and _PASSED_NAMES.startswith(start) else is_passed
+
+
+def _has_no_other_policy(role: Resource, index: Index) -> bool:
+    """Whether AWS's policy is certainly all that a role has."""
+    managed = role.properties.get("ManagedPolicyArns")
+    return (
+        is_list(managed)
+        and len(managed) == 1
+        and _ends(managed[0]).endswith(_AWS_POLICY)
+        and role.properties.get("Policies") is None
+        and not any(_may_be_of(role, each, index) for each in index.all(*_POLICIES))
+    )
+
+
+def _may_be_of(role: Resource, policy: Resource, index: Index) -> bool:
+    named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
+    if not is_list(named):
+        return True
+    found = [index.find(each, _ROLE) for each in named if each is not None]
+    return any(each is None or each is role for each in found)
+
+
+def _ends(value: Value) -> str:
+    last = value.pieces[-1] if isinstance(value, Text) and value.pieces else value
+    return last if isinstance(last, str) else ""

@@ -6,10 +6,11 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/target-capacity-reservatio
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import (
+    METADATA_KEY,
     RESERVATIONS_FIRST,
     RESERVATIONS_ONLY,
     RESERVED_INSTANCES,
@@ -22,7 +23,6 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.template.resources.own_metadata import own_metadata
 from gpu_constructs.template.resources.section import Section, given
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "bought_by_group",
     "bought_by_policy",
     "bought_by_template",
+    "own_metadata",
 ]
 
 _SPECIFICATION = "CapacityReservationSpecification"
@@ -224,6 +225,13 @@ def _one(target: Section, key: str) -> str | Unknown | None:
     written = target.get(key)
     first = written[0] if several and isinstance(written, Sequence) else written
     return first.logical_id if isinstance(first, Reference) else named[0]
+
+
+def own_metadata(resource: Resource) -> Mapping[str, object]:
+    """What this library's constructs, or a user, wrote about a resource that CloudFormation has no property for."""
+    metadata: object = resource.metadata
+    written: object = metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
+    return written if isinstance(written, Mapping) else {}
 
 
 def _instances(group: Resource) -> int | Unknown | None:

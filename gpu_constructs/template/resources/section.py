@@ -139,9 +139,10 @@ class Section:
             if each is not None
         )
 
-    def known_texts(self, key: str) -> tuple[str, ...]:
-        """The texts of a list that are known."""
-        return tuple(each for each in self.texts(key) if isinstance(each, str))
+    def known_texts(self, key: str, below: str | None = None) -> tuple[str, ...]:
+        """The texts of a list that are known; those of one key below, where the list is one of objects."""
+        found = self.texts(key) if below is None else (each.text(below) for each in self.sections(key))
+        return tuple(each for each in found if isinstance(each, str))
 
     def integer(self, key: str) -> int | Unknown | None:
         """A whole number, or a text that is one; None if there is none."""

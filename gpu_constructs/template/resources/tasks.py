@@ -12,6 +12,7 @@ What CloudFormation has no property for travels in the resource's metadata::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,7 +22,6 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.managed_instances import TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
 from gpu_constructs.template.model import Resource
-from gpu_constructs.template.resources.amounts import amount
 from gpu_constructs.template.resources.containers import (
     container_name,
     container_of,
@@ -31,7 +31,7 @@ from gpu_constructs.template.resources.containers import (
 )
 from gpu_constructs.template.resources.section import Notes, Section, given
 
-__all__ = ["TASK_DEFINITION", "architecture_of", "constraints_of", "task_of"]
+__all__ = ["TASK_DEFINITION", "amount_of", "architecture_of", "constraints_of", "task_of"]
 
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 
@@ -52,8 +52,9 @@ _DESCRIBED = frozenset(
 )
 
 _ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
-_CPU_UNITS = {"": 1, "vcpu": CPU_UNITS_PER_VCPU}
-_MIB = {"": 1, "gb": 1024}
+_AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})")
+_CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
+_MIB = {"": 1, "GB": 1024}
 
 
 def task_of(resource: Resource, name: str, notes: Notes) -> Task:
@@ -75,8 +76,8 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         ),
         network_mode=network_mode,
         family=properties.text("Family"),
-        cpu_limit=_size(properties, "Cpu", _CPU_UNITS),
-        memory_limit_mib=_size(properties, "Memory", _MIB),
+        cpu_limit=amount_of(properties, "Cpu", properties.text("Cpu"), _CPU_UNITS),
+        memory_limit_mib=amount_of(properties, "Memory", properties.text("Memory"), _MIB),
         compatibilities=properties.known_texts("RequiresCompatibilities"),
         architecture=architecture_of(platform),
         operating_system=platform.text("OperatingSystemFamily"),
@@ -103,18 +104,27 @@ def constraints_of(section: Section) -> tuple[PlacementConstraint, ...]:
     )
 
 
-def _size(section: Section, key: str, units: Mapping[str, int]) -> int | Unknown | None:
-    """CPU units or MiB, as ``1024``, ``1 vCPU`` or ``2 GB``.
+def amount_of(
+    section: Section, key: str, written: str | Unknown | None, units: Mapping[str, int]
+) -> int | Unknown | None:
+    """A whole amount, rounded down, as ``1024``, ``1 vCPU`` or ``2 GB``; another text is noted and unknown.
 
     https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
+
+    Args:
+        section: Where it was written.
+        key: Under which key.
+        written: As written.
+        units: What one of each unit is, written in any case; the empty one is for a number alone.
     """
-    written = section.text(key)
     if written is None or isinstance(written, Unknown):
         return written
-    found = amount(written, units)
-    if found is None:
-        section.note(f"expects a number, or one of {'vCPU' if 'vcpu' in units else 'GB'}", written, key)
-    return UNKNOWN if found is None else found
+    found = _AMOUNT.fullmatch(written.strip())
+    size = {name.lower(): each for name, each in units.items()}.get(found[2].lower()) if found else None
+    if found is None or size is None:
+        section.note("".join(["expects a number", *(f", or one of {each}" for each in units if each)]), written, key)
+        return UNKNOWN
+    return int(float(found[1]) * size)
 
 
 def _needs(resource: Resource, notes: Notes) -> dict[str, GpuNeeds]:

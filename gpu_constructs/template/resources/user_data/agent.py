@@ -1,11 +1,13 @@
-"""Settings of the ECS agent, as lines of its configuration file write them.
+"""Settings of the ECS agent, as lines of its configuration file and the TOML of Bottlerocket write them.
 
 Variables: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html. Files of the agent: the
-unit file of amazon-ecs-init (https://github.com/aws/amazon-ecs-agent, packaging).
+unit file of amazon-ecs-init (https://github.com/aws/amazon-ecs-agent, packaging). Bottlerocket:
+https://bottlerocket.dev/en/os/latest/api/settings/ecs/.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 
@@ -17,6 +19,7 @@ __all__ = [
     "mentioned",
     "put",
     "settings_in",
+    "settings_of_toml",
     "unquoted",
     "with_mentioned",
     "without_comments",
@@ -31,6 +34,19 @@ _LINE = re.compile(rf"\s*(?:export\s+)?({_NAME})\s*=(.*)")
 _MENTIONED = re.compile(rf"(?<![A-Z0-9_${{])({_NAME})=(?!=)")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
+# Bottlerocket's names for the variables that a rule asks for.
+_VARIABLES = {
+    "awsvpc-block-imds": "ECS_AWSVPC_BLOCK_IMDS",
+    "cluster": "ECS_CLUSTER",
+    "enable-spot-instance-draining": "ECS_ENABLE_SPOT_INSTANCE_DRAINING",
+    "image-pull-behavior": "ECS_IMAGE_PULL_BEHAVIOR",
+    "reserved-memory": "ECS_RESERVED_MEMORY",
+}
+_ATTRIBUTES = "instance-attributes."
+_TABLE = re.compile(r"\[([^\[\]]+)\]\s*(?:#.*)?")
+_PAIR = re.compile(r"([\w.\"-]+)\s*=\s*(.*)", re.ASCII)
+_VALUE = re.compile(r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#\[\]{}]+))\s*(?:#.*)?")
+
 
 def is_configuration(file: str) -> bool:
     """Whether a file is the agent's configuration."""
@@ -39,11 +55,9 @@ def is_configuration(file: str) -> bool:
 
 def settings_in(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
     """Settings that are lines of a file; one with a ``$`` is unknown, as something else is put in its place."""
-    for each in lines:
-        found = _LINE.fullmatch(each)
-        if found:
-            value = unquoted(found[2].strip())
-            yield found[1], UNKNOWN if "$" in value or "`" in value else value
+    for found in filter(None, map(_LINE.fullmatch, lines)):
+        value = unquoted(found[2].strip())
+        yield found[1], UNKNOWN if "$" in value or "`" in value else value
 
 
 def mentioned(text: str) -> list[str]:
@@ -61,12 +75,38 @@ def with_mentioned(settings: Settings, text: str) -> Settings:
     return dict.fromkeys(mentioned(text), UNKNOWN) | settings
 
 
-def put(settings: Settings, name: str, value: str | Unknown) -> None:
-    """Adds a setting; one that is there with another value becomes unknown."""
-    settings[name] = value if settings.get(name, value) == value else UNKNOWN
+def put(settings: Settings, found: Iterable[tuple[str, str | Unknown]], *, certain: bool = True) -> None:
+    """Adds settings; one that is not certain, or is there with another value, becomes unknown."""
+    for name, value in found:
+        settings[name] = value if certain and settings.get(name, value) == value else UNKNOWN
 
 
 def unquoted(value: str) -> str:
     """A value without the quotes around it."""
-    same = len(value) > 1 and value[0] == value[-1] and value[0] in {"'", '"'}
-    return value[1:-1] if same else value
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+
+
+def settings_of_toml(text: str) -> Settings:
+    """Settings by the names of the agent's variables.
+
+    Python 3.10 reads no TOML, and these few tables need no more than their lines.
+    """
+    settings: Settings = {}
+    attributes: Settings = {}
+    table = ""
+    for line in map(str.strip, text.splitlines()):
+        header, pair = _TABLE.fullmatch(line), _PAIR.fullmatch(line)
+        if header:
+            table = header[1].strip() + "."
+        elif pair:
+            key = (table + pair[1]).replace('"', "").removeprefix("settings.ecs.")
+            found = _VALUE.fullmatch(pair[2])
+            value = UNKNOWN if found is None else next(each for each in found.groups() if each is not None)
+            if key in _VARIABLES:
+                settings[_VARIABLES[key]] = value
+            elif key.startswith(_ATTRIBUTES):
+                attributes[key.removeprefix(_ATTRIBUTES)] = value
+    if attributes:
+        is_known = UNKNOWN not in attributes.values()
+        settings["ECS_INSTANCE_ATTRIBUTES"] = json.dumps(attributes, sort_keys=True) if is_known else UNKNOWN
+    return settings

@@ -18,14 +18,17 @@ from gpu_constructs.template.resources.user_data.agent import (
     mentioned,
     put,
     settings_in,
+    unquoted,
     with_mentioned,
 )
 from gpu_constructs.template.resources.user_data.shell import Command, commands_of
 
-__all__ = ["settings_of_script"]
+__all__ = ["settings_of_lines", "settings_of_script"]
 
 _CONFIG = "ecs.config"
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
+_PATH = re.compile(r"(?:-\s+)?path:\s*(\S+)")
+_LAST_OF_LIST = re.compile(r"\"((?:[^\"\\]|\\.)*)\"\s*\]$")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 
 _RUNS = frozenset({"builtin", "command", "nice", "nohup", "sudo"})
@@ -60,6 +63,33 @@ def settings_of_script(text: str) -> tuple[Settings, bool]:
         return reader.settings, True
     # Whatever else runs may put what is in other files, or in the environment, into the configuration.
     return with_mentioned(reader.settings, text), False
+
+
+def settings_of_lines(text: str) -> Settings:
+    """Settings in cloud-config, a command or the content of a file, and all else that it mentions as unknown.
+
+    https://cloudinit.readthedocs.io/en/latest/reference/modules.html
+    """
+    settings: Settings = {}
+    commands: list[str] = []
+    is_certain = True
+    for line in map(str.strip, text.splitlines()):
+        path = _PATH.fullmatch(line)
+        found = list(settings_in([line]))
+        if path:
+            is_certain = is_configuration(unquoted(path[1]))
+        elif not found:
+            commands.append(_item(line))
+        put(settings, found, certain=is_certain)
+    put(settings, settings_of_script("\n".join(commands))[0].items())
+    return with_mentioned(settings, text)
+
+
+def _item(line: str) -> str:
+    """An item of ``runcmd`` as a command: a text, or a list of which the last word is given to a shell."""
+    item = line.removeprefix("- ").strip()
+    last = _LAST_OF_LIST.search(item) if item.startswith("[") else None
+    return last[1] if last else unquoted(item)
 
 
 class _Reader:
@@ -122,8 +152,7 @@ class _Reader:
         elif head == "exit" and (certain or rest in ([], ["0"])):
             self.may_have_ended = True
         if head == "docker" and certain:  # the script starts the agent itself
-            for name, setting in settings_in(map(self._text, rest)):
-                put(self.settings, name, setting)
+            put(self.settings, settings_in(map(self._text, rest)))
         if head in _WRITES:
             self._write(head, rest, command.lines, files, certain=certain)
         named = any(_CONFIG in each for each in words) and (head not in _HARMLESS or head in _EDITS)
@@ -144,8 +173,7 @@ class _Reader:
         text = self._text(text.replace("\\n", "\n") if head in {"echo", "printf"} else text)
         is_sure = certain and any(is_configuration(file) for file, _ in files)
         self.is_complete &= any(is_configuration(file) for file, _ in files)
-        for name, value in settings_in(text.splitlines()):
-            put(self.settings, name, value if is_sure else UNKNOWN)
+        put(self.settings, settings_in(text.splitlines()), certain=is_sure)
         # A line that begins with a variable may set anything.
         self.is_complete &= not re.search(r"^\s*[$`]", text, re.MULTILINE)
 

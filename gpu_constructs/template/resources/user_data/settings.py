@@ -1,13 +1,14 @@
-"""User data in every form that EC2 takes, and the cluster that it names.
+"""User data in every form that EC2 takes, what ``cfn-init`` adds to it, and the cluster that it names.
 
-Formats: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
+Formats: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html and
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-init.html
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email import message_from_string
 from email.errors import MessageError
@@ -22,11 +23,15 @@ from gpu_constructs.fleet import (
     UserDataFormat,
     is_resolved_later,
 )
-from gpu_constructs.template.model import Reference, Text, Value
-from gpu_constructs.template.resources.user_data.agent import Settings, put, with_mentioned, without_comments
-from gpu_constructs.template.resources.user_data.bottlerocket import settings_of_toml
-from gpu_constructs.template.resources.user_data.cloud_config import settings_of_lines
-from gpu_constructs.template.resources.user_data.script import settings_of_script
+from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.resources.user_data.agent import (
+    Settings,
+    put,
+    settings_of_toml,
+    with_mentioned,
+    without_comments,
+)
+from gpu_constructs.template.resources.user_data.script import settings_of_lines, settings_of_script
 
 __all__ = [
     "CLUSTER",
@@ -34,8 +39,8 @@ __all__ = [
     "AgentSettings",
     "ClusterNamed",
     "agent_settings",
-    "agent_settings_within",
     "is_too_long",
+    "with_init_metadata",
 ]
 
 CLUSTER = "ECS_CLUSTER"
@@ -59,7 +64,6 @@ _HOLDS_PARTS = re.compile(r"(?:multipart|message)/", re.IGNORECASE)
 _IMAGES = re.compile(r"/var/lib/(?:docker|containerd)\b|\bdata-root\b")
 _SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
 
-_Piece = Reference | Unknown
 ClusterNamed = Callable[[Value], "str | Unknown | None"]
 
 
@@ -89,44 +93,69 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     """
     if value is None:
         return AgentSettings(data=NO_USER_DATA)
-    text, pieces = _flat(value)
-    if text is None:
+    flat = _flat(value)
+    if flat is None:
         return NOT_KNOWN
-    plain = _decoded(text)
-    format_, settings, fetches = _read(plain)
-    complete = format_ is not UserDataFormat.OTHER and not fetches and not _is_unknown_line(text, pieces)
-    read = _agent_settings(format_, settings, pieces, cluster_named, complete=complete)
-    return replace(read, data=replace(read.data, local_disks=_local_disks(plain)))
+    text, pieces = flat
+    plain = _from_base64(text, otherwise=text) if _BASE64.fullmatch(text.strip()) else text
+    form, settings, fetches = _read(plain)
+    begins_unknown = any(isinstance(pieces[int(hole[1])], Unknown) for hole in _OPENS_LINE.finditer(text))
+    data = UserData(
+        format=form,
+        complete=form is not UserDataFormat.OTHER and not fetches and not begins_unknown,
+        local_disks=_local_disks(plain),
+    )
+    return _agent_settings(data, settings, pieces, cluster_named)
 
 
-def agent_settings_within(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
-    """Settings of the agent in one command, or in the content of one file."""
-    text, pieces = _flat(value)
-    settings = settings_of_lines(text) if text is not None else {}
-    return _agent_settings(UserDataFormat.OTHER, settings, pieces, cluster_named, complete=False)
+def with_init_metadata(found: AgentSettings, resource: Resource, cluster_named: ClusterNamed) -> AgentSettings:
+    """User data with the settings that it leaves to the commands and files of ``cfn-init``, which may not be all."""
+    if not resource.init or found.data.complete:
+        return found
+    own, agent = dict(found.data.agent), dict[str, "str | Unknown"]()
+    cluster: str | Unknown | None = None
+    for text, pieces in filter(None, map(_flat, _texts(resource.init))):
+        more = _agent_settings(found.data, settings_of_lines(text), pieces, cluster_named)
+        agent |= dict(more.data.agent)
+        cluster = more.cluster if more.data.get(CLUSTER) is not None else cluster
+    return AgentSettings(
+        data=replace(found.data, agent=_ordered(agent | own)),
+        cluster=found.cluster if CLUSTER in own or CLUSTER not in agent else cluster,
+    )
+
+
+def _texts(value: Value) -> Iterator[str | Text]:
+    """Every text in it that may name the agent's variables."""
+    if isinstance(value, (str, Text)):
+        if any(isinstance(each, str) and "ECS_" in each for each in _pieces(value)):
+            yield value
+    elif isinstance(value, (Mapping, Sequence)):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)
 
 
 def is_too_long(value: Value) -> bool:
     """Whether a text is longer than what is read, which is far longer than EC2 takes."""
-    pieces = value.pieces if isinstance(value, Text) else (value,)
-    return sum(len(each) if isinstance(each, str) else _LONGEST_HOLE for each in pieces) > USER_DATA
+    return sum(len(each) if isinstance(each, str) else _LONGEST_HOLE for each in _pieces(value)) > USER_DATA
+
+
+def _pieces(value: Value) -> Sequence[Value]:
+    return value.pieces if isinstance(value, Text) else (value,)
 
 
 def _agent_settings(
-    form: UserDataFormat,
-    settings: Settings,
-    pieces: tuple[_Piece, ...],
-    cluster_named: ClusterNamed,
-    *,
-    complete: bool,
+    data: UserData, settings: Settings, pieces: Sequence[Value], cluster_named: ClusterNamed
 ) -> AgentSettings:
     written = {name: _filled(setting, pieces) for name, setting in settings.items()}
     agent = {name: value if isinstance(value, str) else UNKNOWN for name, value in written.items()}
     cluster = cluster_named(written[CLUSTER]) if CLUSTER in written else None
     if isinstance(written.get(CLUSTER), Reference) and cluster is not None:
         agent[CLUSTER] = cluster
-    ordered = tuple(sorted(agent.items(), key=lambda each: each[0]))
-    return AgentSettings(data=UserData(format=form, agent=ordered, complete=complete), cluster=cluster)
+    return AgentSettings(data=replace(data, agent=_ordered(agent)), cluster=cluster)
+
+
+def _ordered(agent: Settings) -> tuple[tuple[str, str | Unknown], ...]:
+    return tuple((name, agent[name]) for name in sorted(agent))
 
 
 def _local_disks(text: str) -> LocalDiskUse:
@@ -136,52 +165,44 @@ def _local_disks(text: str) -> LocalDiskUse:
     return LocalDiskUse.IMAGES if _IMAGES.search(text) else LocalDiskUse.SCRATCH
 
 
-def _flat(value: Value) -> tuple[str | None, tuple[_Piece, ...]]:
-    """The text with a numbered hole for each piece that is not text; None if there is no text to read."""
+def _flat(value: Value) -> tuple[str, list[Value]] | None:
+    """The text with a numbered hole for each piece that is not text, and these pieces; None without a text to read."""
     if not isinstance(value, (str, Text)) or is_too_long(value):
-        return None, ()
-    pieces: list[_Piece] = []
-    written: list[str] = []
-    for each in value.pieces if isinstance(value, Text) else (value,):
+        return None
+    pieces: list[Value] = []
+    text = ""
+    for each in _pieces(value):
         if isinstance(each, str):
-            written.append(each.replace(HOLE, ""))
+            text += each.replace(HOLE, "")
         else:
-            written.append(f"{HOLE}{len(pieces)}{HOLE}")
+            text += f"{HOLE}{len(pieces)}{HOLE}"
             pieces.append(each)
-    return "".join(written), tuple(pieces)
+    return text, pieces
 
 
-def _decoded(text: str) -> str:
-    plain = _from_base64(text) if _BASE64.fullmatch(text.strip()) else None
-    return text if plain is None else plain
-
-
-def _from_base64(text: str) -> str | None:
+def _from_base64(text: str, *, otherwise: str) -> str:
     try:
         return base64.b64decode("".join(text.split()), validate=True).decode("utf-8").replace(HOLE, "")
     except ValueError:
-        return None
+        return otherwise
 
 
 def _read(text: str) -> tuple[UserDataFormat, Settings, bool]:
     """The form, the settings, and whether more may be set by something that is fetched."""
-    start = text.lstrip()[:LABEL].lower()
-    if start.startswith(("mime-version:", "content-type: multipart/")):
-        settings: Settings = {}
-        parts = _parts(text.lstrip())
-        fetches = parts is None
-        for part in parts or ():
-            _, found, fetched = _read_part(part)
-            for name, value in found.items():
-                put(settings, name, value)
-            fetches |= fetched
-        return UserDataFormat.MIME, settings, fetches
-    return _read_part(text)
+    if not text.lstrip()[:LABEL].lower().startswith(("mime-version:", "content-type: multipart/")):
+        return _read_part(text)
+    settings: Settings = {}
+    parts = _parts(text.lstrip())
+    fetches = parts is None
+    for part in parts or ():
+        _, found, fetched = _read_part(part)
+        put(settings, found.items())
+        fetches |= fetched
+    return UserDataFormat.MIME, settings, fetches
 
 
 def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
     start = text.lstrip()[:LABEL].lower()
-    fetches = bool(_RUNS_OTHERS.search(text))
     template = start.startswith("## template:")
     if template:
         start = start.partition("\n")[2].lstrip()
@@ -192,7 +213,7 @@ def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
         # A program in another language, which is not read.
         return UserDataFormat.SHELL, with_mentioned({}, text), True
     if start.startswith("#cloud-config"):
-        return UserDataFormat.CLOUD_CONFIG, settings_of_lines(text), template or fetches
+        return UserDataFormat.CLOUD_CONFIG, settings_of_lines(text), template or bool(_RUNS_OTHERS.search(text))
     if _TOML.search(text):
         return UserDataFormat.TOML, settings_of_toml(text), False
     # An empty script sets nothing; anything else is in a form that is not known here.
@@ -209,13 +230,13 @@ def _parts(text: str) -> list[str] | None:
             body = part.get_payload()
             if isinstance(body, str):
                 is_base64 = str(part.get("Content-Transfer-Encoding", "")).strip().lower() == "base64"
-                found.append((_from_base64(body) or "") if is_base64 else body)
+                found.append(_from_base64(body, otherwise="") if is_base64 else body)
     except (MessageError, ValueError, LookupError, RecursionError):
         return None
     return found
 
 
-def _filled(setting: str | Unknown, pieces: tuple[_Piece, ...]) -> str | Reference | Unknown:
+def _filled(setting: str | Unknown, pieces: Sequence[Value]) -> Value:
     """A setting with its piece in place; unknown where it is more than the piece."""
     if isinstance(setting, Unknown) or is_resolved_later(setting):
         return UNKNOWN
@@ -223,7 +244,3 @@ def _filled(setting: str | Unknown, pieces: tuple[_Piece, ...]) -> str | Referen
         return setting
     hole = _HOLE.fullmatch(setting)
     return pieces[int(hole[1])] if hole else UNKNOWN
-
-
-def _is_unknown_line(text: str, pieces: tuple[_Piece, ...]) -> bool:
-    return any(isinstance(pieces[int(hole[1])], Unknown) for hole in _OPENS_LINE.finditer(text))
