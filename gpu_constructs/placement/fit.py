@@ -38,14 +38,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-beha
 def fit_on(
     task: Task, instance_type: InstanceType, pool: Pool, *, constraints: Sequence[PlacementConstraint] = ()
 ) -> Fit:
-    """Whether one copy of a task fits on one empty host of a pool.
-
-    Args:
-        task: What is to run.
-        instance_type: What the host is.
-        pool: What launches it: its agents' settings and its kind count.
-        constraints: Placement constraints besides the task's own, such as those of its service.
-    """
+    """Whether one copy of a task fits on one empty host of a pool."""
     return on_host(demand_of(task, constraints), instance_type, profile_of(pool))
 
 

@@ -88,11 +88,7 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
 
 
 def gib_of(memory_mib: int) -> str:
-    """Memory of a GPU in GiB, the unit in which it is asked for, rounded down to what may be asked.
-
-    Args:
-        memory_mib: What the GPU reports.
-    """
+    """Memory of a GPU in GiB, the unit in which it is asked for, rounded down to what may be asked."""
     return f"{memory_mib * 100 // 1024 / 100:g}"
 
 

@@ -18,9 +18,6 @@ _Derived = TypeVar("_Derived")
 class Context:
     """A fleet with what several rules ask about it.
 
-    Args:
-        fleet: What was asked for.
-
     Attributes:
         fleet: What was asked for.
     """
@@ -45,11 +42,7 @@ class Context:
         return gpu_workloads(self.fleet)
 
     def once(self, derive: Callable[[Context], _Derived]) -> _Derived:
-        """What a function works out about this context; the function is called the first time only.
-
-        Args:
-            derive: A pure function of the context.
-        """
+        """What a function works out about this context; the function is called the first time only."""
         if derive not in self._known:
             self._known[derive] = derive(self)
         return cast("_Derived", self._known[derive])

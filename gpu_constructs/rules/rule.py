@@ -63,11 +63,7 @@ class Problem:
 
 
 class Causes:
-    """What the problems of one rule are about, so that each problem of another is looked up and not compared with all.
-
-    Args:
-        problems: What one rule found in a fleet.
-    """
+    """What the problems of one rule are about, so that those of another are looked up and not compared with all."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self._containers: set[int] = set()
@@ -81,11 +77,7 @@ class Causes:
                 self._of_containers |= each.subjects
 
     def include(self, problem: Problem) -> bool:
-        """Whether one of them is about the same thing as a problem of another rule, or about the same container.
-
-        Args:
-            problem: What another rule found in the same fleet.
-        """
+        """Whether one of them is about the same thing as a problem of another rule, or about the same container."""
         subjects = problem.subjects
         if not subjects.isdisjoint(self._of_others):
             return True
@@ -123,11 +115,7 @@ class Rule:
     in_fleet: Callable[[Context], Iterable[Problem]] | None = None
 
     def problems(self, context: Context) -> Iterator[Problem]:
-        """What it finds, before rules that it yields to are asked.
-
-        Args:
-            context: The fleet that is checked.
-        """
+        """What it finds, before rules that it yields to are asked."""
         for each in _SUBJECTS[self.about](context):
             for found in self.ask(each):
                 yield found if found.about else replace(found, about=each)
@@ -135,11 +123,7 @@ class Rule:
             yield from self.in_fleet(context)
 
     def signed(self, problem: Problem) -> Finding:
-        """A problem as a finding of this rule.
-
-        Args:
-            problem: What it found.
-        """
+        """A problem as a finding of this rule."""
         origin = problem.origin
         if origin is None and problem.container is not None:
             origin = problem.container.origin

@@ -26,8 +26,8 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import image, instance_type
 from gpu_constructs.rules import Finding, Rule, check, rules_of
 from gpu_constructs.rules.expressions import placement_constraints
-from gpu_constructs.rules.fit import gpu_needs, host_kinds, other_stacks, task_fits, unused_tasks
-from gpu_constructs.rules.tasks import cpu_share
+from gpu_constructs.rules.fit import gpu_needs, host_kinds, task_fits, unused_tasks
+from gpu_constructs.rules.tasks.containers import fed
 
 __all__ = [
     "FIT_RULES",
@@ -52,11 +52,8 @@ __all__ = [
     "task_of",
 ]
 
-FIT_RULES = tuple(
-    each
-    for module in (cpu_share, other_stacks, task_fits, gpu_needs, host_kinds, placement_constraints, unused_tasks)
-    for each in rules_of(module)
-)
+_FIT = (task_fits, gpu_needs, host_kinds, placement_constraints, unused_tasks)
+FIT_RULES = (fed, *(each for module in _FIT for each in rules_of(module)))
 GPU_TASK = Task(name="chat", containers=(Container(name="vllm", requirements=(ResourceRequirement.gpus(1),)),))
 _RELEASE = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
 

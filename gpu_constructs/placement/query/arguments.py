@@ -70,11 +70,7 @@ def count_of(argument: str) -> int | None:
 
 
 def version_of(argument: str) -> tuple[int, ...] | None:
-    """Read a version of the agent; None if it is none.
-
-    Args:
-        argument: Such as ``1.14.5``.
-    """
+    """Read a version of the agent; None if it is none."""
     return tuple(map(int, argument.split("."))) if _VERSION.fullmatch(argument) else None
 
 

@@ -19,11 +19,6 @@ class QuerySyntaxError(GpuConstructsError):
         column: Where, counted from 1; one past the end if something is missing there.
         expected: What may stand there instead.
         fix: The change that most likely does what the user meant.
-
-    Attributes:
-        expression: The whole text.
-        column: Where, counted from 1.
-        expected: What may stand there instead; None if nothing may.
     """
 
     def __init__(

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.rules.evidence.accelerated import is_gpu
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import is_gpu
 from gpu_constructs.rules.rule import Problem, error
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"

@@ -1,14 +1,15 @@
-"""Membership of clusters: do services, capacity providers and hosts belong to the same one?"""
+"""Membership of clusters: do services, providers and hosts belong to the same one, and does it keep its list?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload
+from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, error, warning
 
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
+_LISTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html"
 
 
 @error(
@@ -97,6 +98,50 @@ def one_provider(context: Context) -> Iterator[Problem]:
             )
 
 
+@warning(
+    "GPU195",
+    question="is the list of capacity providers in the same files as its cluster?",
+    because="a list replaces the whole list of the cluster, and its default strategy; ECS disassociates a provider "
+    "that is left out, Fargate included, and the deployment fails while tasks use it",
+    source=_LISTS,
+)
+def of_a_cluster_that_was_read(context: Context) -> Iterator[Problem]:
+    for each in context.fleet.provider_lists:
+        if not each.cluster_is_defined:
+            cluster = _of_list(each)
+            yield Problem(
+                about=cluster,
+                message=f"a deployment replaces the whole list of capacity providers and the default strategy of "
+                f"{cluster}, and the files that were read do not define it: it loses every other provider",
+                fix="put the list into the stack that defines the cluster, or every provider of the cluster into this "
+                "list; change nothing if the cluster has no others",
+                property_name="CapacityProviders",
+                origin=each.origin,
+            )
+
+
+@warning(
+    "GPU196",
+    question="does each cluster have one list of capacity providers?",
+    because="a list replaces the whole list of the cluster, so the list that is deployed last wins",
+    source=_LISTS,
+)
+def one_for_each_cluster(context: Context) -> Iterator[Problem]:
+    first: dict[str, ProviderList] = {}
+    for each in context.fleet.provider_lists:
+        if not (each.cluster_is_defined and each.is_certain and isinstance(each.cluster, str)):
+            continue
+        if first.setdefault(each.cluster, each) is not each:
+            yield Problem(
+                about=each.cluster,
+                message=f"{_of_list(each)} has a second list of capacity providers, and the list that is deployed last "
+                "wins",
+                fix="write one list with all of them",
+                property_name="CapacityProviders",
+                origin=each.origin,
+            )
+
+
 def _pools_with_known_cluster(workload: Workload) -> list[Pool]:
     """Each pool of its strategy once, if both its cluster and that of the workload are known."""
     if isinstance(workload.cluster, Unknown):
@@ -107,3 +152,9 @@ def _pools_with_known_cluster(workload: Workload) -> list[Pool]:
 
 def _named(cluster: str | Unknown | None) -> str:
     return "default" if cluster is None else str(cluster)
+
+
+def _of_list(written: ProviderList) -> str:
+    if isinstance(written.cluster, Unknown):
+        return "a cluster"
+    return "the default cluster" if written.cluster is None else f"the cluster {written.cluster}"

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import Pool, Task, Workload
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Task, Workload
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.walk import asks_for_accelerator
 
-__all__ = ["accelerated_workloads", "is_accelerated", "tasks_on_accelerated_hosts"]
+__all__ = [
+    "MANAGED_INSTANCES",
+    "accelerated_workloads",
+    "asks_for_accelerator",
+    "is_accelerated",
+    "is_gpu",
+    "tasks_on_accelerated_hosts",
+]
+
+MANAGED_INSTANCES = "MANAGED_INSTANCES"
+"""The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""
 
 
 def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
-    """Workloads whose task asks for an accelerator, or may be placed on hosts that have some.
-
-    Args:
-        context: The fleet that is checked.
-    """
+    """Workloads whose task asks for an accelerator, or may be placed on hosts that have some."""
     return tuple(
         each
         for each in context.fleet.workloads
@@ -28,24 +33,26 @@ def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
 
 
 def tasks_on_accelerated_hosts(context: Context) -> Iterator[Task]:
-    """Tasks of such workloads that ask for no accelerator themselves.
-
-    Args:
-        context: The fleet that is checked.
-    """
+    """Tasks of such workloads that ask for no accelerator themselves."""
     run = {each.task.name for each in context.once(accelerated_workloads) if each.task is not None}
     return (each for each in context.tasks if each.name in run and not is_accelerated(each))
 
 
 def is_accelerated(task: Task) -> bool:
-    """Whether a task asks for an accelerator, rightly or wrongly.
-
-    Args:
-        task: One task.
-    """
+    """Whether a task asks for an accelerator, rightly or wrongly."""
     return any(map(asks_for_accelerator, task.containers)) or demand_of(task).wants_accelerator
 
 
 @by_identity(maxsize=1024)
 def _have_accelerators(pools: tuple[Pool, ...]) -> bool:
     return any(host.accelerators for pool in pools for host in pool.instance_types)
+
+
+def is_gpu(requirement: ResourceRequirement) -> bool:
+    """Whether GPUs are meant, in whatever case the type was written."""
+    return isinstance(requirement.type, str) and requirement.type.upper() == GPU
+
+
+def asks_for_accelerator(container: Container) -> bool:
+    """Whether a container asks ECS for GPUs or Neuron devices, in a form that ECS takes or not."""
+    return any(is_gpu(each) or each.type == NEURON_DEVICE for each in container.requirements)

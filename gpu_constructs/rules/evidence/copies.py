@@ -62,9 +62,6 @@ def counted(context: Context) -> tuple[Copies, ...]:
     """Workloads that keep a number of copies on pools that have a number of hosts at most.
 
     ECS Managed Instances launch hosts for all copies. Where not even one copy can run, other rules report it.
-
-    Args:
-        context: The fleet that is checked.
     """
     return tuple(
         Copies(
@@ -78,11 +75,7 @@ def counted(context: Context) -> tuple[Copies, ...]:
 
 
 def wanted_copies(context: Context) -> Iterator[tuple[Copies, int]]:
-    """Those with a known desired count whose pools are all known, with that count.
-
-    Args:
-        context: The fleet that is checked.
-    """
+    """Those with a known desired count whose pools are all known, with that count."""
     for each in context.once(counted):
         wanted = each.workload.desired_count
         if isinstance(wanted, Unknown) or wanted < 0:

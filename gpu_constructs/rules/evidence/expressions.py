@@ -58,11 +58,7 @@ class ConstrainedThing:
 
 
 def constrained(context: Context) -> Iterator[ConstrainedThing]:
-    """Every task and workload that has placement constraints.
-
-    Args:
-        context: The fleet that is checked.
-    """
+    """Every task and workload that has placement constraints."""
     for task in context.tasks:
         if task.constraints:
             yield ConstrainedThing(about=task, own=task.constraints, all=task.constraints)
@@ -73,11 +69,7 @@ def constrained(context: Context) -> Iterator[ConstrainedThing]:
 
 
 def readable(constraints: tuple[PlacementConstraint, ...]) -> tuple[str, ...]:
-    """The expressions that are known and can be read.
-
-    Args:
-        constraints: Of a task or a workload.
-    """
+    """The expressions that are known and can be read."""
     return tuple(
         each.expression
         for each in constraints
@@ -104,11 +96,7 @@ def syntax_problem(expression: str) -> tuple[str, str, str] | None:
 
 @lru_cache(maxsize=4096)
 def joined(expressions: tuple[str, ...]) -> Query | None:
-    """All of several expressions; None if there are none, or if they are too deep to be joined.
-
-    Args:
-        expressions: Each of them `readable`.
-    """
+    """All of several expressions; None if there are none, or if they are too deep to be joined."""
     queries = [each for each in map(_read, dict.fromkeys(expressions)) if each is not None]
     if len(queries) < 2:  # noqa: PLR2004 - one stands for itself
         return queries[0] if queries else None
@@ -120,11 +108,7 @@ def joined(expressions: tuple[str, ...]) -> Query | None:
 
 @lru_cache(maxsize=4096)
 def contradiction(expressions: tuple[str, ...]) -> str | None:
-    """Conditions that no host satisfies together, in words; None if none are found.
-
-    Args:
-        expressions: Each of them `readable`.
-    """
+    """Conditions that no host satisfies together, in words; None if none are found."""
     query = joined(expressions)
     found = None if query is None else contradicts(query)
     return None if found is None else str(found)
@@ -135,9 +119,6 @@ def unsatisfiable(expressions: tuple[str, ...]) -> tuple[str, ...] | None:
     """The instance types to which expressions restrict the hosts, if all are known and none satisfies them; else None.
 
     A type that is newer than the catalogue could satisfy anything but a list of names, so a list there must be.
-
-    Args:
-        expressions: Each of them `readable`.
     """
     query = joined(expressions)
     names = None if query is None else _named_types(query)

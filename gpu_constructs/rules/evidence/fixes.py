@@ -32,22 +32,12 @@ _ACCELERATORS = frozenset({HostResource.GPU, HostResource.SHARED_GPU_MEMORY, Hos
 
 
 def can_run(task: Task) -> bool:
-    """Whether an instance type may run a GPU task; true for every task without GPUs.
-
-    Args:
-        task: One of a fleet.
-    """
+    """Whether an instance type may run a GPU task; true for every task without GPUs."""
     return not task.wants_gpu or runs_somewhere(task)
 
 
 def fix_of(task: Task, pool: Pool, found: Fit) -> str:
-    """The smallest change that makes a task fit: a type that has as much, or asking for less.
-
-    Args:
-        task: What is to run.
-        pool: Where it does not fit.
-        found: Why not.
-    """
+    """The smallest change that makes a task fit: a type that has as much, or asking for less."""
     if found.hosts:
         return provider_for(found)
     types = alternatives(task, like=pool)
@@ -59,20 +49,12 @@ def fix_of(task: Task, pool: Pool, found: Fit) -> str:
 
 
 def worst(shortfalls: Iterable[Shortfall]) -> Shortfall | None:
-    """The shortfall to settle first: that of accelerators, because CPU and memory go with them.
-
-    Args:
-        shortfalls: Of one pool.
-    """
+    """The shortfall to settle first: that of accelerators, because CPU and memory go with them."""
     return min(shortfalls, key=lambda each: each.resource not in _ACCELERATORS, default=None)
 
 
 def provider_for(found: Fit) -> str:
-    """A capacity provider that only launches hosts that can run a task.
-
-    Args:
-        found: The types that can.
-    """
+    """A capacity provider that only launches hosts that can run a task."""
     return f"a separate capacity provider for {and_list(found.hosts)}"
 
 

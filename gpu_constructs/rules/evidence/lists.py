@@ -10,20 +10,12 @@ __all__ = ["and_list", "or_list", "with_verb"]
 
 
 def or_list(names: Iterable[object]) -> str:
-    """``a, b or c``, cut short where there are many.
-
-    Args:
-        names: What to list.
-    """
+    """``a, b or c``, cut short where there are many."""
     return listed(names, "or")
 
 
 def and_list(names: Iterable[object]) -> str:
-    """``a, b and c``, cut short where there are many.
-
-    Args:
-        names: What to list.
-    """
+    """``a, b and c``, cut short where there are many."""
     return listed(names)
 
 

@@ -1,20 +1,24 @@
-"""GPU tasks that no service runs, and tasks that no instance type can run."""
+"""GPU tasks that fit no host here: those that no service runs, and those that hosts of other files may run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from gpu_constructs.fleet import Task
+from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import accelerated
-from gpu_constructs.placement import HostResource, alternatives, cpu_units, demand_of
+from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, alternatives, cpu_units, demand_of, fit
 from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, can_run, fix_of
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.fit.other_stacks import fitting_none
 from gpu_constructs.rules.rule import Problem, error, warning
 
+__all__ = ["fitting_none"]
+
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
+_MOST_NAMED = 4
+_REPORTED_FOR_ANY_HOST = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})
+_FIX = "check the files that define its hosts together with these"
 
 
 @error(
@@ -84,6 +88,37 @@ def some_type_can_run_it(context: Context) -> Iterator[Problem]:
             )
 
 
+@warning(
+    "GPU075",
+    question="does a task fit some of these hosts, even if hosts of other files may run it?",
+    because="a task without a capacity provider strategy may go to any host of its cluster, and a task that no service "
+    "runs may belong to another cluster: only hosts of other files can have what these lack",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+    unless=("GPU041", "GPU045", "GPU063"),
+)
+def fits_here(context: Context) -> Iterator[Problem]:
+    for assignment in context.assignments:
+        never = () if assignment.is_closed else assignment.never
+        task, workload = assignment.task, assignment.workload
+        reasons = _reasons((each.pool, each.fit) for each in never)
+        if reasons:
+            yield Problem(
+                about=workload,
+                involves=(task,),
+                message=f"{task.name} fits on no host of its cluster here ({reasons}): it only starts if hosts of "
+                "other files join the cluster",
+                fix=_FIX,
+            )
+    for task, seen in () if context.fleet.is_whole else fitting_none(context):
+        if reasons := _reasons(seen):
+            yield Problem(
+                about=task,
+                message=f"{task.name} fits on none of the GPU hosts here ({reasons}), and no service here runs it: it "
+                "needs hosts of other files",
+                fix=_FIX,
+            )
+
+
 def _asked(task: Task) -> str:
     demand = demand_of(task)
     gpus = "1 GPU" if demand.gpus == 1 else f"{demand.gpus} GPUs"
@@ -120,3 +155,28 @@ def _largest(task: Task) -> str:
         f"the largest type on offer, {by_gpus}, has {by_gpus.gpus} GPUs of {by_gpus.gpu_memory_mib} MiB, "
         f"{cpu_units(by_gpus)} CPU units and {by_gpus.memory_mib} MiB"
     )
+
+
+def fitting_none(context: Context) -> Iterator[tuple[Task, list[tuple[Pool, Fit]]]]:
+    """GPU tasks that no workload runs and that fit no pool here, with the GPU pools and why they do not fit."""
+    for task in unassigned(context.fleet):
+        pools = pools_by_hand(context.fleet, task)
+        if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
+            continue
+        if not any(_takes(pool, task) for pool in pools):
+            yield task, [(pool, fit(task, pool)) for pool in pools if carries_gpus(pool)]
+
+
+def _takes(pool: Pool, task: Task) -> bool:
+    found = fit(task, pool)
+    return found.answer is not False or bool(found.hosts)
+
+
+def _reasons(seen: Iterable[tuple[Pool, Fit]]) -> str:
+    """Why it fits none of them, without what GPU027 and GPU029 report for every host there is."""
+    named = []
+    for pool, each in seen:
+        obstacles: list[Obstacle] = [one for one in each.obstacles if one.kind not in _REPORTED_FOR_ANY_HOST]
+        if reasons := [*each.shortfalls, *obstacles]:
+            named.append(f"{pool.name}: {'; '.join(map(str, reasons))}")
+    return "; ".join(named[:_MOST_NAMED])

@@ -1,5 +1,6 @@
 """SSM parameters that stand for a machine image: do they hold the AMI id of a system that ECS hosts run?
 
+The releases of images are parameters too, and each region has its own.
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html
 """
 
@@ -12,20 +13,18 @@ from functools import cache
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Pool
-from gpu_constructs.hardware import IMAGES, RECORDED, Image
+from gpu_constructs.fleet import Pool, Unknown
+from gpu_constructs.hardware import IMAGES, RECORDED, Image, is_published
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.rule import Problem, error, warning
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
-
 _PARAMETER = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
 _LEAF = "/image_id"
 _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
 _NEAR = 0.6
-
 # Public parameters of images that are not made for ECS on Linux, by how they begin; the first that fits counts.
 _NOT_OF_ECS: Mapping[str, str] = {
     "/aws/service/eks/": "an image for EKS, which joins a Kubernetes cluster",
@@ -34,6 +33,7 @@ _NOT_OF_ECS: Mapping[str, str] = {
     f"{_AMAZON_LINUX}windows": "a Windows image, and the ECS agent hands out GPUs on Linux only",
     "/aws/service/ami-amazon-linux-latest/": "plain Amazon Linux, which has neither the ECS agent nor an NVIDIA driver",
 }
+_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
 
 
 @error(
@@ -97,6 +97,35 @@ def made_for_ecs(context: Context) -> Iterator[Problem]:
             )
 
 
+@error(
+    "GPU200",
+    question="is the release of the machine image published in the region?",
+    because="each region has its own public parameters, and a parameter that does not exist fails the deploy; the "
+    "recorded parameters of this region stop before the release",
+    source=_PAGE,
+)
+def release_in_region(pool: Pool) -> Iterator[Problem]:
+    if (pinned := _pinned(pool)) and is_published(*pinned, pool.region) is False:
+        image, release = pinned
+        yield _of_release(
+            pool, image, f"release {brief(release)} of image {image.name} is not published in {pool.region}"
+        )
+
+
+@warning(
+    "GPU201",
+    question="is it recorded whether the region has the release of the machine image?",
+    because="a parameter that does not exist fails the deploy, and not every region publishes every release",
+    source=_PAGE,
+)
+def release_in_records(pool: Pool) -> Iterator[Problem]:
+    pinned = _pinned(pool)
+    if pinned and pinned[0].stopped_in is not None and pool.region and is_published(*pinned, pool.region) is None:
+        image, release = pinned
+        text = f"whether {pool.region} has release {brief(release)} of image {image.name} is not recorded"
+        yield _of_release(pool, image, text)
+
+
 def _parameter(pool: Pool) -> str:
     """The SSM parameter that stands for the image of a pool; empty if none does, or its image is known."""
     found = _PARAMETER.fullmatch((pool.image_written or "").strip()[:MESSAGE])
@@ -111,3 +140,17 @@ def _other_system(name: str) -> str:
 def _folders() -> Mapping[str, Image]:
     """Images by what stands before the release in the names of their parameters."""
     return {each.pinned_ssm_parameter.partition("/{release}")[0]: each for each in IMAGES}
+
+
+def _pinned(pool: Pool) -> tuple[Image, str] | None:
+    """The image of a pool and the release that it is pinned to."""
+    if isinstance(pool.image, Unknown) or pool.image.release is None:
+        return None
+    return pool.image.image, pool.image.release
+
+
+def _of_release(pool: Pool, image: Image, message: str) -> Problem:
+    newest = f"follow the newest with {image.ssm_parameter}"
+    stopped = dict(image.stopped_in or ()).get(pool.region or "")
+    fix = f"pin {stopped}, the newest that is recorded there, or {newest}" if stopped else newest
+    return Problem(message=message, fix=fix, property_name="ImageId", value=image.name)

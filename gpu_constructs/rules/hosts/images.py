@@ -195,12 +195,7 @@ class _Undriven:
         return f"image {or_list(images)}{', with its user data in TOML' if toml else ''}"
 
     def problem(self, message: str, *, fix: str | None = None) -> Problem:
-        """What a rule says of them.
-
-        Args:
-            message: What is wrong.
-            fix: What to do; by default to take another image.
-        """
+        """What a rule says of them."""
         return Problem(
             about=self.pool,
             message=message,

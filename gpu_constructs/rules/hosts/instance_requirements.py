@@ -16,7 +16,6 @@ from gpu_constructs.rules.rule import Problem, error, warning
 
 _EC2 = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html"
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html"
-
 _API_NAMES = {
     "vcpus": "VCpuCount",
     "memory_mib": "MemoryMiB",
@@ -141,6 +140,29 @@ def patterns_match(pool: Pool) -> Iterator[Problem]:
         )
 
 
+@error(
+    "GPU135",
+    question="do instance requirements either allow instance types or exclude some?",
+    because="EC2 takes AllowedInstanceTypes or ExcludedInstanceTypes, and refuses requirements with both",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html",
+)
+def one_list(pool: Pool) -> Iterator[Problem]:
+    if pool.kind is not PoolKind.MANAGED_INSTANCES:
+        yield from _both_lists(pool)
+
+
+@warning(
+    "GPU189",
+    question="are the instance types of ECS Managed Instances either allowed or excluded?",
+    because="one list includes types and the other excludes types; EC2 refuses both together, and the API page of ECS "
+    "does not say what happens",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html",
+)
+def one_list_managed(pool: Pool) -> Iterator[Problem]:
+    if pool.kind is PoolKind.MANAGED_INSTANCES:
+        yield from _both_lists(pool)
+
+
 def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
     """Whether it is certain that nothing satisfies them; not where a newer or unlisted type may."""
     if pool.instance_types or pool.has_unknown_types or pool.unknown_type_names or not _asks_accelerators(wanted):
@@ -243,3 +265,15 @@ def _by_type(value: str) -> str:
 
 def _is_nvidia(each: InstanceType) -> bool:
     return each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA
+
+
+def _both_lists(pool: Pool) -> Iterator[Problem]:
+    wanted = pool.requirements
+    if wanted is not None and wanted.allowed_instance_types and wanted.excluded_instance_types:
+        yield Problem(
+            message=f"the requirements allow {and_list(wanted.allowed_instance_types)} and exclude "
+            f"{and_list(wanted.excluded_instance_types)}; EC2 takes one of the two lists",
+            fix="AllowedInstanceTypes alone: types that it does not name are excluded",
+            property_name="ExcludedInstanceTypes",
+            value=list(wanted.excluded_instance_types),
+        )

@@ -1,18 +1,25 @@
-"""User data: does the operating system read it, and what does the ECS agent make of it?"""
+"""User data: does the system read it, what does the ECS agent make of it, and can the hosts do what it asks?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, Unknown, UserDataFormat
-from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PoolKind, Unknown, UserDataFormat
+from gpu_constructs.hardware import OperatingSystem, Vendor
 from gpu_constructs.placement.machine import gpu_support_is_off, is_off
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import with_verb
+from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, error, warning
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
+_HOOKS = "LifecycleHookSpecificationList"
+_LEAVE_OUT = "leave the count of GPUs at boot out"
+# Why no script counts GPUs at boot there.
+_NO_SCRIPT = {
+    OperatingSystem.AMAZON_LINUX_2: "Amazon Linux 2 is past its end of life, and the check does not support it",
+    OperatingSystem.BOTTLEROCKET: "Bottlerocket has no shell for user data",
+}
 
 
 @error(
@@ -98,6 +105,80 @@ def drains(pool: Pool) -> Iterator[Problem]:
             "with a host that is reclaimed",
             fix=f"{variable}=true in /etc/ecs/ecs.config",
             property_name="UserData",
+        )
+
+
+@warning(
+    "GPU174",
+    question="does every host have the local disks that its user data prepares?",
+    because="a type without an instance store has nothing to prepare: scratch data and images are then on the root "
+    "volume, or the host takes no task",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html",
+)
+def has_local_disks(pool: Pool) -> Iterator[Problem]:
+    use = pool.user_data.local_disks
+    if use is LocalDiskUse.NONE:
+        return
+    # Of a type that no region offers, the catalogue does not know the disks.
+    without = [each.name for each in pool.instance_types if not each.local_disks and each.regions]
+    others = [each.name for each in pool.instance_types if each.local_disks]
+    if without:
+        yield Problem(
+            message=f"{with_verb(without, 'has', 'have')} no local disks, and the user data prepares them for "
+            f"{use.value}",
+            fix=f"only {and_list(others)}" if others else "types with an instance store, such as g6.xlarge",
+            property_name="UserData",
+            value=use.value,
+        )
+    elif not pool.types_are_known:
+        yield Problem(
+            message=f"the user data prepares local disks for {use.value}, and whether the hosts have any is not known "
+            "before the deploy",
+            fix="instance types that are known at synth",
+            property_name="UserData",
+        )
+
+
+@error(
+    "GPU193",
+    question="can hosts that are to count their GPUs at boot do so?",
+    because="hosts count their GPUs with nvidia-smi, in a script before the ECS agent starts: that takes NVIDIA GPUs, "
+    "a shell for user data, and a curl that signs requests, as on Amazon Linux 2023; a host that cannot answer is "
+    "abandoned, and so is every host after it",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html",
+)
+def can_count(pool: Pool) -> Iterator[Problem]:
+    if not pool.group.checks_gpus:
+        return
+    vendor = pool.shape.vendor if pool.shape is not None else None
+    if pool.shape is not None and vendor is not Vendor.NVIDIA:
+        what = "no GPUs" if vendor is None else f"{vendor} devices, which nvidia-smi does not count"
+        yield Problem(message=f"its hosts have {what}", fix=_LEAVE_OUT, property_name=_HOOKS, value=True)
+    elif not isinstance(pool.image, Unknown) and (why := _NO_SCRIPT.get(pool.image.image.operating_system)):
+        yield Problem(
+            message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
+            fix=f"an image of Amazon Linux 2023, such as al2023-gpu, or {_LEAVE_OUT}",
+            property_name=_HOOKS,
+            value=True,
+        )
+
+
+@error(
+    "GPU194",
+    question="do hosts that count their GPUs at boot also boot when they leave the warm pool?",
+    because="a launching lifecycle hook holds a host twice, before the warm pool and after it, and the host answers "
+    "when it boots: a host that waited in another state than Stopped never answers the second time and is abandoned",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/warm-pool-instance-lifecycle.html",
+)
+def boots_again(pool: Pool) -> Iterator[Problem]:
+    warm = pool.group.warm_pool
+    if pool.group.checks_gpus and warm is not None and not isinstance(warm.state, Unknown) and warm.state != "Stopped":
+        yield Problem(
+            message="its hosts count their GPUs when they boot, and they leave a warm pool of state "
+            f"{warm.state} without a boot",
+            fix=f"a warm pool of state Stopped, or {_LEAVE_OUT}",
+            property_name=_HOOKS,
+            value=True,
         )
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Container, Scheduler, Task, Unknown, known
-from gpu_constructs.hardware.aws_limits import MIN_CONTAINER_MEMORY_MIB
-from gpu_constructs.placement import demand_of
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_CONTAINER_MEMORY_MIB
+from gpu_constructs.placement import cpu_units, demand_of
+from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES, asks_for_accelerator
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.rule import Problem, error, info, warning
 from gpu_constructs.rules.tasks.key_names import plain
 
@@ -18,12 +20,11 @@ _DEFAULT_SHARED_MEMORY_MIB = 64
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 # `void` leaves the container alone, which is what a task without GPUs gets anyway.
 _HIDING = frozenset({"", "void", "none"})
-
 _ASKED = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}] instead of the variable'
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
-
 _CONTAINER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
 _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
+_PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
 @error(
@@ -144,6 +145,39 @@ def shared_memory(task: Task) -> Iterator[Problem]:
             )
 
 
+@warning(
+    "GPU074",
+    question="does a task with a CPU limit have at least one vCPU for each GPU?",
+    because="the CPU of a task definition is a hard limit for all its containers together; with less than one vCPU for "
+    "each GPU, the GPUs wait for data and for kernels to be launched (a heuristic: instance types have four vCPUs or "
+    "more for each GPU)",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size",
+)
+def fed(context: Context) -> Iterator[Problem]:
+    reported = set()
+    for assignment in context.assignments:
+        task = assignment.task
+        limit = task.cpu_limit
+        if limit is None or isinstance(limit, Unknown) or not limit or task.name in reported:
+            continue
+        thin = [
+            (host, gpus)
+            for host in _hosts(assignment)
+            if (gpus := _gpus(assignment, host)) and limit < gpus * CPU_UNITS_PER_VCPU
+        ]
+        if thin and all(host.vcpus >= _PLENTY_FOR_A_GPU * host.gpus for host, _ in thin):
+            host, gpus = thin[0]
+            reported.add(task.name)
+            share = cpu_units(host) * gpus // host.gpus
+            yield Problem(
+                about=task,
+                message=f"{task.name} has a hard limit of {limit} CPU units, {limit / CPU_UNITS_PER_VCPU:g} vCPU, for "
+                f"all containers with {gpus} GPUs together, while {host} has {host.vcpus // host.gpus} vCPUs for each "
+                "GPU",
+                fix=f"Cpu of {share}, the share of {gpus} GPUs, or no Cpu of the task",
+            )
+
+
 def _sizes(container: Container) -> Iterator[Problem]:
     limit, kept = container.memory_limit_mib, container.memory_reservation_mib
     for name, size in (("Memory", limit), ("MemoryReservation", kept)):
@@ -182,3 +216,14 @@ def _visible(container: Container) -> str | Unknown | None:
 
 def _quoted(value: str | Unknown) -> str:
     return "a value that is only known at deploy time" if isinstance(value, Unknown) else shown(value)
+
+
+def _hosts(assignment: Assignment) -> Iterator[InstanceType]:
+    return (host for each in assignment.destinations for host in each.types if host.gpus)
+
+
+def _gpus(assignment: Assignment, host: InstanceType) -> int:
+    demand = demand_of(assignment.task)
+    if demand.shared_memory_mib is not None or "ResourceRequirements" in demand.unknown:
+        return 0
+    return host.gpus if demand.all_gpus else demand.gpus

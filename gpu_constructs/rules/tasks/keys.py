@@ -15,8 +15,8 @@ from gpu_constructs.hardware.managed_instances import (
     VOLUME_SETTINGS_REFUSED,
 )
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import with_verb
-from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES
 from gpu_constructs.rules.rule import Problem, error, warning
 from gpu_constructs.rules.tasks.key_names import (
     CONTAINER_WORDS,

@@ -11,8 +11,8 @@ from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import MANAGED_INSTANCES
 from gpu_constructs.rules.rule import Problem, error, warning
 
 _ON_EC2 = (

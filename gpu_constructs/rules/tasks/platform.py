@@ -9,8 +9,8 @@ from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.evidence.walk import asks_for_accelerator
 from gpu_constructs.rules.rule import Problem, error
 
 _BATCH_FIX = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with GPUs, such as g6.xlarge"

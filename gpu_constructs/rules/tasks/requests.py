@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator, is_gpu
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.evidence.walk import asks_for_accelerator, is_gpu
 from gpu_constructs.rules.rule import Problem, error, warning
 from gpu_constructs.rules.tasks.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
 

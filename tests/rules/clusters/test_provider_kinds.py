@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.clusters.provider_kinds import by_strategy, compatible_with_capacity, one_kind
+from gpu_constructs.rules.clusters.strategies import by_strategy, compatible_with_capacity, one_kind
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, on_launch_type, only, running_on, said
 
 GROUP, MANAGED = a_pool(), managed_pool("g6.xlarge")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, ProviderList, Unknown
-from gpu_constructs.rules.clusters import provider_lists as room
+from gpu_constructs.rules.clusters import cluster_membership as room
 from gpu_constructs.rules.rule import Rule
 from tests.rules.given import only, said
 

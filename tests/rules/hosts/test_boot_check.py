@@ -9,7 +9,7 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, HostImage, WarmPool
 from gpu_constructs.hardware import image, instance_type
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.hosts.boot_check import boots_again, can_count
+from gpu_constructs.rules.hosts.user_data import boots_again, can_count
 from tests.rules.given import a_pool, only, said
 
 CPU = (instance_type("m7i.large"),)

@@ -6,11 +6,11 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, HostImage, Pool
 from gpu_constructs.hardware import image
-from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.hosts import image_releases
+from gpu_constructs.rules import Severity
+from gpu_constructs.rules.hosts import image_parameters
 from tests.rules.given import a_pool, only, running_on, said
 
-RULES = rules_of(image_releases)
+RULES = (image_parameters.release_in_region, image_parameters.release_in_records)
 
 
 def al2023(day: str) -> HostImage:

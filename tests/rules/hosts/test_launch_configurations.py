@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.rules import rules_of
-from gpu_constructs.rules.hosts import launch_configurations
+from gpu_constructs.rules.hosts import launches
 from tests.rules.given import a_pool, asked
 
-RULES = rules_of(launch_configurations)
+RULES = rules_of(launches)
 
 
 @pytest.mark.parametrize("name", ["g6.xlarge", "p5.48xlarge", "inf2.xlarge", "p6-b200.48xlarge", "g6f.large"])

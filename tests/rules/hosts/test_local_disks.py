@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.fleet import LocalDiskUse, UserData
-from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.hosts import local_disks
+from gpu_constructs.rules import Severity
+from gpu_constructs.rules.hosts import user_data
 from tests.rules.given import a_pool, asked
 
-RULES = rules_of(local_disks)
+RULES = (user_data.has_local_disks,)
 
 PREPARES = UserData(local_disks=LocalDiskUse.SCRATCH)
 

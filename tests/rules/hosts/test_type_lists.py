@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.fleet import InstanceRequirements, PoolKind
-from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.hosts import type_lists
+from gpu_constructs.rules import Severity
+from gpu_constructs.rules.hosts import instance_requirements
 from tests.rules.given import a_pool, only, said
 
-RULES = rules_of(type_lists)
+RULES = (instance_requirements.one_list, instance_requirements.one_list_managed)
 
 BOTH = InstanceRequirements(allowed_instance_types=("g6.*",), excluded_instance_types=("g6.48xlarge",))
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, PoolKind
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.scaling.group_settings import desired_within_sizes, protection_works
+from gpu_constructs.rules.scaling.managed_scaling import desired_within_sizes, protection_works
 from tests.rules.given import a_pool, only, said
 
 

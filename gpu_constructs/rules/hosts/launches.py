@@ -1,4 +1,4 @@
-"""Launch configurations: can they still be created, and launch the instance types?"""
+"""How hosts are launched: from a launch template, and with a way out?"""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, error, warning
+
+__all__ = ["way_out"]
 
 _PAGE = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
 _FIX = (
@@ -45,6 +47,24 @@ def launch_template(pool: Pool) -> Iterator[Problem]:
             message=f"{pool.name} has a launch configuration, which accounts since 2024-10-01 cannot create",
             fix=_FIX,
             property_name="LaunchConfigurationName",
+        )
+
+
+@warning(
+    "GPU008",
+    question="do hosts without a public address run in subnets with another way out?",
+    because="a host that cannot reach the ECS endpoints never registers; only the constructs find it, because a "
+    "template does not show what kind of subnet an id stands for",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/networking-outbound.html",
+)
+def way_out(pool: Pool) -> Iterator[Problem]:
+    """Hosts without a public address in a public subnet."""
+    if pool.public_subnets is True:
+        yield Problem(
+            message="hosts get no public address, and a public subnet has no other way out: they reach ECS only if the "
+            "VPC has endpoints for it",
+            fix="private subnets with a NAT gateway",
+            property_name="VPCZoneIdentifier",
         )
 
 
