@@ -23,7 +23,7 @@ from typing import Any
 from bench.cli import resources_of
 from gpu_constructs.cli.program import main
 
-__all__ = ["patterns", "services"]
+__all__ = ["patterns", "scaled", "services"]
 
 _TYPES = ("g5.xlarge", "g6.xlarge", "g6.2xlarge", "g6.4xlarge")
 _SMALL = 1_000
@@ -75,6 +75,34 @@ def services(count: int, *, pools: int, providers: int) -> dict[str, object]:
     return {"Resources": resources}
 
 
+def scaled(count: int) -> dict[str, object]:
+    """A template of services of one provider, with service auto scaling, no two of which fit on one host.
+
+    Args:
+        count: How many.
+    """
+    random = Random(7)  # noqa: S311 - no secrets
+    resources: dict[str, Any] = _cluster([resources_of(0, "g6.xlarge")])
+    resources["Hosts0"]["Properties"]["MaxSize"] = str(2 * count)
+    for number in range(count):
+        own = resources_of(number, "")
+        container = own[f"Task{number}"]["Properties"]["ContainerDefinitions"][0]
+        container |= {"Cpu": random.randint(1, 64), "Memory": 7800 + number % 4000}
+        del container["ResourceRequirements"]
+        resources |= _service(own, number, [0])
+        resources[f"Target{number}"] = {
+            "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
+            "Properties": {
+                "MinCapacity": 1,
+                "MaxCapacity": random.randint(2, 20),
+                "ResourceId": {"Fn::Sub": f"service/${{Cluster}}/${{Service{number}.Name}}"},
+                "ScalableDimension": "ecs:service:DesiredCount",
+                "ServiceNamespace": "ecs",
+            },
+        }
+    return {"Resources": resources}
+
+
 def _pattern(random: Random) -> str:
     first, second, third = random.choices(range(10), k=3)
     return f"[{random.choice('abcdef')}-{random.choice('uvwxyz')}]*{first}.{second}.*{third}{random.randint(0, 9)}"
@@ -103,6 +131,7 @@ def _measured(folder: Path) -> None:
         ("2,000 services on 3 of 100 providers", services(2000, pools=100, providers=3), 5),
         ("5,000 services on 20 of 200 providers", services(5000, pools=200, providers=20), 10),
         ("600 services on all of 600 pools", services(600, pools=600, providers=0), 60),
+        ("10,000 scaled services on 1 provider", scaled(10_000), 60),
         ("10,000 services on a provider of their own", {"Resources": _alone(10_000)}, 10),
     )
     sys.stdout.write("| check of | MB | seconds | processor, s | budget, s | MiB |\n|---|---|---|---|---|---|\n")

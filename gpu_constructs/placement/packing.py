@@ -30,6 +30,7 @@ __all__ = [
 Units: TypeAlias = tuple[int, ...]
 
 _FEW = 500  # different tasks for which other orders are tried
+_BLOCK = 64  # groups of hosts that are passed over at once
 _MANY = 1 << 60  # copies of a task that asks for nothing that a host could run out of
 UNITS = ("GPUs", "parts of a GPU", "CPU", "memory", "network interfaces")
 """What a host has of each, in the words of a message, in the order of `Room.units`."""
@@ -112,22 +113,81 @@ class HostGroup:
 
 
 @dataclass(slots=True)
+class _Block:
+    """Some groups that follow each other, and what none of them has more of, so that they are passed over at once.
+
+    Attributes:
+        groups: In the order of first fit.
+        most: What is left of each at most; nothing ever gets more of anything.
+        is_changed: Whether they may have less by now.
+    """
+
+    groups: list[HostGroup]
+    most: Units
+    is_changed: bool = True
+
+    def may_take(self, asked: Iterable[tuple[int, int]]) -> bool:
+        """Whether one of them may have as much of everything."""
+        most = self.most
+        for index, amount in asked:  # noqa: SIM110 - asked so often that a generator would be half of the time
+            if most[index] < amount:
+                return False
+        return True
+
+    def fill(self, load: Load, left: int, room: Room) -> int:
+        """Puts copies on the first hosts that take them.
+
+        Returns:
+            How many are left.
+        """
+        need, asked, limit = load.need, load.need.asked, load.most
+        first, amount = asked[0] if asked else (0, 0)
+        index, groups = 0, self.groups
+        while left and index < len(groups):
+            group = groups[index]
+            # Most hosts of a large pool have nothing left of what is asked for first.
+            most = _most(group, need, asked, room, limit) if group.free[first] >= amount else 0
+            if most:
+                after, left = _filled(group, need, most, left, room)
+                groups[index : index + 1] = after
+                index += len(after)
+                self.is_changed = True
+            else:
+                index += 1
+        if left and self.is_changed:
+            self.most = tuple(map(max, zip(*[each.free for each in groups], strict=True)))
+            self.is_changed = False
+        return left
+
+    def halves(self) -> list[_Block]:
+        """The same, as two where there are too many of them."""
+        middle = len(self.groups) // 2
+        if middle < _BLOCK:
+            return [self]
+        return [_Block(self.groups[:middle], self.most), _Block(self.groups[middle:], self.most)]
+
+
+@dataclass(slots=True)
 class Packing:
     """Hosts with tasks on them; `place` puts more on them.
 
     Attributes:
         room: What a host without tasks has.
         most_hosts: Hosts that there may be; None for as many as it takes.
-        groups: The hosts that were opened, by their state, in the order of first fit.
         placed: Copies that were placed, for each load of `pack`.
         hosts: Hosts with a task on them.
     """
 
     room: Room
     most_hosts: int | None = None
-    groups: list[HostGroup] = field(default_factory=list)
     placed: list[int] = field(default_factory=list)
     hosts: int = 0
+    _blocks: list[_Block] = field(default_factory=list)
+
+    @property
+    def groups(self) -> list[HostGroup]:
+        """The hosts that were opened, by their state, in the order of first fit."""
+        return [group for block in self._blocks for group in block.groups]
 
     def place(self, load: Load) -> int:
         """Puts copies on the first hosts that take them.
@@ -136,37 +196,34 @@ class Packing:
             How many were placed.
         """
         asked = load.need.asked
-        left = self._fill(load, asked, load.copies, 0) if load.copies else 0
+        left, index = load.copies, 0
+        while left and index < len(self._blocks):
+            block = self._blocks[index]
+            if block.may_take(asked):
+                left = block.fill(load, left, self.room)
+                halves = block.halves()
+                self._blocks[index : index + 1] = halves
+                index += len(halves)
+            else:
+                index += 1
         if left:
-            empty = _empty(self.room)
-            most = _most(empty, load.need, asked, self.room, load.most)
-            may_open = _MANY if self.most_hosts is None else self.most_hosts - self.hosts
-            empty.hosts = min(-(-left // most), may_open) if most else 0
-            if empty.hosts > 0:
-                self.hosts += empty.hosts
-                self.groups.append(empty)
-                left = self._fill(load, asked, left, len(self.groups) - 1)
+            left = self._open(load, left)
         return load.copies - left
 
-    def _fill(self, load: Load, asked: Sequence[tuple[int, int]], left: int, start: int) -> int:
-        first, amount = asked[0] if asked else (0, 0)
-        for index in range(start, len(self.groups)):
-            group = self.groups[index]
-            # Most hosts of a large pool have nothing left of what is asked for first.
-            most = _most(group, load.need, asked, self.room, load.most) if group.free[first] >= amount else 0
-            if not most:
-                continue
-            full = min(left // most, group.hosts)
-            left -= full * most
-            after = [_taken(group, load.need, most, full, self.room)] if full else []
-            if full < group.hosts and left:  # fewer copies are left than one more host takes
-                after.append(_taken(group, load.need, left, 1, self.room))
-                full, left = full + 1, 0
-            if full < group.hosts:
-                after.append(HostGroup(group.hosts - full, group.free, group.shared, group.ports))
-            self.groups[index : index + 1] = after
-            if not left:
-                break
+    def _open(self, load: Load, left: int) -> int:
+        empty = _empty(self.room)
+        most = _most(empty, load.need, load.need.asked, self.room, load.most)
+        may_open = _MANY if self.most_hosts is None else self.most_hosts - self.hosts
+        empty.hosts = min(-(-left // most), may_open) if most else 0
+        if empty.hosts <= 0:
+            return left
+        self.hosts += empty.hosts
+        opened, left = _filled(empty, load.need, most, left, self.room)
+        if not self._blocks or len(self._blocks[-1].groups) >= _BLOCK:
+            self._blocks.append(_Block([], self.room.units))
+        last = self._blocks[-1]
+        last.groups += opened
+        last.most, last.is_changed = self.room.units, True
         return left
 
 
@@ -277,6 +334,19 @@ def _most(group: HostGroup, need: Need, asked: Iterable[tuple[int, int]], room: 
         shared = sum(left // need.shared_mib for left in group.shared)
         most = min(most, shared + free[0] * (room.gpu_memory_mib // need.shared_mib))
     return most
+
+
+def _filled(group: HostGroup, need: Need, most: int, left: int, room: Room) -> tuple[list[HostGroup], int]:
+    """What becomes of a group of which each host takes so many copies, and how many copies are left."""
+    full = min(left // most, group.hosts)
+    left -= full * most
+    after = [_taken(group, need, most, full, room)] if full else []
+    if full < group.hosts and left:  # fewer copies are left than one more host takes
+        after.append(_taken(group, need, left, 1, room))
+        full, left = full + 1, 0
+    if full < group.hosts:
+        after.append(HostGroup(group.hosts - full, group.free, group.shared, group.ports))
+    return after, left
 
 
 def _taken(group: HostGroup, need: Need, copies: int, hosts: int, room: Room) -> HostGroup:

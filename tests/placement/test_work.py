@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
-from gpu_constructs.placement import demand_of, destinations, prove, prover
+from gpu_constructs.placement import demand_of, destinations, packing, prove, prover
 from gpu_constructs.placement.destinations import assignments, routes_of, unassigned, unjudged
-from gpu_constructs.placement.packing import Load, Packing, Room, pack
+from gpu_constructs.placement.packing import Load, Need, Packing, Room, pack
 from gpu_constructs.rules import check
 from tests.rules.given import GPU_TASK, a_pool, fleet_of, on_launch_type, service
 
@@ -104,3 +105,30 @@ def test_tasks_that_are_too_many_and_too_different_are_not_packed_and_that_is_sa
     assert [each.answer for each in proof.workloads] == [UNKNOWN, UNKNOWN]
     (said,) = [each.message for each in check(fleet) if each.rule == "GPU080"]
     assert said.startswith("whether the workloads of Pool0 have room together was not worked out")
+
+
+def test_that_they_have_no_room_is_said_though_they_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prover, "PACKED", 3)
+    pool = replace(_pools(1)[0], max_instances=2)
+    small, large = GPU_TASK, replace(GPU_TASK, name="large", memory_limit_mib=9_000)
+    workloads = tuple(service(each, pool, name=each.name, desired_count=2) for each in (small, large))
+    fleet = replace(fleet_of(small, large, workloads=workloads), pools=(pool,))
+    (said,) = [each.message for each in check(fleet) if each.rule == "GPU080"]
+    assert "need 4 hosts for GPUs, and MaxSize is 2" in said
+
+
+def test_hosts_that_have_too_little_of_anything_are_passed_over_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    number = 2_000
+    looked_at = 0
+    most = packing._most
+
+    def counted(*arguments: Any) -> int:
+        nonlocal looked_at
+        looked_at += 1
+        return most(*arguments)
+
+    monkeypatch.setattr(packing, "_most", counted)
+    # Each host has CPU for all of them and memory for one.
+    loads = [Load(need=Need(units=(0, 0, 1, 9_000 + each, 0)), copies=2) for each in range(number)]
+    assert pack(loads, Room(units=(1, 0, 4_096, 15_000, 0))).hosts == 2 * number
+    assert looked_at < 100 * number  # not the square, 2 million

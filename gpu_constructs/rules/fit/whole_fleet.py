@@ -51,7 +51,7 @@ def room_at_desired_counts(context: Context) -> Iterator[Problem]:
                 f"desired counts they {short}",
                 fix="raise MaxSize, or move one of them to a separate capacity provider",
             )
-    beyond = [each.pool for each in proof.pools if not each.is_packed]
+    beyond = [each.pool for each in proof.pools if not each.is_packed and each.answer is not False]
     if beyond:
         yield Problem(
             about=beyond[0],
