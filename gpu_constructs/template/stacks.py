@@ -98,7 +98,7 @@ class Inputs:
         """
         sources = [each for each in self._found if isinstance(each, Source)]
         tasks = tuple(each for each in self._found if isinstance(each, Resource))
-        asked = sources if construct_paths else [each.without_construct_paths() for each in sources]
+        asked = sources if construct_paths else [replace(each, construct=lambda _: None) for each in sources]
         with self._told():
             made = assembled(asked, self._files.documents, parameters or {})
         return Stacks(

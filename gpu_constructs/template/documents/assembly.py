@@ -12,11 +12,10 @@ from typing import TypeAlias
 
 from gpu_constructs.budget import ASSEMBLY_DEPTH
 from gpu_constructs.errors import shown
-from gpu_constructs.template.documents.assets import asset_by_parameter, asset_path, last_step, published
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.files import Files
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.documents.sources import Source
+from gpu_constructs.template.documents.sources import Source, asset_by_parameter, asset_path, last_step, published
 from gpu_constructs.template.model import Value
 from gpu_constructs.template.unreadable import UnreadableError
 
@@ -45,18 +44,13 @@ def assembly_sources(directory: str, files: Files) -> Iterator[Source]:
     Raises:
         UnreadableError: If it is not an assembly, or names files outside of itself.
     """
-    _require_manifest(directory)
+    if not os.path.lexists(os.path.join(directory, MANIFEST)):  # noqa: PTH118 - a path keeps the user's spelling
+        below = os.path.join(directory, "cdk.out")  # noqa: PTH118
+        nearest = f"did you mean {below}?" if os.path.isdir(below) else "run cdk synth, or name the template files"  # noqa: PTH112
+        raise UnreadableError(
+            f"a directory without {MANIFEST}", file=directory, allowed="the cdk.out of cdk synth, or files", fix=nearest
+        )
     yield from _Assembly(directory, root=directory, files=files).sources(ASSEMBLY_DEPTH)
-
-
-def _require_manifest(directory: str) -> None:
-    if os.path.lexists(os.path.join(directory, MANIFEST)):  # noqa: PTH118 - a path keeps the user's spelling
-        return
-    below = os.path.join(directory, "cdk.out")  # noqa: PTH118
-    nearest = f"did you mean {below}?" if os.path.isdir(below) else "run cdk synth, or name the template files"  # noqa: PTH112
-    raise UnreadableError(
-        f"a directory without {MANIFEST}", file=directory, allowed="the cdk.out of cdk synth, or files", fix=nearest
-    )
 
 
 class _Assembly:

@@ -1,39 +1,35 @@
-"""Where a template comes from, and how the templates that it names are found."""
+"""Where a template comes from, and how the templates that it names are found, also as published assets.
+
+https://docs.aws.amazon.com/cdk/v2/guide/assets.html
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from gpu_constructs.template.documents.assets import asset_path, last_step, published
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.files import Files
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.model import Value
+from gpu_constructs.template.model import Text, Value
 
-__all__ = ["FindNested", "Source", "nested_beside", "stack_name_of"]
+__all__ = [
+    "FindNested",
+    "Source",
+    "asset_by_parameter",
+    "asset_path",
+    "last_step",
+    "nested_beside",
+    "published",
+    "stack_name_of",
+]
 
 FindNested = Callable[[Mapping[str, Node], Value], "Document | None"]
 """Finds the template of a nested stack, given its declaration and its worked out ``TemplateURL``."""
 
 _SYNTHESIZED = ".template.json"
 _ENDINGS = (_SYNTHESIZED, ".template.yaml", ".template.yml", ".template", ".json", ".yaml", ".yml")
-
-
-def _find_no_nested(_declaration: Mapping[str, Node], _url: Value) -> Document | None:
-    """For templates in memory, which have no other files."""
-    return None
-
-
-def _acknowledge_nothing() -> Mapping[str, Mapping[str, str]]:
-    """For templates that no app notes anything about."""
-    return {}
-
-
-def _find_no_construct(_logical_id: str) -> str | None:
-    """For templates that are alone: only they themselves say what made them."""
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +53,10 @@ class Source:
     document: Document
     stack_name: str | None = None
     region: str | None = None
-    nested: FindNested = _find_no_nested
-    construct: Callable[[str], str | None] = _find_no_construct
+    nested: FindNested = lambda _declaration, _url: None
+    construct: Callable[[str], str | None] = lambda _logical_id: None
     is_of_assembly: bool = False
-    acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = _acknowledge_nothing
-
-    def without_construct_paths(self) -> Source:
-        """The same, with the constructs that the template itself names and no others."""
-        return replace(self, construct=_find_no_construct)
+    acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = dict
 
 
 def nested_beside(file: str, files: Files) -> FindNested:
@@ -99,3 +91,59 @@ def stack_name_of(file: str) -> str:
     name = os.path.basename(file)  # noqa: PTH119 - likewise
     ending = next((each for each in _ENDINGS if name.lower().endswith(each)), "")
     return (name[: -len(ending)] if ending else name) or file
+
+
+def asset_path(declaration: Mapping[str, Node]) -> str | None:
+    """The template of a nested stack as a file of the assembly, which the CDK command line notes; or None."""
+    metadata = declaration.get("Metadata")
+    path = metadata.get("aws:asset:path") if isinstance(metadata, dict) else None
+    return path if isinstance(path, str) else None
+
+
+def asset_by_parameter(declaration: Mapping[str, Node], assets: Iterable[Node]) -> str | None:
+    """The template of a nested stack by the parameters that its URL is made of, as `LegacyStackSynthesizer` writes it.
+
+    A stack within a nested one refers to parameters that are handed down, which have the first one's name in theirs.
+    https://docs.aws.amazon.com/cdk/api/v2/docs/aws-cdk-lib.LegacyStackSynthesizer.html
+    """
+    properties = declaration.get("Properties")
+    names = " ".join(_references(properties.get("TemplateURL") if isinstance(properties, dict) else None))
+    for asset in assets if names else ():
+        if isinstance(asset, dict):
+            key, path = asset.get("s3KeyParameter"), asset.get("path")
+            if isinstance(key, str) and key and key in names and isinstance(path, str):
+                return path
+    return None
+
+
+def _references(node: Node) -> Iterator[str]:
+    """The names that a value refers to."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            name = each.get("Ref")
+            if isinstance(name, str):
+                yield name
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+
+
+def published(assets: Node) -> Iterator[tuple[str, str]]:
+    """Names under which files are published, each with the file's path from the manifest of the assets."""
+    files = assets.get("files") if isinstance(assets, dict) else None
+    for asset in files.values() if isinstance(files, dict) else ():
+        source = asset.get("source") if isinstance(asset, dict) else None
+        destinations = asset.get("destinations") if isinstance(asset, dict) else None
+        path = source.get("path") if isinstance(source, dict) and source.get("packaging") == "file" else None
+        for each in destinations.values() if isinstance(destinations, dict) and isinstance(path, str) else ():
+            key = each.get("objectKey") if isinstance(each, dict) else None
+            if isinstance(key, str) and isinstance(path, str):
+                yield key.rpartition("/")[2], path
+
+
+def last_step(url: Value) -> str | None:
+    """The last step of a URL, of which the first pieces may be unknown; None if that is."""
+    end = url.pieces[-1] if isinstance(url, Text) else url
+    return end.rpartition("/")[2] if isinstance(end, str) and "/" in end else None

@@ -112,20 +112,39 @@ def _failure(error: Exception, file: str) -> UnreadableError:
 
 
 class _Place:
-    """Line of a value, and the places below it."""
+    """Line of a value, and the places below it; an object that is open has the key that waits for its value."""
 
-    __slots__ = ("children", "line")
+    __slots__ = ("children", "is_object", "key", "line")
 
     def __init__(self, line: int) -> None:
         self.line = line
         self.children: dict[str | int, _Place] = {}
+        self.is_object = False
+        self.key: tuple[str, int] | None = None
 
 
 class YamlLines:
     """Lines of the values of one YAML text."""
 
     def __init__(self, text: str, *, file: str) -> None:
-        self._top = _places(text, file)
+        self._top = _Place(1)
+        open_ones: list[_Place] = []
+        anchors: dict[str | None, _Place] = {}
+        for event in events(text, file=file):
+            parent = open_ones[-1] if open_ones else None
+            if event.kind == "end":
+                open_ones.pop()
+            elif parent is not None and parent.is_object and parent.key is None:
+                parent.key = event.value, event.line
+            elif event.kind != "document":
+                place = self._top if parent is None else _placed(event, parent)
+                if event.kind == "alias":
+                    place.children = anchors.get(event.anchor, place).children
+                elif event.anchor is not None:
+                    anchors[event.anchor] = place
+                if event.kind in {"map", "list"}:
+                    place.is_object = event.kind == "map"
+                    open_ones.append(place)
 
     def find(self, path: Path) -> int | None:
         """The line of a path, or of the deepest part of it that is there; None if no part is."""
@@ -138,35 +157,8 @@ class YamlLines:
         return line
 
 
-def _places(text: str, file: str) -> _Place:
-    top = _Place(1)
-    # Each open list or object, with the key that waits for its value; a list has no key.
-    open_ones: list[tuple[_Place, str, list[tuple[str, int]]]] = []
-    anchors: dict[str, _Place] = {}
-    for event in events(text, file=file):
-        if event.kind == "document":
-            continue
-        if event.kind == "end":
-            open_ones.pop()
-            continue
-        if open_ones and open_ones[-1][1] == "map" and not open_ones[-1][2]:
-            open_ones[-1][2].append((event.value, event.line))
-            continue
-        place = _placed(event, open_ones, anchors) if open_ones else top
-        if event.anchor is not None and event.kind != "alias":
-            anchors[event.anchor] = place
-        if event.kind in {"map", "list"}:
-            open_ones.append((place, event.kind, []))
-    return top
-
-
-def _placed(
-    event: Event, open_ones: list[tuple[_Place, str, list[tuple[str, int]]]], anchors: dict[str, _Place]
-) -> _Place:
-    parent, kind, key = open_ones[-1]
-    name, line = key.pop() if kind == "map" else (len(parent.children), event.line)
-    place = _Place(line)
-    if event.kind == "alias" and event.anchor in anchors:
-        place.children = anchors[event.anchor].children
-    parent.children[name] = place
+def _placed(event: Event, parent: _Place) -> _Place:
+    name, line = parent.key or (len(parent.children), event.line)
+    parent.key = None
+    place = parent.children[name] = _Place(line)
     return place

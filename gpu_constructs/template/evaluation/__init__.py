@@ -1,11 +1,11 @@
 """What do CloudFormation's functions come to? The second step of reading: plain values become stacks.
 
 `assemble` makes the templates of one call into stacks. Each template has an `evaluator`, which works out its
-`parameters`, `conditions`, `functions` and `loops`. What all templates have in common is in `shared`: their `exports`,
-the remarks and the budget. Values that the user gives are in `parameter_values`. Out comes the `model`.
+`parameters`, `functions` and `loops`. What all templates have in common is in `shared`: their `exports`, the remarks
+and the budget. Out comes the `model`.
 """
 
 from gpu_constructs.template.evaluation.assemble import assembled
-from gpu_constructs.template.evaluation.parameter_values import ParameterChoice
+from gpu_constructs.template.evaluation.parameters import ParameterChoice
 
 __all__ = ["ParameterChoice", "assembled"]

@@ -12,7 +12,7 @@ from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.evaluation.evaluator import Evaluator
-from gpu_constructs.template.evaluation.parameter_values import ParameterChoice, ParameterValues
+from gpu_constructs.template.evaluation.parameters import ParameterChoice, ParameterValues
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
 from gpu_constructs.template.model import Stack, Value

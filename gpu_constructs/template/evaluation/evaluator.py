@@ -8,9 +8,8 @@ from typing import Final
 from gpu_constructs.budget import EVALUATION_DEPTH, LOOPED, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, RemarkKind, Unknown
 from gpu_constructs.template.documents.node import Node, Path, path_to
-from gpu_constructs.template.evaluation.conditions import truth
 from gpu_constructs.template.evaluation.context import NO_VALUE, NoValue
-from gpu_constructs.template.evaluation.functions import FUNCTIONS
+from gpu_constructs.template.evaluation.functions import FUNCTIONS, truth
 from gpu_constructs.template.evaluation.loops import FOR_EACH, LoopedTooMuchError, unrolled
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared

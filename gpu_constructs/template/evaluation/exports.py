@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-e
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Protocol, TypeAlias
@@ -47,10 +48,16 @@ class Exports:
 
     def __init__(self, stacks: Sequence[Publisher]) -> None:
         self._stacks = stacks
-        self._names = _Names()
-        self._patterns = _Patterns()
         self._found: dict[tuple[str | _Ends, str | None], _Export | None] = {}
         self._is_open = self._is_ready = False
+        # Names in order from either end, so that those of one beginning or end lie side by side; and names of which
+        # only the ends are known.
+        self._by_name: dict[str, list[_Export]] = defaultdict(list)
+        self._forwards: list[str] = []
+        self._backwards: list[str] = []
+        self._by_ends: dict[_Ends, list[_Export]] = defaultdict(list)
+        self._by_end: dict[str, list[_Export]] = defaultdict(list)
+        self._lengths: list[tuple[int, int]] = []
 
     def open(self) -> None:
         """Lets imports look, once every stack is there."""
@@ -88,80 +95,44 @@ class Exports:
         self._is_ready = True
         for export, name in [((stack, output), name) for stack in self._stacks for name, output in stack.exports()]:
             if isinstance(name, str):
-                self._names.add(name, export)
+                self._by_name[name].append(export)
             elif isinstance(name, Text):
-                self._patterns.add(_ends(name), export)
+                self._by_ends[_ends(name)].append(export)
+                self._by_end[_ends(name)[1]].append(export)
+        self._forwards = sorted(self._by_name)
+        self._backwards = sorted(name[::-1] for name in self._by_name)
+        lengths = dict.fromkeys((len(begin), len(end)) for begin, end in self._by_ends if begin or end)
+        self._lengths = list(lengths)[:SEARCHED]
         self._found.clear()
 
     def _look_up(self, wanted: str | _Ends, region: str | None) -> _Export | None:
         if isinstance(wanted, str):
-            found = _in_region(self._names.called(wanted), region)
-            found = found or _in_region(self._patterns.fitting(wanted), region)
+            found = _in_region(self._by_name.get(wanted, ()), region) or _in_region(self._fitting(wanted), region)
         else:
-            found = _in_region(chain(self._names.between(wanted), self._patterns.ending(wanted)), region)
+            # Of those that are not whole: the stack's name, which differs, comes first and the output's last.
+            alike = self._by_end.get(wanted[1], ()) if wanted[1] else ()
+            found = _in_region(chain(self._between(*wanted), alike), region)
         return found[0] if len(found) == 1 else None
 
-
-class _Names:
-    """Exports by their names, in order from either end, so that those of one beginning or end lie side by side."""
-
-    def __init__(self) -> None:
-        self._exports: dict[str, list[_Export]] = {}
-        self._forwards: list[str] = []
-        self._backwards: list[str] = []
-
-    def add(self, name: str, export: _Export) -> None:
-        self._exports.setdefault(name, []).append(export)
-
-    def called(self, name: str) -> Sequence[_Export]:
-        return self._exports.get(name, ())
-
-    def between(self, ends: _Ends) -> Iterator[_Export]:
+    def _between(self, begin: str, end: str) -> Iterator[_Export]:
         """Exports whose names begin and end so; of a name of which neither end is known there is none."""
-        begin, end = ends
         if not (begin or end):
             return
-        if len(self._forwards) != len(self._exports):
-            self._forwards = sorted(self._exports)
-            self._backwards = sorted(name[::-1] for name in self._exports)
         ahead, back = _starting_with(self._forwards, begin), _starting_with(self._backwards, end[::-1])
-        nearer = (self._forwards[each] for each in ahead)
-        if len(back) < len(ahead):
-            nearer = (self._backwards[each][::-1] for each in back)
+        nearer = [name[::-1] for name in back] if len(back) < len(ahead) else ahead
         for name in nearer:
             if len(name) >= len(begin) + len(end) and name.startswith(begin) and name.endswith(end):
-                yield from self._exports[name]
+                yield from self._by_name[name]
 
-
-class _Patterns:
-    """Exports of whose names only the ends are known."""
-
-    def __init__(self) -> None:
-        self._by_ends: dict[_Ends, list[_Export]] = {}
-        self._by_end: dict[str, list[_Export]] = {}
-        self._lengths: dict[tuple[int, int], None] = {}
-
-    def add(self, ends: _Ends, export: _Export) -> None:
-        begin, end = ends
-        self._by_ends.setdefault(ends, []).append(export)
-        self._by_end.setdefault(end, []).append(export)
-        if (begin or end) and len(self._lengths) < SEARCHED:
-            self._lengths[len(begin), len(end)] = None
-
-    def fitting(self, name: str) -> Iterator[_Export]:
+    def _fitting(self, name: str) -> Iterator[_Export]:
         """Exports that a name fits; a pattern of which neither end is known fits none."""
         for begin, end in self._lengths:
             if begin + end <= len(name):
                 yield from self._by_ends.get((name[:begin], name[len(name) - end :]), ())
 
-    def ending(self, ends: _Ends) -> Sequence[_Export]:
-        """Exports that end alike: the stack's name, which differs, comes first and the output's last."""
-        return self._by_end.get(ends[1], ()) if ends[1] else ()
 
-
-def _starting_with(ordered: Sequence[str], start: str) -> range:
-    """Where texts with a beginning lie in their order."""
-    return range(bisect_left(ordered, start), bisect_right(ordered, start + "\U0010ffff"))
+def _starting_with(ordered: Sequence[str], start: str) -> Sequence[str]:
+    return ordered[bisect_left(ordered, start) : bisect_right(ordered, start + "\U0010ffff")]
 
 
 def _in_region(exports: Iterable[_Export], region: str | None) -> list[_Export]:

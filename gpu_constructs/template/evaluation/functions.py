@@ -1,4 +1,4 @@
-"""CloudFormation's functions, one by one; every one of them gives a value, whatever it is given.
+"""CloudFormation's functions and conditions, one by one; every one of them gives a value, whatever it is given.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
 """
@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from gpu_constructs.budget import DIGITS
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.evaluation.conditions import CONDITIONS, truth
 from gpu_constructs.template.evaluation.context import Context, Function, NoValue
-from gpu_constructs.template.evaluation.texts import joined, separated, written
+from gpu_constructs.template.evaluation.texts import joined, same, separated, written
 from gpu_constructs.template.model import Text, Value, is_open
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "truth"]
 
 _VARIABLE = re.compile(r"\$\{([^${}]*)\}")
 _MOST_SUBNETS = 256
@@ -131,6 +131,48 @@ def _split(argument: Node, call: Node, at: Context) -> Value:
     return items if not isinstance(items, list) or at.spend(nodes=len(items)) else UNKNOWN
 
 
+def truth(node: Node, call: Node, at: Context) -> bool | Unknown:
+    """Whether a condition holds."""
+    if isinstance(node, dict) and len(node) == 1 and isinstance(name := node.get("Condition"), str):
+        return at.condition(name, node)
+    value = at.value(node)
+    if isinstance(value, bool):
+        return value
+    if value in ("true", "false"):
+        return value == "true"
+    if not isinstance(value, Unknown):
+        at.remark("a condition is a function such as Fn::Equals", call)
+    return UNKNOWN
+
+
+def _equals(argument: Node, call: Node, at: Context) -> bool | Unknown:
+    if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
+        return _misused("Fn::Equals", "two values", call, at)
+    return same(at.value(argument[0]), at.value(argument[1]))
+
+
+def _decided(argument: Node, call: Node, at: Context, *, by: bool) -> bool | Unknown:
+    """One that is false decides an ``And``, one that is true an ``Or``; else one that is unknown leaves it open."""
+    if not isinstance(argument, list):
+        at.remark("Fn::And and Fn::Or take a list of conditions", call)
+        return UNKNOWN
+    result: bool | Unknown = not by
+    for each in argument:
+        holds = truth(each, call, at)
+        if holds is by:
+            return by
+        if isinstance(holds, Unknown):
+            result = UNKNOWN
+    return result
+
+
+def _not(argument: Node, call: Node, at: Context) -> bool | Unknown:
+    if not isinstance(argument, list) or len(argument) != 1:
+        return _misused("Fn::Not", "a list of one condition", call, at)
+    holds = truth(argument[0], call, at)
+    return holds if isinstance(holds, Unknown) else not holds
+
+
 def _if(argument: Node, call: Node, at: Context) -> Value | NoValue:
     if not isinstance(argument, list) or len(argument) != 3:  # noqa: PLR2004
         return _misused("Fn::If", "a condition and two values", call, at)
@@ -203,8 +245,10 @@ def _to_json(argument: Node, _call: Node, at: Context) -> str | Unknown:
 
 FUNCTIONS: Mapping[str, Function] = {
     "Ref": _ref,
+    "Fn::And": partial(_decided, by=False),
     "Fn::Base64": _base64,
     "Fn::Cidr": _cidr,
+    "Fn::Equals": _equals,
     "Fn::FindInMap": _find_in_map,
     "Fn::GetAZs": _unknown,
     "Fn::GetAtt": _get_att,
@@ -213,11 +257,12 @@ FUNCTIONS: Mapping[str, Function] = {
     "Fn::ImportValue": _import_value,
     "Fn::Join": _join,
     "Fn::Length": _count,
+    "Fn::Not": _not,
+    "Fn::Or": partial(_decided, by=True),
     "Fn::Select": _select,
     "Fn::Split": _split,
     "Fn::Sub": _sub,
     "Fn::ToJsonString": _to_json,
     "Fn::Transform": _unknown,
-    **CONDITIONS,
 }
 """What works out each function, by its long name."""

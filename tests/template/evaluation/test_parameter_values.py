@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpu_constructs.template import Inputs, UnreadableError, read_stacks
-from gpu_constructs.template.evaluation.parameter_values import ParameterChoice
+from gpu_constructs.template.evaluation.parameters import ParameterChoice
 from tests.template.written import in_service, read, save, template
 
 
