@@ -9,13 +9,12 @@ many of it and where, `origin` where each was written, `unknown` what is only kn
 `group` say how hosts are bought and scaled, `naming` finds a pool or a task by the name that a user gives.
 """
 
-from gpu_constructs.fleet.group import GroupSettings
+from gpu_constructs.fleet.group import GroupSettings, WarmPool
 from gpu_constructs.fleet.host import NO_USER_DATA, LocalDiskUse, NetworkInterface, UserData, UserDataFormat
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
-from gpu_constructs.fleet.metadata import CHECKS_GPUS, METADATA_KEY, RESERVED_INSTANCES
+from gpu_constructs.fleet.keys import CHECKS_GPUS, METADATA_KEY, RESERVED_INSTANCES
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import HostImage, HostSetup, Pool, PoolKind, Shape, TypeChoice, values_of
-from gpu_constructs.fleet.provider_list import ProviderList
 from gpu_constructs.fleet.purchase import (
     BOUGHT_IN_ADVANCE,
     PARTLY_SPOT,
@@ -30,8 +29,7 @@ from gpu_constructs.fleet.purchase import (
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.task import Container, PlacementConstraint, Scheduler, Task
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
-from gpu_constructs.fleet.warm_pool import WarmPool
-from gpu_constructs.fleet.workload import Fleet, Remark, RemarkKind, StrategyItem, Workload
+from gpu_constructs.fleet.workload import Fleet, ProviderList, Remark, RemarkKind, StrategyItem, Workload
 
 __all__ = [
     "BOUGHT_IN_ADVANCE",

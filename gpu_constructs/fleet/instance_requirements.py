@@ -1,14 +1,16 @@
-"""Attribute-based selection of instance types: ``InstanceRequirements`` of the EC2 and ECS APIs."""
+"""Attribute-based selection of instance types: ``InstanceRequirements`` of the EC2 and ECS APIs, and their types."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
-from gpu_constructs.hardware import Architecture, InstanceType
+from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
 from gpu_constructs.hardware.accelerator_names import MANUFACTURERS, TYPES, accelerator_name
+from gpu_constructs.hardware.managed_instances import may_be_managed
 
-__all__ = ["InstanceRequirements", "asks_for_accelerators", "satisfies"]
+__all__ = ["InstanceRequirements", "satisfies", "selected_types"]
 
 Range = tuple[int | None, int | None]
 """Smallest and largest, both included; None has no bound."""
@@ -49,17 +51,6 @@ class InstanceRequirements:
     cpu_architectures: tuple[Architecture, ...] = ()
     instance_generations: tuple[str, ...] = ()
     local_storage: tuple[str, ...] = ()
-
-
-def asks_for_accelerators(wanted: InstanceRequirements) -> bool:
-    """Whether no type without an accelerator satisfies requirements, whatever it is."""
-    return bool(
-        wanted.accelerator_count[0]
-        or wanted.accelerator_memory_mib[0]
-        or wanted.accelerator_manufacturers
-        or wanted.accelerator_names
-        or wanted.accelerator_types
-    )
 
 
 def satisfies(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
@@ -122,3 +113,58 @@ def _matches(pattern: str, name: str) -> bool:
             return False
         position = found + len(piece)
     return len(name) - len(last) >= position and name.endswith(last)
+
+
+@lru_cache(maxsize=256)
+def selected_types(
+    wanted: InstanceRequirements,
+    bare_metal: str = "excluded",
+    burstable: str = "excluded",
+    *,
+    managed: bool = False,
+) -> tuple[InstanceType, ...]:
+    """Every type of the catalogue that satisfies requirements, in the order of the catalogue.
+
+    Args:
+        wanted: What a type must be.
+        bare_metal: ``included``, ``required``, or anything else for neither.
+        burstable: Likewise, of the T families.
+        managed: Whether ECS Managed Instances select, which launch fewer families than EC2 has.
+    """
+    # No type without an accelerator satisfies any of these, whatever it is.
+    asks_for_accelerators = bool(
+        wanted.accelerator_count[0]
+        or wanted.accelerator_memory_mib[0]
+        or wanted.accelerator_manufacturers
+        or wanted.accelerator_names
+        or wanted.accelerator_types
+    )
+    return tuple(
+        each
+        for each in (accelerated() if asks_for_accelerators else (*accelerated(), *general()))
+        if _allowed(bare_metal, has=each.bare_metal)
+        and _allowed(burstable, has=each.burstable)
+        and satisfies(each, wanted)
+        and (_is_named(each, wanted) or (_exists(each, wanted) and (not managed or may_be_managed(each))))
+    )
+
+
+def _exists(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
+    """Whether a type is certainly among those that EC2 selects from.
+
+    EC2 selects from what it offers. Of a type with a part of a GPU (G6f, Gr6f) no page says which AcceleratorCount or
+    which AcceleratorNames it matches, so these never rule it in.
+    """
+    devices = instance_type.accelerators
+    counted = wanted.accelerator_count != (None, None) or wanted.accelerator_names
+    is_part = devices is not None and devices.is_fractional
+    return instance_type.is_offered_anywhere and not (is_part and counted)
+
+
+def _is_named(instance_type: InstanceType, wanted: InstanceRequirements) -> bool:
+    """Whether the requirements name its family, so that it is meant whether it exists or not."""
+    return any(each.startswith(f"{instance_type.family}.") for each in wanted.allowed_instance_types)
+
+
+def _allowed(rule: str, *, has: bool) -> bool:
+    return rule != "required" if not has else rule in {"included", "required"}

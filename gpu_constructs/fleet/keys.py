@@ -1,13 +1,23 @@
-"""Keys that ECS has for task definitions and containers, in CloudFormation's spelling; a dot leads to what is below.
+"""Keys of templates: this library's own, and those that ECS has for task definitions and containers.
 
-As of botocore 1.44.5 and the CloudFormation schema of ``AWS::ECS::TaskDefinition`` of 2026-10-20, whose
-``additionalProperties`` is false on every level
-(https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html).
+The latter are in CloudFormation's spelling, and a dot leads to what is below. As of botocore 1.44.5 and the
+CloudFormation schema of ``AWS::ECS::TaskDefinition`` of 2026-10-20, whose ``additionalProperties`` is false on every
+level (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html).
 """
 
 from __future__ import annotations
 
-__all__ = ["CONTAINER_KEYS", "TASK_KEYS"]
+__all__ = ["CHECKS_GPUS", "CONTAINER_KEYS", "METADATA_KEY", "RESERVED_INSTANCES", "TASK_KEYS"]
+
+METADATA_KEY = "gpu-constructs"
+"""Key in the ``Metadata`` of a resource, for the needs of containers and for what is accepted; the constructs write it,
+the reader reads it, and it is the first half of the ids by which findings are acknowledged in a CDK app."""
+
+CHECKS_GPUS = "ChecksGpus"
+"""Under that key of an Auto Scaling group: whether its hosts count their GPUs before they take tasks."""
+
+RESERVED_INSTANCES = "ReservedInstances"
+"""Under that key of an Auto Scaling group: how many hosts are reserved, which no property says."""
 
 TASK_KEYS = (
     "ContainerDefinitions",

@@ -9,11 +9,10 @@ from enum import Enum
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
-from gpu_constructs.fleet.provider_list import ProviderList
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
-__all__ = ["Fleet", "Remark", "RemarkKind", "StrategyItem", "Workload"]
+__all__ = ["Fleet", "ProviderList", "Remark", "RemarkKind", "StrategyItem", "Workload"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +72,23 @@ class Workload:
     def distinct_instances(self) -> bool:
         """Whether no two of its tasks may be on one host."""
         return any(each.type == "distinctInstance" for each in self.constraints)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderList:
+    """A list of capacity providers and a default strategy, which a deploy writes over those that a cluster has.
+
+    Attributes:
+        cluster: The cluster, as `Pool.cluster` names it; None if it is the default one.
+        cluster_is_defined: Whether the files that were read define the cluster.
+        is_certain: Whether it is certainly deployed; False if that depends on a condition.
+        origin: Where it was written.
+    """
+
+    cluster: str | Unknown | None
+    cluster_is_defined: bool
+    is_certain: bool = True
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
 class RemarkKind(Enum):

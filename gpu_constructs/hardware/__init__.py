@@ -10,7 +10,7 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
 
 Where things are: `model` has the frozen values, `catalogue` the look-ups, `drivers` which NVIDIA driver branch drives
-which compute capability, `images` the ECS images and what they run on, `prices` list prices with their date,
+which compute capability, `image_table` the ECS images, `images` what they run on, `prices` list prices with their date,
 `gp3` what an EBS volume can be, `mps` and `precision` what GPUs can do, `aws_limits` what the services accept,
 `managed_instances` what ECS Managed Instances launch, `records` the data files' format. The data is made by
 ``tools/build_catalogue.py`` and ``tools/build_prices.py``.
@@ -30,20 +30,10 @@ from gpu_constructs.hardware.catalogue import (
     models,
     regions,
 )
-from gpu_constructs.hardware.drivers import (
-    DRIVER_SUPPORT,
-    DriverSupport,
-    driver_support,
-    drives,
-)
+from gpu_constructs.hardware.drivers import DRIVER_SUPPORT, DriverSupport, driver_support, drives
+from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
 from gpu_constructs.hardware.images import (
-    EXCEPTIONS,
-    IMAGES,
     Compatibility,
-    Image,
-    ImageException,
-    OperatingSystem,
-    Verdict,
     compatibility,
     default_image,
     image,

@@ -12,6 +12,7 @@ __all__ = ["DRIVER_SUPPORT", "DriverSupport", "driver_support", "drives"]
 
 _UNIX_LEGACY = "https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/"
 _DEPRECATIONS = "NVIDIA's Unix graphics feature deprecation schedule: 580 is the last branch for Maxwell, Pascal, Volta"
+_DRIVERS = "https://docs.nvidia.com/datacenter/tesla/drivers/"
 _BLACKWELL = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/ (CUDA 12.8 adds Blackwell, its driver is 570)"
 
 
@@ -23,52 +24,28 @@ class DriverSupport:
         architecture: NVIDIA's names for the range.
         lowest: First compute capability of the range, as (major, minor).
         highest: Last compute capability of the range.
+        source: Where the bounds are from.
         first_branch: First branch that drives it; None where every branch in use today is recent enough.
         last_branch: Last branch that drives it; None where no end is announced.
-        source: Where the bounds are from.
     """
 
     architecture: str
     lowest: tuple[int, int]
     highest: tuple[int, int]
-    first_branch: int | None
-    last_branch: int | None
     source: str
+    first_branch: int | None = None
+    last_branch: int | None = None
 
 
 # As of 2026-11-21. Lower bounds are given only where a published ECS image can be too old for the GPU.
 DRIVER_SUPPORT: tuple[DriverSupport, ...] = (
+    DriverSupport(architecture="Kepler", lowest=(3, 0), highest=(3, 7), last_branch=470, source=_UNIX_LEGACY),
     DriverSupport(
-        architecture="Kepler",
-        lowest=(3, 0),
-        highest=(3, 7),
-        first_branch=None,
-        last_branch=470,
-        source=_UNIX_LEGACY,
+        architecture="Maxwell, Pascal, Volta", lowest=(5, 0), highest=(7, 2), last_branch=580, source=_DEPRECATIONS
     ),
+    DriverSupport(architecture="Turing, Ampere, Ada, Hopper", lowest=(7, 5), highest=(9, 0), source=_DRIVERS),
     DriverSupport(
-        architecture="Maxwell, Pascal, Volta",
-        lowest=(5, 0),
-        highest=(7, 2),
-        first_branch=None,
-        last_branch=580,
-        source=_DEPRECATIONS,
-    ),
-    DriverSupport(
-        architecture="Turing, Ampere, Ada, Hopper",
-        lowest=(7, 5),
-        highest=(9, 0),
-        first_branch=None,
-        last_branch=None,
-        source="https://docs.nvidia.com/datacenter/tesla/drivers/",
-    ),
-    DriverSupport(
-        architecture="Blackwell, Blackwell Ultra",
-        lowest=(10, 0),
-        highest=(12, 1),
-        first_branch=570,
-        last_branch=None,
-        source=_BLACKWELL,
+        architecture="Blackwell, Blackwell Ultra", lowest=(10, 0), highest=(12, 1), first_branch=570, source=_BLACKWELL
     ),
 )
 
@@ -82,10 +59,7 @@ def driver_support(compute_capability: tuple[int, int]) -> DriverSupport | None:
     Returns:
         The row, or None for a capability that the table does not know.
     """
-    for row in DRIVER_SUPPORT:
-        if row.lowest <= compute_capability <= row.highest:
-            return row
-    return None
+    return next((row for row in DRIVER_SUPPORT if row.lowest <= compute_capability <= row.highest), None)
 
 
 def drives(branch: int, compute_capability: tuple[int, int]) -> bool | None:

@@ -83,19 +83,19 @@ class ImageException:
 
     Attributes:
         operating_system: System of the images it is about.
-        architecture: Architecture of these images; None for all.
         families: Instance families it is about.
         verdict: What holds instead.
         reason: Why.
         source: Who says so.
+        architecture: Architecture of these images; None for all.
     """
 
     operating_system: OperatingSystem
-    architecture: Architecture | None
     families: frozenset[str]
     verdict: Verdict
     reason: str
     source: str
+    architecture: Architecture | None = None
 
 
 _AL2023 = OperatingSystem.AMAZON_LINUX_2023
@@ -126,7 +126,7 @@ _BOTTLEROCKET_DRIVER = "580.178.04"
 _ECS_AMI = "https://github.com/aws/amazon-ecs-ami/releases"
 _BOTTLEROCKET_DRIVERS = "https://bottlerocket.dev/en/os/1.66.x/version-information/gpu-drivers/1.66.0/"
 _BOTTLEROCKET_VARIANTS = "https://bottlerocket.dev/en/os/1.62.x/version-information/variants/"
-
+_EKS_IMAGES = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 
 _DEVICES = {"gpu": Vendor.NVIDIA, "inf": Vendor.NEURON, "neuron": Vendor.NEURON}
 
@@ -204,7 +204,6 @@ IMAGES: tuple[Image, ...] = (
 EXCEPTIONS: tuple[ImageException, ...] = (
     ImageException(
         operating_system=_AL2,
-        architecture=None,
         families=frozenset({"g6f", "gr6f"}),
         verdict=Verdict.CANNOT,
         reason="a fraction of an L4 needs the GRID kernel module, which the Amazon Linux 2 image does not have",
@@ -212,7 +211,6 @@ EXCEPTIONS: tuple[ImageException, ...] = (
     ),
     ImageException(
         operating_system=_AL2,
-        architecture=None,
         families=frozenset({"inf2", "trn1", "trn1n", "trn2"}),
         verdict=Verdict.UNCONFIRMED,
         reason="the Amazon Linux 2 image pins an old Neuron driver that is meant for inf1",
@@ -220,7 +218,6 @@ EXCEPTIONS: tuple[ImageException, ...] = (
     ),
     ImageException(
         operating_system=_AL2023,
-        architecture=None,
         families=frozenset({"g7"}),
         verdict=Verdict.UNCONFIRMED,
         reason=(
@@ -234,7 +231,6 @@ EXCEPTIONS: tuple[ImageException, ...] = (
     ),
     ImageException(
         operating_system=_BOTTLEROCKET,
-        architecture=None,
         families=frozenset({"g7"}),
         verdict=Verdict.UNCONFIRMED,
         reason=(
@@ -245,19 +241,17 @@ EXCEPTIONS: tuple[ImageException, ...] = (
     ),
     ImageException(
         operating_system=_BOTTLEROCKET,
-        architecture=None,
         families=frozenset({"g3", "g3s"}),
         verdict=Verdict.UNCONFIRMED,
         reason="branch 580 drives Maxwell, but AWS lists g3 for no Bottlerocket image",
-        source="https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
+        source=_EKS_IMAGES,
     ),
     ImageException(
         operating_system=_BOTTLEROCKET,
-        architecture=None,
         families=frozenset({"g6f", "gr6f", "p6-b200", "p6-b300"}),
         verdict=Verdict.UNCONFIRMED,
         reason="AWS lists the family for Bottlerocket on EKS; for ECS, which shares its drivers, no page does",
-        source="https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
+        source=_EKS_IMAGES,
     ),
     ImageException(
         operating_system=_BOTTLEROCKET,
@@ -268,6 +262,6 @@ EXCEPTIONS: tuple[ImageException, ...] = (
             "AWS publishes no arm64 ECS image for GB200: the arm64 Bottlerocket NVIDIA images are for g5g only, "
             "and the Amazon Linux 2023 GPU image is x86_64"
         ),
-        source="https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html",
+        source=_EKS_IMAGES,
     ),
 )

@@ -11,33 +11,12 @@ from difflib import get_close_matches
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.drivers import driver_support, drives
-from gpu_constructs.hardware.image_table import (
-    EXCEPTIONS,
-    IMAGES,
-    RELEASE_DAY,
-    Image,
-    ImageException,
-    OperatingSystem,
-    Verdict,
-)
+from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, RELEASE_DAY, Image, ImageException, Verdict
 from gpu_constructs.hardware.model import Architecture, InstanceType, Vendor
 
 from . import catalogue
 
-__all__ = [
-    "EXCEPTIONS",
-    "IMAGES",
-    "Compatibility",
-    "Image",
-    "ImageException",
-    "OperatingSystem",
-    "Verdict",
-    "compatibility",
-    "default_image",
-    "image",
-    "is_published",
-    "newest_release",
-]
+__all__ = ["Compatibility", "compatibility", "default_image", "image", "is_published", "newest_release"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,13 +24,7 @@ from gpu_constructs.hardware.model import (
     Vendor,
 )
 
-__all__ = [
-    "DATA",
-    "Row",
-    "decode",
-    "read",
-]
-
+__all__ = ["DATA", "Row", "decode", "read"]
 
 DATA = Path(__file__).with_name("data")
 """Where the files are; a test that changes the facts points it to a copy before the first look-up."""

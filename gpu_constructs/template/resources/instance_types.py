@@ -8,7 +8,7 @@ from typing import Any
 
 from gpu_constructs.budget import ENTRIES, NAME
 from gpu_constructs.fleet import InstanceRequirements, TypeChoice, Unknown
-from gpu_constructs.fleet.type_selection import selected_types
+from gpu_constructs.fleet.instance_requirements import selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
 from gpu_constructs.template.resources.section import Section
 
