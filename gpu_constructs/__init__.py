@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from gpu_constructs.managed.purchase import ManagedPurchase as ManagedPurchase
     from gpu_constructs.managed.storage import ManagedStorage as ManagedStorage
     from gpu_constructs.service import GpuService as GpuService
+    from gpu_constructs.tasks.container_options import ContainerOptions as ContainerOptions
     from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
     from gpu_constructs.tasks.task_definition import GpuTaskDefinition as GpuTaskDefinition
 
@@ -52,6 +53,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "CapacityChoice": "capacity.choice",
+    "ContainerOptions": "tasks.container_options",
     "DoesNotFitError": "errors",
     "FallbackCapacity": "capacity.fallback",
     "FamilyCapacity": "cluster",
@@ -81,6 +83,7 @@ _HOME = {
 
 __all__ = [
     "CapacityChoice",
+    "ContainerOptions",
     "DoesNotFitError",
     "FallbackCapacity",
     "FamilyCapacity",

@@ -78,7 +78,7 @@ class GpuConstructsError(ValueError):
 
 
 class UnknownNameError(GpuConstructsError):
-    """No instance type, family or image has this name.
+    """No instance type, family, image or argument has this name.
 
     Args:
         problem: What was looked up, with the name in it.

@@ -15,6 +15,7 @@ from constructs import Construct
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.atomic import creating, require_construct_id
+from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
@@ -101,6 +102,8 @@ class GpuService(ecs.Ec2Service):
         )
         if service_name is not None:
             require_name("service_name", service_name, fix="leave it out, and CloudFormation makes one")
+        if health_check_grace_period is not None:
+            whole_seconds("health_check_grace_period", health_check_grace_period)
         _require_task(cluster, task_definition)
         used = capacity_of_service(capacity, task_definition.capacity)
         task, pools = task_definition.task, [each.pool for each in used]

@@ -32,7 +32,7 @@ _Given = TypeVar("_Given")
 
 
 def whole_number(
-    argument: str, value: object, *, smallest: int, largest: int = LARGEST_INTEGER, unit: str, fix: str
+    argument: str, value: object, *, smallest: int, largest: int = LARGEST_INTEGER, unit: str = "", fix: str
 ) -> int | Unknown:
     """A whole number within limits, or unknown where it is a token.
 
@@ -44,7 +44,7 @@ def whole_number(
         value: What was given.
         smallest: The smallest number allowed.
         largest: The largest number allowed.
-        unit: What is counted, such as ``hosts`` or ``MiB``.
+        unit: What is counted, such as ``hosts`` or ``MiB``; empty for a number that counts nothing, such as a port.
         fix: The likely fix.
 
     Raises:
@@ -60,7 +60,7 @@ def whole_number(
         number = None
     if number is None or not smallest <= number <= largest:
         raise InvalidValueError(
-            f"expects a whole number of {unit}, got {shown(value)}",
+            f"expects a whole number{unit and f' of {unit}'}, got {shown(value)}",
             argument=argument,
             value=value,
             allowed=f"{smallest} or more" if largest == LARGEST_INTEGER else f"{smallest} to {largest}",

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
 from enum import Enum
 from functools import cache, wraps
-from typing import ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
+from constructs import Construct
+from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import flag
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.cdk.arguments import flag, texts, variables
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 
 __all__ = ["checked", "require_kinds"]
 
@@ -29,15 +33,22 @@ _IMAGE = "ecs.ContainerImage.from_registry({})"
 _DURATION = "cdk.Duration.seconds({})"
 
 _EXAMPLES: Mapping[type, str] = {
+    Construct: "self, where a Stack or another construct defines it",
     cdk.Duration: _DURATION.format(30),
     ec2.ISecurityGroup: "ec2.SecurityGroup(self, 'Tasks', vpc=vpc)",
     ec2.IVpc: "ec2.Vpc(self, 'Vpc')",
     ec2.SubnetSelection: "ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)",
     ecs.ContainerImage: _IMAGE.format("'nvidia/cuda:12.8.1-base-ubuntu24.04'"),
     ecs.HealthCheck: "ecs.HealthCheck(command=['CMD-SHELL', 'curl -f http://localhost:8000/health'])",
+    ecs.CredentialSpec: "ecs.DomainJoinedCredentialSpec.from_ssm_parameter(parameter)",
+    ecs.EnvironmentFile: "ecs.EnvironmentFile.from_asset('train.env')",
     ecs.ICluster: "ecs.Cluster(self, 'Cluster', vpc=vpc)",
     ecs.LinuxParameters: "ecs.LinuxParameters(self, 'LinuxParameters')",
     ecs.LogDriver: "ecs.LogDrivers.aws_logs(stream_prefix='train')",
+    ecs.PortMapping: "ecs.PortMapping(container_port=8000)",
+    ecs.Secret: "ecs.Secret.from_secrets_manager(secret)",
+    ecs.SystemControl: "ecs.SystemControl(namespace='net.core.somaxconn', value='4096')",
+    ecs.Ulimit: "ecs.Ulimit(name=ecs.UlimitName.NOFILE, soft_limit=65536, hard_limit=65536)",
     iam.IRole: "iam.Role(self, 'Role', assumed_by=iam.ServicePrincipal('ecs-tasks.amazonaws.com'))",
     logs.ILogGroup: "logs.LogGroup(self, 'Logs')",
 }
@@ -50,7 +61,20 @@ _FROM: Mapping[tuple[type, type], str] = {
 }
 """What makes the kind of what users give instead."""
 
+_LISTS_OF_TEXT: Mapping[str, str] = {
+    "command": "['sh', '-c', 'nvidia-smi']",
+    "dns_search_domains": "['example.internal']",
+    "dns_servers": "['10.0.0.2']",
+    "docker_security_options": "['no-new-privileges']",
+    "entry_point": "['python', '-u']",
+}
+"""Arguments of containers that are lists of text, with an example; others have checks of their own."""
+
+_OTHER_NAMES: Mapping[str, str] = {"gpu_count": "gpus", "memory_mib": "memory_limit_mib"}
+"""What an argument is called where it has another name."""
+
 _ATTRIBUTES: Mapping[type, str] = {
+    Construct: "node",
     ec2.ISecurityGroup: "security_group_id",
     ec2.IVpc: "vpc_id",
     ecs.ICluster: "cluster_arn",
@@ -60,25 +84,34 @@ _ATTRIBUTES: Mapping[type, str] = {
 """An attribute that every construct of an interface has."""
 
 _MOST_MEMBERS = 8
+_MOST_PLACES = 2
+_SELF = "self"
+# Each has a check of its own, which says what an id is.
+_IDS = frozenset({"construct_id", "id"})
+
+_CHECKED: list[Callable[..., object]] = []
+"""Functions that are checked, for arguments that belong to another one of them."""
 
 
 def checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
-    """Makes a function refuse named arguments that are not of the kinds that its signature states.
+    """Makes a function refuse arguments that it does not have, or that are not of the kinds that its signature states.
 
     Args:
         function: Whose other arguments are checked by itself.
     """
+    _CHECKED.append(function)
+    names = function.__code__.co_varnames
 
     @wraps(function)
     def after_check(*given: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
-        require_kinds(function, named)
+        require_kinds(function, {**dict(zip(names, given, strict=False)), **named})
         return function(*given, **named)
 
     return after_check
 
 
 def require_kinds(function: Callable[..., object], named: Mapping[str, object]) -> None:
-    """Refuses named arguments that are not of the kinds that a signature states.
+    """Refuses arguments that a function does not have, or that are not of the kinds that its signature states.
 
     Numbers, and kinds that are not in the tables, are left to others.
 
@@ -87,18 +120,45 @@ def require_kinds(function: Callable[..., object], named: Mapping[str, object]) 
         named: Its arguments.
 
     Raises:
+        UnknownNameError: It has no such argument.
         InvalidValueError: An argument is of another kind.
     """
     kinds = _kinds_of(function)
     for argument, value in named.items():
         if argument in kinds:
             _require(argument, value, kinds[argument])
+        elif argument != _SELF:
+            nearest = _nearest(argument, function)
+            raise UnknownNameError(
+                f"{_called(function)} has no such argument", argument=argument, value=value, nearest=nearest
+            )
+
+
+def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
+    """Where an argument belongs that a function does not have: to one of its values, to another function, or near."""
+    kinds = _kinds_of(function)
+    if _OTHER_NAMES.get(argument) in kinds:
+        return (_OTHER_NAMES[argument],)
+    for name, alternatives in kinds.items():
+        for kind in alternatives:
+            if is_dataclass(kind) and argument in {each.name for each in fields(kind) if each.init}:
+                return (f"{name}={getattr(kind, '__name__', name)}({argument}=…)",)
+    elsewhere = tuple(f"{_called(each)}({argument}=…)" for each in _CHECKED if argument in _kinds_of(each))
+    return elsewhere[:_MOST_PLACES] or tuple(get_close_matches(argument, kinds, n=_MOST_PLACES, cutoff=0.6))
+
+
+def _called(function: Callable[..., object]) -> str:
+    """A method as users know it: ``GpuCluster.add_capacity``, and a class by its own name."""
+    return function.__qualname__.removesuffix(".__init__")
 
 
 @cache
 def _kinds_of(function: Callable[..., object]) -> Mapping[str, tuple[object, ...]]:
     """The kinds of each argument; what may be left out may be None as well."""
-    return {name: _alternatives(hint) for name, hint in get_type_hints(function).items() if name != "return"}
+    hints: dict[str, object] = {}
+    for name, hint in get_type_hints(function).items():
+        hints |= get_type_hints(get_args(hint)[0]) if get_origin(hint) is Unpack else {name: hint}
+    return {name: _alternatives(hint) for name, hint in hints.items() if name != "return"}
 
 
 def _alternatives(hint: object) -> tuple[object, ...]:
@@ -106,7 +166,7 @@ def _alternatives(hint: object) -> tuple[object, ...]:
 
 
 def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
-    if value is None and type(None) in kinds:
+    if (value is None and type(None) in kinds) or argument in _IDS:
         return
     known = [each for each in kinds if each is not type(None) and get_origin(each) is not dict]
     if len(known) != 1:
@@ -119,16 +179,24 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
     elif kind is str and isinstance(value, str) and _is_broken(value):
         _refuse(argument, value, "text that can be written as UTF-8", "")
     elif _is_generic(kind, Mapping):
-        if not isinstance(value, Mapping):
-            _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
+        _require_mapping(argument, value, get_args(kind)[1])
     elif _is_generic(kind, Sequence):
         _require_list(argument, value, get_args(kind)[0])
     elif isinstance(kind, type) and not _is_of(value, kind):
         _refuse(argument, value, _with_article(_written(kind)), _fix(value, kind), allowed=_members(kind))
 
 
+def _require_mapping(argument: str, value: object, of: object) -> None:
+    if not isinstance(value, Mapping):
+        _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
+    elif isinstance(of, type):
+        variables(argument, value, of=of, example=f"{{'NAME': {_EXAMPLES.get(of, repr('value'))}}}")
+
+
 def _require_list(argument: str, value: object, of: object) -> None:
     """Refuses what is not a list of one kind; texts and numbers are left to others."""
+    if of is str and argument in _LISTS_OF_TEXT:
+        texts(argument, cast("Sequence[str]", value), example=_LISTS_OF_TEXT[argument])
     kinds = [each for each in _alternatives(of) if isinstance(each, type) and each in _EXAMPLES]
     if len(kinds) != 1:
         return

@@ -1,12 +1,12 @@
-"""A method of CDK that is overridden here is called by CDK as well, which has its own way to pass arguments."""
+"""Signatures that say more than Python would: of overrides that CDK calls, and of arguments declared elsewhere."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_type_hints
 
-__all__ = ["called_like"]
+__all__ = ["called_like", "naming"]
 
 _Override = TypeVar("_Override", bound=Callable[..., Any])
 
@@ -26,3 +26,23 @@ def called_like(original: Callable[..., object]) -> Callable[[_Override], _Overr
         return override
 
     return shown_as_original
+
+
+def naming(options: type[Mapping[str, object]]) -> Callable[[_Override], _Override]:
+    """Makes ``help`` and editors show each argument of a typed mapping that a method takes as ``**options``.
+
+    Args:
+        options: The ``TypedDict`` with the arguments.
+    """
+
+    def shown_by_name(method: _Override) -> _Override:
+        signature = inspect.signature(method)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        named = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+            for name, hint in get_type_hints(options).items()
+        ]
+        method.__signature__ = signature.replace(parameters=[*own, *named])  # type: ignore[attr-defined] # of any callable
+        return method
+
+    return shown_by_name

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
-from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings
+from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
+from gpu_constructs.tasks.container_plan import ContainerPlan
+from gpu_constructs.tasks.rehearsal import rehearse
 
 __all__ = ["define_container", "write_requirement"]
 
@@ -36,8 +37,10 @@ _NOT_KNOWN_TO_CDK = tuple(
 def define_container(
     task_definition: ecs.TaskDefinition,
     construct_id: str,
+    *,
+    image: ecs.ContainerImage,
     plan: ContainerPlan,
-    settings: ContainerSettings,
+    options: ContainerOptions,
     log_group: logs.ILogGroup,
 ) -> ecs.ContainerDefinition:
     """Defines a container that was planned; it is there afterwards, or nothing of it is.
@@ -45,50 +48,51 @@ def define_container(
     Args:
         task_definition: Where it is defined.
         construct_id: Its name.
+        image: Its image.
         plan: What it is.
-        settings: What else was given.
+        options: What else was given.
         log_group: Where its logs go unless something else was given.
 
     Raises:
         InvalidValueError: An argument has the wrong type, or the name is taken.
         RefusedByCdkError: CDK refuses it for another reason.
     """
+    rehearse(ecs.TaskDefinition.add_container, task_definition, construct_id, options)
     parameters_id = f"{construct_id}LinuxParameters"
     with creating(task_definition, parameters_id, called=construct_id):
-        parameters = _linux_parameters(task_definition, parameters_id, plan)
+        parameters = _linux_parameters(task_definition, parameters_id, plan, options.get("linux_parameters"))
     with rolled_back_on_error(task_definition, parameters_id), creating(task_definition, construct_id):
         # Of the class above, because GpuTaskDefinition takes no GPUs here.
         return ecs.TaskDefinition.add_container(
             task_definition,
             construct_id,
-            image=settings.image,
+            image=image,
             gpu_count=plan.gpu_count,
             cpu=plan.cpu,
             memory_limit_mib=plan.memory_mib,
+            memory_reservation_mib=options.get("memory_reservation_mib"),
             linux_parameters=parameters,
-            ulimits=[_ULIMITS[each] for each in plan.ulimits] or None,
-            command=plan.command,
-            entry_point=None
-            if settings.entry_point is None
-            else texts("entry_point", settings.entry_point, example="['python', '-u']"),
+            ulimits=_ulimits(plan, options.get("ulimits") or ()),
             environment=plan.environment,
-            secrets=None if settings.secrets is None else dict(settings.secrets),
-            essential=settings.essential,
-            health_check=settings.health_check,
-            stop_timeout=settings.stop_timeout,
-            user=settings.user,
-            working_directory=settings.working_directory,
-            readonly_root_filesystem=settings.readonly_root_filesystem or None,
-            logging=settings.logging or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=log_group),
+            essential=options.get("essential", True),
+            readonly_root_filesystem=options.get("readonly_root_filesystem") or None,
+            logging=options.get("logging") or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=log_group),
+            **passed_on(options),
         )
 
 
+def _ulimits(plan: ContainerPlan, given: Sequence[ecs.Ulimit]) -> list[ecs.Ulimit] | None:
+    names = {each["name"] if isinstance(each, Mapping) else each.name for each in given}
+    defaults = [_ULIMITS[each] for each in plan.ulimits if _ULIMITS[each].name not in names]
+    return [*defaults, *given] or None
+
+
 def _linux_parameters(
-    task_definition: ecs.TaskDefinition, parameters_id: str, plan: ContainerPlan
+    task_definition: ecs.TaskDefinition, parameters_id: str, plan: ContainerPlan, given: ecs.LinuxParameters | None
 ) -> ecs.LinuxParameters | None:
-    if not (plan.shared_memory_mib or plan.devices or plan.capabilities):
+    if given is None and not (plan.shared_memory_mib or plan.devices or plan.capabilities):
         return None
-    parameters = ecs.LinuxParameters(task_definition, parameters_id, shared_memory_size=plan.shared_memory_mib)
+    parameters = given or ecs.LinuxParameters(task_definition, parameters_id, shared_memory_size=plan.shared_memory_mib)
     if plan.devices:
         parameters.add_devices(
             *(ecs.Device(host_path=each, container_path=each, permissions=_PERMISSIONS) for each in plan.devices)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.cdk.arguments import flag, known_or, texts, variables, whole_number
+from gpu_constructs.cdk.arguments import flag, known_or, variables, whole_number
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token, known_text
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
+from gpu_constructs.tasks.container_options import ContainerOptions
+from gpu_constructs.tasks.container_values import REFUSED_ON_MANAGED, host_ports, refused_on_managed, require_values
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit
 from gpu_constructs.tasks.host_share import share_of_host
 
 __all__ = [
     "ContainerPlan",
-    "ContainerSettings",
     "finish_plan",
     "known_variables",
     "require_container_name",
@@ -31,40 +31,18 @@ __all__ = [
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 
 _ARGUMENTS: Mapping[str, str] = {
+    **REFUSED_ON_MANAGED,
     "Cpu": "cpu",
     "Environment": "environment",
     "LinuxParameters.SharedMemorySize": "shared_memory_mib",
     "Memory": "memory_mib",
+    "MemoryReservation": "memory_reservation_mib",
+    "PortMappings": "port_mappings",
 }
 # Which GPUs a container sees, and settings that Managed Instances refuse: the constructor knows that neither can work.
 _REFUSED_WARNINGS = ("GPU037", "GPU047")
 
 _FIX_SHARE = "leave it out for the share of the host that goes with its accelerators"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerSettings:
-    """What every container with accelerators may be given.
-
-    The attributes are arguments of `GpuTaskDefinition.add_gpu_container`, which explains them.
-    """
-
-    image: ecs.ContainerImage
-    cpu: int | None
-    memory_mib: int | None
-    shared_memory_mib: int | None
-    efa: bool
-    command: Sequence[str] | None
-    entry_point: Sequence[str] | None
-    environment: Mapping[str, str] | None
-    secrets: Mapping[str, ecs.Secret] | None
-    essential: bool
-    health_check: ecs.HealthCheck | None
-    stop_timeout: cdk.Duration | None
-    user: str | None
-    working_directory: str | None
-    readonly_root_filesystem: bool
-    logging: ecs.LogDriver | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +53,8 @@ class ContainerPlan:
         container: What it asks of a host.
         task: The task with it.
         cpu: CPU units, as given where it is a token.
-        memory_mib: Memory in MiB, as given where it is a token.
+        memory_mib: Memory in MiB above which it is stopped, as given where it is a token; None for no limit.
         shared_memory_mib: Size of ``/dev/shm`` in MiB; None where its hosts take no such setting.
-        command: Its command; None for the image's own.
         environment: Environment variables with the defaults.
         gpu_count: Its GPUs as CDK takes them; None for none, and where CDK cannot say it.
         requirement: Its entry of ``ResourceRequirements`` as CloudFormation takes it, where CDK cannot write it.
@@ -89,9 +66,8 @@ class ContainerPlan:
     container: Container
     task: Task
     cpu: int
-    memory_mib: int
+    memory_mib: int | None
     shared_memory_mib: int | None
-    command: list[str] | None
     environment: dict[str, str]
     gpu_count: float | None = None
     requirement: Mapping[str, object] | None = None
@@ -105,7 +81,7 @@ def finish_plan(
     *,
     task: Task,
     pools: Sequence[Pool],
-    settings: ContainerSettings,
+    options: ContainerOptions,
     variables_by_default: Mapping[str, str],
     arguments: Mapping[str, str],
     given: Mapping[str, object],
@@ -116,7 +92,7 @@ def finish_plan(
         asked: The container with what it asks of accelerators.
         task: The containers before it.
         pools: Where the task may run.
-        settings: The arguments that all containers with accelerators have.
+        options: The arguments that all containers with accelerators have.
         variables_by_default: Environment variables that it gets where nothing else was given.
         arguments: The other arguments by property, see `gpu_constructs.cdk.refusal.ARGUMENTS`.
         given: Their values as given, by argument.
@@ -126,64 +102,123 @@ def finish_plan(
         IncompatibleError: The hosts of a pool have no such accelerators, or no EFA where that was asked for.
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
-    cpu, memory_mib = settings.cpu, settings.memory_mib
-    flag("efa", settings.efa, fix="efa=True")
-    devices, defaults = (efa_devices(pools), efa_variables(pools)) if settings.efa else ((), {})
+    require_values(options)
+    cpu, size = options.get("cpu"), _size_of(options)
+    efa = options.get("efa", False)
+    flag("efa", efa, fix="efa=True")
+    devices, defaults = (efa_devices(pools), efa_variables(pools)) if efa else ((), {})
+    refused = refused_on_managed(options)
     asked = replace(
         asked,
         cpu=0 if cpu is None else whole_number("cpu", cpu, smallest=0, unit="CPU units", fix=_FIX_SHARE),
-        memory_limit_mib=0
-        if memory_mib is None
-        else whole_number("memory_mib", memory_mib, smallest=1, unit="MiB", fix=_FIX_SHARE),
+        memory_limit_mib=size.known_limit,
+        memory_reservation_mib=size.known_reservation,
+        host_ports=host_ports(options.get("port_mappings"), task.network_mode),
         devices=(*asked.devices, *devices),
+        used_keys=tuple(refused),
     )
-    every = _variables({**variables_by_default, **defaults}, settings.environment, settings.secrets)
+    every = _variables({**variables_by_default, **defaults}, options)
     require_served(
-        with_container(task, _as_far_as_known(asked, every, settings)),
+        with_container(task, _as_far_as_known(asked, every, options, size)),
         pools,
-        {**_ARGUMENTS, **arguments, **_hidden(settings)},
-        given=given,
+        {**_ARGUMENTS, "Memory": size.argument, **arguments, **_hidden(options)},
+        given={**{REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}, **given},
         also=_REFUSED_WARNINGS,
     )
     # Accelerators first: a share of the host only exists for those that it has.
-    require_fit(with_container(task, asked), pools)
-    if cpu is None or memory_mib is None:
+    named = {"ContainerDefinitions.Memory": size.argument}
+    require_fit(with_container(task, asked), pools, named)
+    if cpu is None or size.is_shared:
         share = share_of_host(with_container(task, _unsized(asked)), pools, least_memory_mib=MIN_CONTAINER_MEMORY_MIB)
         asked = replace(
             asked,
             cpu=share.cpu if cpu is None else asked.cpu,
-            memory_limit_mib=share.memory_mib if memory_mib is None else asked.memory_mib,
+            memory_limit_mib=share.memory_mib if size.is_shared else asked.memory_limit_mib,
         )
-        require_fit(with_container(task, asked), pools)
-    shared = _shared_memory(settings.shared_memory_mib, asked, pools)
+        require_fit(with_container(task, asked), pools, named)
+    shared = _shared_memory(options, asked, pools)
+    has_own = options.get("linux_parameters") is not None
     asked = replace(
         asked,
-        shared_memory_mib=UNKNOWN if is_token(shared) else shared,
+        shared_memory_mib=UNKNOWN if has_own or is_token(shared) else shared,
         environment=known_variables(every),
-        essential=settings.essential,
+        essential=options.get("essential", True),
     )
-    command = settings.command
+    limit = asked.memory_limit_mib
     return ContainerPlan(
         container=asked,
         task=with_container(task, asked),
         cpu=known_or(cpu or 0, asked.cpu),
-        memory_mib=known_or(memory_mib or 0, asked.memory_mib),
+        memory_mib=None if limit is None else known_or(size.limit or 0, limit),
         shared_memory_mib=shared,
-        command=None if command is None else texts("command", command, example="['sh', '-c', 'nvidia-smi']"),
         environment=every,
         devices=asked.devices,
-        ulimits=("memlock",) if settings.efa else (),
+        ulimits=("memlock",) if efa else (),
     )
 
 
-def require_container_name(name: str) -> None:
-    """Refuses a construct id that cannot name a container.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Size:
+    """The memory that a container was given.
+
+    Attributes:
+        argument: What the user calls the limit.
+        limit: Memory in MiB above which it is stopped, as given.
+        known_limit: The same, unknown for a token; 0 for the share of the host, None for no limit.
+        known_reservation: Memory in MiB that is kept for it; None for the limit.
+    """
+
+    argument: str
+    limit: int | None
+    known_limit: int | Unknown | None
+    known_reservation: int | Unknown | None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the limit is the share of the host that goes with the accelerators."""
+        return self.limit is None and self.known_limit is not None
+
+
+def _size_of(options: ContainerOptions) -> _Size:
+    ours, cdks, reservation = (
+        options.get("memory_mib"),
+        options.get("memory_limit_mib"),
+        options.get("memory_reservation_mib"),
+    )
+    argument = "memory_mib" if cdks is None else "memory_limit_mib"
+    limit = ours if cdks is None else cdks
+    if ours is not None and cdks is not None:
+        raise InvalidValueError(
+            "is another name of memory_mib, which was given as well",
+            argument="memory_limit_mib",
+            value=cdks,
+            fix="leave one of them out",
+        )
+    return _Size(
+        argument=argument,
+        limit=limit,
+        known_limit=(0 if reservation is None else None)
+        if limit is None
+        else whole_number(argument, limit, smallest=1, unit="MiB", fix=_FIX_SHARE),
+        known_reservation=None
+        if reservation is None
+        else whole_number("memory_reservation_mib", reservation, smallest=1, unit="MiB", fix=_FIX_SHARE),
+    )
+
+
+def require_container_name(name: str, options: Mapping[str, object]) -> None:
+    """Refuses a name that no container can have.
+
+    Args:
+        name: The construct id, or the name that was given.
+        options: The arguments of the container.
 
     Raises:
         InvalidValueError: ECS takes no such name.
     """
     if not is_token(name):
-        require_name("construct_id", name, fix="a name such as 'train'")
+        argument = "construct_id" if options.get("container_name") is None else "container_name"
+        require_name(argument, name, fix="a name such as 'train'")
 
 
 def known_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str | Unknown], ...]:
@@ -205,11 +240,10 @@ def with_container(task: Task, container: Container) -> Task:
     return replace(task, containers=(*task.containers, container))
 
 
-def _variables(
-    defaults: Mapping[str, str], environment: Mapping[str, str] | None, secrets: Mapping[str, ecs.Secret] | None
-) -> dict[str, str]:
-    plain = variables("environment", environment, of=str, example="{'NAME': 'value'}")
-    hidden = variables("secrets", secrets, of=ecs.Secret, example="{'NAME': ecs.Secret.from_secrets_manager(secret)}")
+def _variables(defaults: Mapping[str, str], options: ContainerOptions) -> dict[str, str]:
+    plain = variables("environment", options.get("environment"), of=str, example="{'NAME': 'value'}")
+    example = "{'NAME': ecs.Secret.from_secrets_manager(secret)}"
+    hidden = variables("secrets", options.get("secrets"), of=ecs.Secret, example=example)
     twice = sorted(plain.keys() & hidden.keys())
     if twice:
         raise InvalidValueError(
@@ -221,30 +255,42 @@ def _variables(
     return {**{name: value for name, value in defaults.items() if name not in hidden}, **plain}
 
 
-def _as_far_as_known(asked: Container, variables_of_all: Mapping[str, str], settings: ContainerSettings) -> Container:
+def _as_far_as_known(
+    asked: Container, variables_of_all: Mapping[str, str], options: ContainerOptions, size: _Size
+) -> Container:
     """The container before its share of the host is worked out; containers after it may be essential."""
-    secrets = tuple((name, UNKNOWN) for name in settings.secrets or ())
-    shared = settings.shared_memory_mib
+    secrets = tuple((name, UNKNOWN) for name in options.get("secrets") or ())
+    shared = options.get("shared_memory_mib")
     return replace(
         asked,
-        cpu=UNKNOWN if settings.cpu is None else asked.cpu,
-        memory_limit_mib=UNKNOWN if settings.memory_mib is None else asked.memory_limit_mib,
+        cpu=UNKNOWN if options.get("cpu") is None else asked.cpu,
+        memory_limit_mib=UNKNOWN if size.is_shared else asked.memory_limit_mib,
         shared_memory_mib=UNKNOWN if is_token(shared) else shared,
         environment=(*known_variables(variables_of_all), *secrets),
         essential=UNKNOWN,
     )
 
 
-def _hidden(settings: ContainerSettings) -> Mapping[str, str]:
+def _hidden(options: ContainerOptions) -> Mapping[str, str]:
     """The argument of an environment variable that is a secret."""
-    return {"Environment": "secrets"} if "NVIDIA_VISIBLE_DEVICES" in (settings.secrets or ()) else {}
+    return {"Environment": "secrets"} if "NVIDIA_VISIBLE_DEVICES" in (options.get("secrets") or ()) else {}
 
 
 def _unsized(container: Container) -> Container:
-    return replace(container, cpu=0, memory_limit_mib=0)
+    return replace(container, cpu=0, memory_limit_mib=0, memory_reservation_mib=None)
 
 
-def _shared_memory(given: int | None, container: Container, pools: Sequence[Pool]) -> int | None:
+def _shared_memory(options: ContainerOptions, container: Container, pools: Sequence[Pool]) -> int | None:
+    given = options.get("shared_memory_mib")
+    if options.get("linux_parameters") is not None:
+        if given is not None:
+            raise InvalidValueError(
+                "linux_parameters has the size of /dev/shm",
+                argument="shared_memory_mib",
+                value=given,
+                fix=f"ecs.LinuxParameters(…, shared_memory_size={shown(given)}), or leave linux_parameters out",
+            )
+        return None
     if any(pool.kind is PoolKind.MANAGED_INSTANCES for pool in pools):
         return None
     memory_mib = container.memory_mib

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import Container, GpuNeeds, Pool, Task
+from gpu_constructs.tasks.container_options import ContainerOptions
 from gpu_constructs.tasks.container_plan import (
     ContainerPlan,
-    ContainerSettings,
     finish_plan,
     require_container_name,
     with_container,
@@ -33,7 +33,7 @@ _ARGUMENTS: Mapping[str, str] = {
 
 
 def plan_gpu_container(
-    name: str, *, task: Task, pools: Sequence[Pool], gpus: Gpus, needs: GpuNeeds | None, settings: ContainerSettings
+    name: str, *, task: Task, pools: Sequence[Pool], gpus: Gpus, needs: GpuNeeds | None, options: ContainerOptions
 ) -> ContainerPlan:
     """Checks a container against the smallest host of every pool.
 
@@ -43,7 +43,7 @@ def plan_gpu_container(
         pools: Where the task may run.
         gpus: What it asks of GPUs, as given.
         needs: What it needs of each GPU besides.
-        settings: The other arguments.
+        options: The other arguments.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -53,13 +53,13 @@ def plan_gpu_container(
     """
     ask = ask_for(gpus)
     require_gpu_pools(pools, ask, gpus)
-    require_container_name(name)
+    require_container_name(name, options)
     asked = Container(name=name, requirements=(ask.requirement,), needs=needs)
     plan = finish_plan(
         asked,
         task=task,
         pools=pools,
-        settings=settings,
+        options=options,
         variables_by_default=_DRIVER_CAPABILITIES,
         arguments=_ARGUMENTS,
         given={"gpus": gpus},

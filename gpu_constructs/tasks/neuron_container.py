@@ -15,7 +15,8 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import NEURON_DEVICE, Container, Pool, PoolKind, ResourceRequirement, Task, known
 from gpu_constructs.hardware import Vendor
 from gpu_constructs.placement import demand_of
-from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings, finish_plan, require_container_name
+from gpu_constructs.tasks.container_options import ContainerOptions
+from gpu_constructs.tasks.container_plan import ContainerPlan, finish_plan, require_container_name
 
 __all__ = ["NeuronDevices", "plan_neuron_container"]
 
@@ -35,7 +36,7 @@ _CAPABILITIES = ("IPC_LOCK",)
 
 
 def plan_neuron_container(
-    name: str, *, task: Task, pools: Sequence[Pool], devices: NeuronDevices, settings: ContainerSettings
+    name: str, *, task: Task, pools: Sequence[Pool], devices: NeuronDevices, options: ContainerOptions
 ) -> ContainerPlan:
     """Checks a container against the smallest host of every pool, and says which devices it gets.
 
@@ -44,7 +45,7 @@ def plan_neuron_container(
         task: The containers before it, whose devices it does not get.
         pools: Where the task may run.
         devices: How many devices, as given.
-        settings: The other arguments.
+        options: The other arguments.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -53,7 +54,7 @@ def plan_neuron_container(
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
     _require_neuron(pools)
-    require_container_name(name)
+    require_container_name(name, options)
     count = None if isinstance(devices, str) and devices == _ALL else _number(devices)
     managed = _are_managed(pools)
     before = [each.name for each in task.containers if _has_neuron(each)]
@@ -75,7 +76,7 @@ def plan_neuron_container(
         container,
         task=task,
         pools=pools,
-        settings=settings,
+        options=options,
         variables_by_default={},
         arguments=_ARGUMENTS,
         given={"devices": devices},

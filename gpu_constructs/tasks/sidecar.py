@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,24 +10,19 @@ from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
-from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_container
+from gpu_constructs.tasks.container_values import REFUSED_ON_MANAGED, host_ports, refused_on_managed, require_values
 from gpu_constructs.tasks.fit import require_fit
 
 __all__ = ["plan_sidecar", "require_no_gpus"]
 
 
-def _argument(setting: str) -> str:
-    """The argument of CDK for a setting: ``dns_servers`` for ``DnsServers``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", setting).lower()
-
-
-_SETTINGS = {each: _argument(each) for each in CONTAINER_SETTINGS_REFUSED if "." not in each}
 _ARGUMENTS: Mapping[str, str] = {
-    **_SETTINGS,
+    **REFUSED_ON_MANAGED,
     "Cpu": "cpu",
     "Memory": "memory_limit_mib",
     "MemoryReservation": "memory_reservation_mib",
+    "PortMappings": "port_mappings",
 }
 _REFUSED_WARNINGS = ("GPU047",)
 
@@ -64,8 +58,10 @@ def plan_sidecar(
         IncompatibleError: A pool is of ECS Managed Instances, where a setting is not valid, or two values do not match.
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
-    require_container_name(name)
+    require_container_name(name, options)
+    require_values(options)
     accelerators = options.get("inference_accelerator_resources")
+    refused = refused_on_managed(options)
     container = Container(
         name=name,
         requirements=(ResourceRequirement(type="InferenceAccelerator", value=UNKNOWN),) if accelerators else (),
@@ -74,9 +70,10 @@ def plan_sidecar(
         memory_reservation_mib=_memory("memory_reservation_mib", memory_reservation_mib),
         essential=options.get("essential") is not False,
         environment=known_variables(environment or {}),
-        used_keys=tuple(setting for setting, argument in _SETTINGS.items() if options.get(argument) is not None),
+        host_ports=host_ports(options.get("port_mappings"), task.network_mode),
+        used_keys=tuple(refused),
     )
-    given = {argument: options[argument] for argument in _SETTINGS.values() if options.get(argument) is not None}
+    given = {REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}
     planned = with_container(task, container)
     # A container that is added later may be the essential one.
     open_ended = with_container(task, replace(container, essential=UNKNOWN))

@@ -11,15 +11,17 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
+from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, taken
 from gpu_constructs.cdk.kinds import checked, require_kinds
-from gpu_constructs.cdk.overrides import called_like
+from gpu_constructs.cdk.overrides import called_like, naming
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import METADATA_KEY, Task
 from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
-from gpu_constructs.tasks.container_plan import ContainerPlan, ContainerSettings
+from gpu_constructs.tasks.container_options import ContainerOptions
+from gpu_constructs.tasks.container_plan import ContainerPlan
 from gpu_constructs.tasks.gpu_ask import Gpus
 from gpu_constructs.tasks.gpu_container import plan_gpu_container
 from gpu_constructs.tasks.gpu_needs import metadata_of, plan_needs
@@ -117,6 +119,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         """What it asks of a host so far, as the value that every check reads."""
         return self._so_far.before(None)
 
+    @naming(ContainerOptions)
     @checked
     def add_gpu_container(
         self,
@@ -128,21 +131,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         min_compute_capability: tuple[int, int] | None = None,
         precision: str | None = None,
         nvlink: bool = False,
-        cpu: int | None = None,
-        memory_mib: int | None = None,
-        shared_memory_mib: int | None = None,
-        efa: bool = False,
-        command: Sequence[str] | None = None,
-        entry_point: Sequence[str] | None = None,
-        environment: Mapping[str, str] | None = None,
-        secrets: Mapping[str, ecs.Secret] | None = None,
-        essential: bool = True,
-        health_check: ecs.HealthCheck | None = None,
-        stop_timeout: cdk.Duration | None = None,
-        user: str | None = None,
-        working_directory: str | None = None,
-        readonly_root_filesystem: bool = False,
-        logging: ecs.LogDriver | None = None,
+        **options: Unpack[ContainerOptions],
     ) -> ecs.ContainerDefinition:
         """Adds a container that has GPUs to itself, or a share of one.
 
@@ -161,25 +150,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``; GPUs that only
                 emulate it are refused. By default any GPU will do.
             nvlink: Whether its GPUs must be joined by NVLink, as tensor parallelism over several wants it.
-            cpu: CPU units, 1024 to a vCPU. By default the share of the smallest host that goes with its GPUs, for a
-                `GpuShare` with its part of one GPU's memory.
-            memory_mib: Memory in MiB; the container is stopped if it takes more. By default the same share of the
-                smallest host's, less what the agent and the system keep.
-            shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used. By default half of the
-                memory, 64 GiB at most; Docker's own default of 64 MiB stops data loaders and NCCL.
-            efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters. Its capacity must have
-                them; choose network mode ``host``.
-            command: Command. By default the image's own.
-            entry_point: Entry point. By default the image's own.
-            environment: Environment variables.
-            secrets: Environment variables from Secrets Manager or Parameter Store.
-            essential: Whether the task stops with this container.
-            health_check: How ECS checks that the container is healthy. By default it does not ask.
-            stop_timeout: How long the container may take to stop. By default 30 seconds.
-            user: Who it runs as. By default the image's own.
-            working_directory: Where its command runs. By default the image's own.
-            readonly_root_filesystem: Whether it may not write to its own file system. By default it may.
-            logging: Where its logs go. By default to the task definition's log group.
+            **options: Every argument of `ContainerOptions`: those of CDK's ``add_container`` under the same names, and
+                `efa`, `memory_mib` and `shared_memory_mib`.
 
         Returns:
             The container; ports, mounts and dependencies are added to it as to any other.
@@ -189,24 +161,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             IncompatibleError: The capacity has no such GPUs, or cannot share them.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        settings = ContainerSettings(
-            image=image,
-            cpu=cpu,
-            memory_mib=memory_mib,
-            shared_memory_mib=shared_memory_mib,
-            efa=efa,
-            command=command,
-            entry_point=entry_point,
-            environment=environment,
-            secrets=secrets,
-            essential=essential,
-            health_check=health_check,
-            stop_timeout=stop_timeout,
-            user=user,
-            working_directory=working_directory,
-            readonly_root_filesystem=readonly_root_filesystem,
-            logging=logging,
-        )
         needs = plan_needs(
             gpu_memory_gib=gpu_memory_gib,
             min_compute_capability=min_compute_capability,
@@ -215,37 +169,24 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         )
         self._require_new(construct_id)
         plan = plan_gpu_container(
-            construct_id,
-            task=self._so_far.before(logging),
+            options.get("container_name") or construct_id,
+            task=self._so_far.before(options.get("logging")),
             pools=self._pools,
             gpus=gpus,
             needs=needs,
-            settings=settings,
+            options=options,
         )
-        return self._define(construct_id, plan, settings)
+        return self._define(construct_id, image, plan, options)
 
+    @naming(ContainerOptions)
     @checked
-    def add_neuron_container(  # noqa: D417 - the others are explained at add_gpu_container
+    def add_neuron_container(
         self,
         construct_id: str,
         *,
         image: ecs.ContainerImage,
         devices: NeuronDevices = "ALL",
-        cpu: int | None = None,
-        memory_mib: int | None = None,
-        shared_memory_mib: int | None = None,
-        efa: bool = False,
-        command: Sequence[str] | None = None,
-        entry_point: Sequence[str] | None = None,
-        environment: Mapping[str, str] | None = None,
-        secrets: Mapping[str, ecs.Secret] | None = None,
-        essential: bool = True,
-        health_check: ecs.HealthCheck | None = None,
-        stop_timeout: cdk.Duration | None = None,
-        user: str | None = None,
-        working_directory: str | None = None,
-        readonly_root_filesystem: bool = False,
-        logging: ecs.LogDriver | None = None,
+        **options: Unpack[ContainerOptions],
     ) -> ecs.ContainerDefinition:
         """Adds a container that has Neuron devices (AWS Inferentia, AWS Trainium) to itself.
 
@@ -254,12 +195,11 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         the smallest host has left: ECS counts no devices that are given by path, and would place another task on them.
         https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html
 
-        Every argument that is not here is explained at `add_gpu_container`.
-
         Args:
             construct_id: The container's name.
             image: Its image, with the Neuron runtime.
             devices: Neuron devices, 1 or more, or ``"ALL"`` of the host, which all hosts must have the same number of.
+            **options: Every argument of `ContainerOptions`, as in `add_gpu_container`.
 
         Returns:
             The container; ports, mounts and dependencies are added to it as to any other.
@@ -269,38 +209,28 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             IncompatibleError: The capacity has no Neuron devices, or different numbers of them.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        settings = ContainerSettings(
-            image=image,
-            cpu=cpu,
-            memory_mib=memory_mib,
-            shared_memory_mib=shared_memory_mib,
-            efa=efa,
-            command=command,
-            entry_point=entry_point,
-            environment=environment,
-            secrets=secrets,
-            essential=essential,
-            health_check=health_check,
-            stop_timeout=stop_timeout,
-            user=user,
-            working_directory=working_directory,
-            readonly_root_filesystem=readonly_root_filesystem,
-            logging=logging,
-        )
         self._require_new(construct_id)
         plan = plan_neuron_container(
-            construct_id, task=self._so_far.before(logging), pools=self._pools, devices=devices, settings=settings
+            options.get("container_name") or construct_id,
+            task=self._so_far.before(options.get("logging")),
+            pools=self._pools,
+            devices=devices,
+            options=options,
         )
-        return self._define(construct_id, plan, settings)
+        return self._define(construct_id, image, plan, options)
 
-    def _define(self, construct_id: str, plan: ContainerPlan, settings: ContainerSettings) -> ecs.ContainerDefinition:
+    def _define(
+        self, construct_id: str, image: ecs.ContainerImage, plan: ContainerPlan, options: ContainerOptions
+    ) -> ecs.ContainerDefinition:
         has_sidecars = bool(self._so_far.ids)
-        container = define_container(self, construct_id, plan, settings, self.log_group)
+        container = define_container(
+            self, construct_id, image=image, plan=plan, options=options, log_group=self.log_group
+        )
         if has_sidecars and not self._has_main_container:
             # CDK takes the first essential container, which may be a sidecar that has no port.
             self.default_container = container
         self._has_main_container = True
-        self._so_far.add(construct_id, plan.container, settings.logging)
+        self._so_far.add(construct_id, plan.container, options.get("logging"))
         needs = metadata_of(plan.task)
         if plan.container.needs is not None and needs is not None:
             self._resource.add_metadata(METADATA_KEY, needs)

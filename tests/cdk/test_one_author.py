@@ -97,6 +97,13 @@ def _served(
     return GpuService(site.stack, "Service", cluster=of or site.cluster, task_definition=task, **arguments)
 
 
+def _on_one_port(site: Site) -> None:
+    port = [ecs.PortMapping(container_port=8000, host_port=8000)]
+    task = site.task()
+    task.add_container("side", image=_IMAGE, port_mappings=port)
+    task.add_gpu_container("train", image=_IMAGE, port_mappings=port)
+
+
 def _of_both_kinds(site: Site) -> object:
     return _served(site, site.l4, site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"]))
 
@@ -157,6 +164,7 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         lambda site: site.task(site.capacity("g5.xlarge")).add_gpu_container("t", image=_IMAGE, precision="fp8"),
     ),
     ("GPU068", "gpus", lambda site: site.task().add_gpu_container("t", image=_IMAGE, gpus=GpuShare(memory_mib=23000))),
+    ("GPU086", "port_mappings", _on_one_port),
     ("GPU089", "capacity", _of_twenty_one),
     ("GPU126", "security_groups", lambda site: _served(site, security_groups=[])),
     (
@@ -216,7 +224,6 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU031": "GpuShare checks its two numbers before there is a task",
     "GPU032": "the launch types are those of the capacity, and a share of a part of a GPU does not fit",
     "GPU048": "CDK writes the keys",
-    "GPU086": "a port mapping is added after its container",
     "GPU120": "CDK writes no launch type where there is a strategy",
     "GPU121": "a capacity joins the list of its cluster",
     "GPU122": "the user data is written for the cluster of the capacity",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import aws_cdk as cdk
 import pytest
@@ -14,7 +14,7 @@ from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Pool, PoolKind, Task
 from gpu_constructs.hardware import Vendor, accelerated
 from gpu_constructs.placement import fit, task_slots
-from gpu_constructs.tasks.container_plan import ContainerSettings
+from gpu_constructs.tasks.container_options import ContainerOptions
 from gpu_constructs.tasks.neuron_container import plan_neuron_container
 from tests.rules.given import a_pool, of_image
 from tests.synthesis import Site
@@ -165,15 +165,9 @@ GROUP = a_pool("inf2.xlarge", name="group", image=of_image("al2023-neuron"))
 
 
 def planned(*pools: Pool, task: Task | None = None, devices: Any = "ALL", **changes: Any) -> Any:
-    nothing: dict[str, Any] = dict.fromkeys(
-        ("image", "cpu", "memory_mib", "shared_memory_mib", "command", "entry_point", "environment", "secrets")
-    )
-    nothing |= dict.fromkeys(("health_check", "stop_timeout", "user", "working_directory", "logging"))
-    settings = ContainerSettings(
-        **{**nothing, "essential": True, "efa": False, "readonly_root_filesystem": False, **changes}
-    )
+    options = cast("ContainerOptions", changes)
     return plan_neuron_container(
-        "infer", task=task or Task(name="task"), pools=list(pools), devices=devices, settings=settings
+        "infer", task=task or Task(name="task"), pools=list(pools), devices=devices, options=options
     )
 
 

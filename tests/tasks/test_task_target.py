@@ -142,7 +142,9 @@ def test_a_service_uses_one_kind(site: Site) -> None:
     group, hosts = site.capacity("g6.xlarge"), managed(site)
     task = site.task(group, hosts)
     task.add_gpu_container("train", image=site.image)
-    with pytest.raises(IncompatibleError, match=r"Auto Scaling group \(Capacity\) and ECS Managed Inst") as caught:
+    with pytest.raises(
+        IncompatibleError, match=r"Instances \(Managed\) and Auto Scaling groups \(Capacity\).*GPU140"
+    ) as caught:
         GpuService(site.stack, "Both", cluster=site.cluster, task_definition=task)
     assert caught.value.argument == "capacity"
     for name, capacity in (("OnGroup", group), ("OnManaged", hosts)):

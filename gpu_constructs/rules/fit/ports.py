@@ -59,6 +59,8 @@ def ports_once(task: Task) -> Iterator[Problem]:
             message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
             f"{_port_list((port,))} more than once, and a host has it once",
             fix="another host port for one of them, or a dynamic one (0)",
+            property_name="PortMappings",
+            value=port[0],
         )
 
 

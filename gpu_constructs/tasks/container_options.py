@@ -1,0 +1,131 @@
+"""The arguments that all containers with accelerators share, declared once for the methods that take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from typing_extensions import TypedDict
+
+__all__ = ["ContainerOptions", "PassedOn", "passed_on"]
+
+
+class PassedOn(TypedDict, total=False):
+    """Arguments that reach CDK as they are given, under CDK's own names.
+
+    Attributes:
+        command: Command. By default the image's own.
+        container_name: Name of the container. By default its construct id.
+        credential_specs: Credential specification for Active Directory, one at most.
+        disable_networking: Whether it has no network.
+        dns_search_domains: Domains that its DNS client searches.
+        dns_servers: DNS servers.
+        docker_labels: Labels of the container.
+        docker_security_options: Labels for SELinux and AppArmor.
+        enable_restart_policy: Whether ECS restarts the container in its task when it stops.
+        entry_point: Entry point. By default the image's own.
+        environment_files: Files with environment variables.
+        extra_hosts: Host names with their addresses, for ``/etc/hosts``.
+        health_check: How ECS checks that the container is healthy. By default it does not ask.
+        hostname: Its host name.
+        interactive: Whether standard input stays open.
+        port_mappings: Ports that it listens on. Host ports count as taken on every host.
+        privileged: Whether it has the privileges of root on the host.
+        pseudo_terminal: Whether it has a terminal.
+        restart_attempt_period: How long it must run before it may be restarted, 60 to 1800 seconds.
+        restart_ignored_exit_codes: Exit codes after which it is not restarted, 50 at most.
+        secrets: Environment variables from Secrets Manager or Parameter Store.
+        start_timeout: How long containers that depend on it wait for it.
+        stop_timeout: How long the container may take to stop. By default 30 seconds.
+        system_controls: Kernel parameters of its namespaces.
+        user: Who it runs as. By default the image's own.
+        version_consistency: Whether a tag of the image is resolved to one digest for all tasks.
+        working_directory: Where its command runs. By default the image's own.
+    """
+
+    command: Sequence[str] | None
+    container_name: str | None
+    credential_specs: Sequence[ecs.CredentialSpec] | None
+    disable_networking: bool | None
+    dns_search_domains: Sequence[str] | None
+    dns_servers: Sequence[str] | None
+    docker_labels: Mapping[str, str] | None
+    docker_security_options: Sequence[str] | None
+    enable_restart_policy: bool | None
+    entry_point: Sequence[str] | None
+    environment_files: Sequence[ecs.EnvironmentFile] | None
+    extra_hosts: Mapping[str, str] | None
+    health_check: ecs.HealthCheck | None
+    hostname: str | None
+    interactive: bool | None
+    port_mappings: Sequence[ecs.PortMapping] | None
+    privileged: bool | None
+    pseudo_terminal: bool | None
+    restart_attempt_period: cdk.Duration | None
+    restart_ignored_exit_codes: Sequence[int] | None
+    secrets: Mapping[str, ecs.Secret] | None
+    start_timeout: cdk.Duration | None
+    stop_timeout: cdk.Duration | None
+    system_controls: Sequence[ecs.SystemControl] | None
+    user: str | None
+    version_consistency: ecs.VersionConsistency | None
+    working_directory: str | None
+
+
+class ContainerOptions(PassedOn, total=False):
+    """Arguments of `GpuTaskDefinition.add_gpu_container` and `GpuTaskDefinition.add_neuron_container`.
+
+    They are those of CDK's own ``add_container``, under the same names, and three of this library: `efa`, `memory_mib`
+    and `shared_memory_mib`. The others are explained at `PassedOn`.
+
+    Attributes:
+        cpu: CPU units, 1024 to a vCPU. By default the share of the smallest host that goes with its accelerators, for a
+            `GpuShare` with its part of one GPU's memory.
+        memory_mib: Memory in MiB; the container is stopped if it takes more. By default the same share of the smallest
+            host's, less what the agent and the system keep.
+        memory_limit_mib: CDK's name of `memory_mib`; one of them is given.
+        memory_reservation_mib: Memory in MiB that is kept for it; it may take more, up to `memory_mib`. Without that
+            there is no limit.
+        shared_memory_mib: Size of ``/dev/shm`` in MiB, which counts as memory as it is used. By default half of the
+            memory, 64 GiB at most; Docker's own default of 64 MiB stops data loaders and NCCL.
+        linux_parameters: Linux settings, instead of those that are made by default. It says the size of ``/dev/shm``
+            itself; devices that the container asks for are added to it.
+        efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters. Its capacity must have them;
+            choose network mode ``host``.
+        environment: Environment variables.
+        essential: Whether the task stops with this container.
+        readonly_root_filesystem: Whether it may not write to its own file system. By default it may.
+        ulimits: Limits, instead of those of the same name that are made by default.
+        logging: Where its logs go. By default to the task definition's log group.
+    """
+
+    cpu: int | None
+    memory_mib: int | None
+    memory_limit_mib: int | None
+    memory_reservation_mib: int | None
+    shared_memory_mib: int | None
+    linux_parameters: ecs.LinuxParameters | None
+    efa: bool
+    environment: Mapping[str, str] | None
+    essential: bool
+    readonly_root_filesystem: bool
+    ulimits: Sequence[ecs.Ulimit] | None
+    logging: ecs.LogDriver | None
+
+
+def passed_on(options: ContainerOptions) -> PassedOn:
+    """The arguments that reach CDK as they are given; jsii takes a tuple or a mapping of another kind for neither.
+
+    Args:
+        options: What the user gave.
+    """
+    given = {name: value for name, value in options.items() if name in PassedOn.__annotations__ and value is not None}
+    return cast("PassedOn", {name: _plain(value) for name, value in given.items()})
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value

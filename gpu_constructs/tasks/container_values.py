@@ -1,0 +1,137 @@
+"""What ECS or CDK would refuse of a container's settings only at synth or deploy, refused where it is written.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import aws_cdk as cdk
+
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.hardware.aws_limits import LARGEST_PORT
+from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
+
+__all__ = ["REFUSED_ON_MANAGED", "host_ports", "refused_on_managed", "require_values"]
+
+REFUSED_ON_MANAGED: Mapping[str, str] = {
+    each: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each).lower() for each in CONTAINER_SETTINGS_REFUSED if "." not in each
+}
+"""Settings that Managed Instances refuse, with CDK's argument: ``dns_servers`` for ``DnsServers``."""
+
+# API_HealthCheck; its page of 2026 ends a timeout at 60 seconds and aws-cdk-lib 2.275 at 120, so 120 passes here.
+_HEALTH_SECONDS = {"interval": (5, 300), "timeout": (2, 120), "start_period": (0, 300)}
+_MOST_RETRIES = 10
+# API_ContainerRestartPolicy
+_RESTART_SECONDS = (60, 1800)
+_MOST_EXIT_CODES = 50
+
+
+def require_values(options: Mapping[str, object]) -> None:
+    """Refuses settings that no container can have.
+
+    Args:
+        options: Arguments of CDK's ``add_container``, each of the right kind.
+
+    Raises:
+        InvalidValueError: A number is out of its limits, or a command is empty.
+    """
+    for argument in ("start_timeout", "stop_timeout"):
+        _require_seconds(argument, options.get(argument))
+    _require_seconds("restart_attempt_period", options.get("restart_attempt_period"), *_RESTART_SECONDS)
+    for mapping in _listed(options.get("port_mappings")):
+        _require_ports(mapping)
+    if options.get("health_check") is not None:
+        _require_health_check(options["health_check"])
+    codes = _listed(options.get("restart_ignored_exit_codes"))
+    if len(codes) > _MOST_EXIT_CODES:
+        raise InvalidValueError(
+            f"got {len(codes)} exit codes",
+            argument="restart_ignored_exit_codes",
+            value=codes,
+            allowed=f"up to {_MOST_EXIT_CODES}",
+            fix="fewer of them",
+        )
+    for code in codes:
+        whole_number("restart_ignored_exit_codes", code, smallest=0, fix="restart_ignored_exit_codes=[0, 143]")
+
+
+def host_ports(mappings: object, network_mode: object) -> tuple[tuple[int, str], ...]:
+    """Ports of the host that a container certainly takes: static ones in mode bridge, all of them in mode host.
+
+    Args:
+        mappings: The argument ``port_mappings``.
+        network_mode: That of the task.
+    """
+    if network_mode not in {"bridge", "host"}:
+        return ()
+    found = []
+    for each in _listed(mappings):
+        port = _field(each, "host_port") or (_field(each, "container_port") if network_mode == "host" else None)
+        if isinstance(port, (int, float)) and port and not is_token(port):
+            protocol = _field(each, "protocol")
+            found.append((int(port), "tcp" if protocol is None else str(getattr(protocol, "name", protocol)).lower()))
+    return tuple(found)
+
+
+def refused_on_managed(options: Mapping[str, object]) -> dict[str, object]:
+    """Settings that are used and that Managed Instances refuse: the value by the property.
+
+    Args:
+        options: Arguments of CDK's ``add_container``.
+    """
+    used = {setting: options.get(argument) for setting, argument in REFUSED_ON_MANAGED.items()}
+    return {setting: value for setting, value in used.items() if value is not None}
+
+
+def _require_ports(mapping: object) -> None:
+    port, ports, on_host = (_field(mapping, each) for each in ("container_port", "container_port_range", "host_port"))
+    fix = "container_port=8000"
+    # 0 stands for a range (ContainerDefinition.CONTAINER_PORT_USE_RANGE).
+    smallest = 0 if ports is not None else 1
+    whole_number("container_port", _whole(port), smallest=smallest, largest=LARGEST_PORT, fix=fix)
+    if on_host is not None:
+        fix = "leave it out for a dynamic port"
+        whole_number("host_port", _whole(on_host), smallest=0, largest=LARGEST_PORT, fix=fix)
+
+
+def _require_health_check(check: object) -> None:
+    command = _field(check, "command")
+    if isinstance(command, str) or not _listed(command) or not all(isinstance(each, str) for each in _listed(command)):
+        raise InvalidValueError(
+            f"a health check runs a command, got {command!r}",
+            argument="command",
+            value=command,
+            allowed="a list of text that is not empty",
+            fix="ecs.HealthCheck(command=['CMD-SHELL', 'curl -f http://localhost:8000/health'])",
+        )
+    for argument, (least, most) in _HEALTH_SECONDS.items():
+        _require_seconds(argument, _field(check, argument), least, most)
+    retries = _field(check, "retries")
+    if retries is not None:
+        fix = "leave it out for 3"
+        whole_number("retries", _whole(retries), smallest=1, largest=_MOST_RETRIES, unit="retries", fix=fix)
+
+
+def _require_seconds(argument: str, value: object, smallest: int = 0, largest: int | None = None) -> None:
+    if isinstance(value, cdk.Duration):
+        whole_seconds(argument, value, smallest=smallest, largest=largest)
+
+
+def _field(struct: object, name: str) -> object:
+    """A value of one of CDK's structs, which may be written as a mapping."""
+    return struct.get(name) if isinstance(struct, Mapping) else getattr(struct, name, None)
+
+
+def _listed(value: object) -> Sequence[object]:
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def _whole(number: object) -> object:
+    # CDK's own signature says float; 256.0 reaches the template as 256.
+    return int(number) if isinstance(number, float) and number.is_integer() and not is_token(number) else number

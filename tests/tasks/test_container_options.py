@@ -1,0 +1,173 @@
+"""What CDK's ``add_container`` takes by name, containers with accelerators take under the same name."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, get_type_hints
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import GpuTaskDefinition, IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs.tasks.container_options import ContainerOptions
+from tests.synthesis import Site
+
+OURS = {"efa", "memory_mib", "shared_memory_mib"}
+ASKED_OTHERWISE = {"gpu_count", "inference_accelerator_resources"}
+
+
+def _of_cdk() -> set[str]:
+    return set(inspect.signature(ecs.TaskDefinition.add_container).parameters) - {"self", "id", "image"}
+
+
+def test_the_arguments_are_those_of_cdk_and_three_of_this_library() -> None:
+    assert get_type_hints(ContainerOptions).keys() == (_of_cdk() - ASKED_OTHERWISE) | OURS
+
+
+@pytest.mark.parametrize("name", ["add_gpu_container", "add_neuron_container"])
+def test_help_shows_every_argument(name: str) -> None:
+    shown = set(inspect.signature(getattr(GpuTaskDefinition, name)).parameters)
+    assert get_type_hints(ContainerOptions).keys() <= shown
+    assert "options" not in shown
+
+
+_CONTROL = ecs.SystemControl(namespace="net.core.somaxconn", value="4096")
+
+PASSED_ON: list[tuple[str, Any, str, object]] = [
+    ("container_name", "server", "Name", "server"),
+    ("disable_networking", True, "DisableNetworking", True),
+    ("dns_search_domains", ("example.internal",), "DnsSearchDomains", ["example.internal"]),
+    ("dns_servers", ["10.0.0.2"], "DnsServers", ["10.0.0.2"]),
+    ("docker_labels", {"a": "b"}, "DockerLabels", {"a": "b"}),
+    ("docker_security_options", ["no-new-privileges"], "DockerSecurityOptions", ["no-new-privileges"]),
+    ("enable_restart_policy", True, "RestartPolicy", {"Enabled": True}),
+    ("entry_point", ("python", "-u"), "EntryPoint", ["python", "-u"]),
+    ("extra_hosts", {"db": "10.0.0.3"}, "ExtraHosts", [{"Hostname": "db", "IpAddress": "10.0.0.3"}]),
+    ("hostname", "gpu", "Hostname", "gpu"),
+    ("interactive", True, "Interactive", True),
+    ("memory_limit_mib", 4096, "Memory", 4096),
+    ("memory_reservation_mib", 2048, "MemoryReservation", 2048),
+    ("privileged", True, "Privileged", True),
+    ("pseudo_terminal", True, "PseudoTerminal", True),
+    ("start_timeout", cdk.Duration.minutes(5), "StartTimeout", 300),
+    ("system_controls", [_CONTROL], "SystemControls", [{"Namespace": "net.core.somaxconn", "Value": "4096"}]),
+    ("version_consistency", ecs.VersionConsistency.DISABLED, "VersionConsistency", "disabled"),
+]
+
+
+@pytest.mark.parametrize(("argument", "value", "key", "written"), [pytest.param(*row, id=row[0]) for row in PASSED_ON])
+def test_it_reaches_the_template(site: Site, *, argument: str, value: Any, key: str, written: object) -> None:
+    options: Any = {argument: value}
+    site.task().add_gpu_container("train", image=site.image, **options)
+    assert site.container()[key] == written
+
+
+def test_ports_are_opened_and_counted(site: Site) -> None:
+    task = site.task()
+    ports = [ecs.PortMapping(container_port=8000, host_port=80), ecs.PortMapping(container_port=9000)]
+    task.add_gpu_container("train", image=site.image, port_mappings=ports)
+    assert [each["HostPort"] for each in site.container()["PortMappings"]] == [80, 0]
+    assert task.task.host_ports == {(80, "tcp")}
+    with pytest.raises(IncompatibleError, match=r"^port_mappings: .* take host port 80/tcp more than once.*GPU086"):
+        task.add_container("side", image=site.image, port_mappings=ports[:1])
+
+
+def test_memory_that_is_kept_without_a_limit_leaves_the_container_without_one(site: Site) -> None:
+    task = site.task()
+    task.add_gpu_container("train", image=site.image, memory_reservation_mib=2048)
+    assert "Memory" not in site.container()
+    assert task.task.memory_mib == 2048
+
+
+def test_a_limit_that_is_given_goes_before_the_default_of_its_name(site: Site) -> None:
+    stack = ecs.Ulimit(name=ecs.UlimitName.STACK, soft_limit=1, hard_limit=2)
+    site.task().add_gpu_container("train", image=site.image, ulimits=[stack])
+    limits = {each["Name"]: each["SoftLimit"] for each in site.container()["Ulimits"]}
+    assert limits == {"memlock": -1, "stack": 1}
+
+
+def test_linux_parameters_go_before_the_default_ones_and_get_the_devices(site: Site) -> None:
+    task = site.task(site.capacity("inf2.xlarge"))
+    given = ecs.LinuxParameters(site.stack, "Linux", init_process_enabled=True, shared_memory_size=128)
+    with pytest.raises(InvalidValueError, match="^shared_memory_mib: linux_parameters has the size"):
+        task.add_neuron_container("infer", image=site.image, linux_parameters=given, shared_memory_mib=64)
+    task.add_neuron_container("infer", image=site.image, linux_parameters=given)
+    written = site.container()["LinuxParameters"]
+    assert (written["InitProcessEnabled"], written["SharedMemorySize"]) == (True, 128)
+    assert [each["HostPath"] for each in written["Devices"]] == ["/dev/neuron0"]
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"health_check": ecs.HealthCheck(command=[])}, "command: a health check runs a command, got []"),
+    ({"health_check": ecs.HealthCheck(command=["a"], retries=0)}, "retries: expects a whole number of retries, got 0"),
+    (
+        {"health_check": ecs.HealthCheck(command=["a"], interval=cdk.Duration.seconds(1))},
+        "interval: expects whole seconds, got 1 seconds; allowed: 5 to 300 seconds; fix: cdk.Duration.seconds(5)",
+    ),
+    (
+        {"health_check": ecs.HealthCheck(command=["a"], start_period=cdk.Duration.minutes(6))},
+        "start_period: expects whole seconds, got 360 seconds; allowed: 0 to 300 seconds",
+    ),
+    ({"stop_timeout": cdk.Duration.millis(1500)}, "stop_timeout: expects whole seconds, got 1.5 seconds"),
+    ({"restart_attempt_period": cdk.Duration.seconds(5)}, "restart_attempt_period: expects whole seconds, got 5 "),
+    ({"restart_ignored_exit_codes": ["a"]}, "restart_ignored_exit_codes: expects a whole number, got 'a'"),
+    ({"port_mappings": [ecs.PortMapping(container_port=70000)]}, "container_port: expects a whole number, got 70000"),
+    ({"port_mappings": [ecs.PortMapping(container_port=-1)]}, "container_port: expects a whole number, got -1"),
+    ({"port_mappings": [{"container_port": 1, "host_port": -1}]}, "host_port: expects a whole number, got -1"),
+    ({"port_mappings": ecs.PortMapping(container_port=1)}, "port_mappings: expects a list of ecs.PortMapping, got "),
+    ({"port_mappings": [80]}, "port_mappings: expects a list of ecs.PortMapping, got [80]"),
+    ({"dns_servers": "10.0.0.2"}, "dns_servers: expects a list of text, got '10.0.0.2'"),
+    ({"docker_labels": {"a": 1}}, "docker_labels: a expects str, got 1"),
+    ({"version_consistency": "enabled"}, "version_consistency: expects an ecs.VersionConsistency, got 'enabled'"),
+    ({"ulimits": ["nofile"]}, "ulimits: expects a list of ecs.Ulimit, got ['nofile']"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), [pytest.param(*row, id=row[1][:40]) for row in REFUSED])
+def test_what_no_container_can_have_is_refused_where_it_is_written(
+    site: Site, options: dict[str, Any], words: str
+) -> None:
+    task = site.task()
+    before = site.children()
+    for add in (task.add_gpu_container, task.add_container):
+        with pytest.raises(InvalidValueError) as refused:
+            add("train", image=site.image, **options)
+        assert str(refused.value).startswith(words)
+        assert refused.value.fix
+    assert site.children() == before
+
+
+MISSPELT: list[tuple[str, str, str]] = [
+    ("add_gpu_container", "gpu_count", "did you mean gpus?"),
+    ("add_gpu_container", "enviroment", "did you mean environment or environment_files?"),
+    ("add_gpu_container", "max_instances", "GpuCluster.add_capacity(max_instances=…)"),
+    ("add_container", "memory_mib", "did you mean memory_limit_mib?"),
+    ("add_container", "port_mapping", "did you mean port_mappings?"),
+    ("add_container", "nvlink", "did you mean GpuTaskDefinition.add_gpu_container(nvlink=…)?"),
+]
+
+
+@pytest.mark.parametrize(("method", "argument", "words"), MISSPELT)
+def test_an_argument_that_is_misspelt_or_misplaced_is_refused_with_its_place(
+    site: Site, method: str, argument: str, words: str
+) -> None:
+    task = site.task()
+    arguments: Any = {argument: 1}
+    with pytest.raises(UnknownNameError, match="has no such argument") as refused:
+        getattr(task, method)("train", image=site.image, **arguments)
+    assert refused.value.argument == argument
+    assert words in str(refused.value)
+
+
+def test_an_option_of_a_value_is_shown_in_its_place(site: Site) -> None:
+    arguments: Any = {"warm_hosts": 1}
+    with pytest.raises(UnknownNameError, match=r"did you mean scaling=HostScaling\(warm_hosts=…\)\?"):
+        site.capacity("g6.xlarge", **arguments)
+
+
+def test_one_name_of_the_memory_is_enough(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="memory_limit_mib: is another name of memory_mib"):
+        site.task().add_gpu_container("train", image=site.image, memory_mib=1024, memory_limit_mib=1024)
+    with pytest.raises(ValueError, match=r"^memory_limit_mib: .*MiB.*GPU060"):
+        site.task(name="Other").add_gpu_container("train", image=site.image, memory_limit_mib=10**6)
