@@ -5,11 +5,10 @@ never calls it a fit. Where things are:
 
 - Both sides: `demand` (what one copy of a task asks for), `pool_profile` (what a pool offers), `host` (what a host
   has), `destinations` and `strategy` (where copies go), `query` (the language of placement constraints).
-- One copy: whether it fits on a host (`host_fit`), on its accelerators (`gpu`) and on a pool (`fit`), with `reasons`.
+- One copy: whether it fits on a host and on a pool (`fit`), and on its accelerators (`gpu`), with `reasons`.
   `machine` and `needs` hold what ECS does not see, `route` takes all of it together, `alternatives` has other types.
 - All copies: `prover` proves a fleet, `proof` is the result. `assumptions` are the worst and the best case,
-  `pool_load` says who shares a pool, `packing` and `bounds` count hosts, `stranding` finds GPUs that stay idle,
-  `prices` their cost.
+  `pool_load` says who shares a pool, `packing` and `bounds` count hosts, `prices` their cost.
 - During a deployment: `rollout`.
 - `memo` keeps what was worked out about a value.
 """
@@ -17,7 +16,7 @@ never calls it a fit. Where things are:
 from gpu_constructs.placement.alternatives import alternatives, runs_somewhere
 from gpu_constructs.placement.assumptions import Assumption
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.fit import fit, fit_demand, fit_on
+from gpu_constructs.placement.fit import fit, fit_on
 from gpu_constructs.placement.host import (
     ASSUMED_RESERVE_MIB,
     FairShare,
@@ -28,8 +27,8 @@ from gpu_constructs.placement.host import (
 )
 from gpu_constructs.placement.needs import NeedKind, UnmetNeed, unmet_needs
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
-from gpu_constructs.placement.prices import Cost, cost_of
-from gpu_constructs.placement.proof import Counts, Idle, Place, PoolProof, Proof, Stranded, WorkloadProof
+from gpu_constructs.placement.prices import cost_of
+from gpu_constructs.placement.proof import Counts, PoolProof, Proof, Stranded
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, HostResource, Obstacle, ObstacleKind, Shortfall
 from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, rollout_percentages, task_slots
@@ -37,7 +36,6 @@ from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, rollou
 __all__ = [
     "ASSUMED_RESERVE_MIB",
     "Assumption",
-    "Cost",
     "Counts",
     "Demand",
     "Doubt",
@@ -45,11 +43,9 @@ __all__ = [
     "FairShare",
     "Fit",
     "HostResource",
-    "Idle",
     "NeedKind",
     "Obstacle",
     "ObstacleKind",
-    "Place",
     "PoolProfile",
     "PoolProof",
     "Proof",
@@ -57,7 +53,6 @@ __all__ = [
     "Shortfall",
     "Stranded",
     "UnmetNeed",
-    "WorkloadProof",
     "alternatives",
     "can_go_on",
     "cost_of",
@@ -65,7 +60,6 @@ __all__ = [
     "demand_of",
     "expected_memory_mib",
     "fit",
-    "fit_demand",
     "fit_on",
     "most_memory_mib",
     "profile_of",

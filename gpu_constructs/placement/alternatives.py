@@ -9,7 +9,7 @@ from functools import lru_cache
 from gpu_constructs.fleet import Pool, PoolKind, Task
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general, regions
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.host_fit import on_host
+from gpu_constructs.placement.fit import on_host
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.needs import unmet_needs
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of

@@ -25,11 +25,10 @@ from gpu_constructs.placement.bounds import Bound, least_hosts
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of, unjudged
 from gpu_constructs.placement.fit import fit_demand
-from gpu_constructs.placement.packing import Load, Packing, Room, pack
+from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Need, Packing, Room, more_fit, pack
 from gpu_constructs.placement.pool_load import PoolLoad, Tenant
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.proof import Counts, Idle, PoolProof, Proof, Stranded, WorkloadProof
-from gpu_constructs.placement.stranding import stranded_in
 from gpu_constructs.placement.strategy import split
 
 __all__ = ["prove"]
@@ -232,11 +231,11 @@ def _place_unbound(shared: PoolLoad, loads: Sequence[Load], room: Room) -> None:
 
 def _stranded(shared: PoolLoad, packing: Packing, loads: Sequence[Load]) -> tuple[Stranded, ...]:
     needs = [each.need for each in loads if each.copies]
-    if not packing.groups or not stranded_in(packing, needs):
+    if not packing.groups or not _stranded_in(packing, needs):
         return ()
     # Only what even hosts with as much as they can have do not use.
     possible = shared.room(Assumption.BEST)
-    return () if possible is None else stranded_in(pack(loads, possible), needs)
+    return () if possible is None else _stranded_in(pack(loads, possible), needs)
 
 
 def _idle(packing: Packing) -> Idle:
@@ -299,3 +298,27 @@ def _without_room(tenants: Iterable[Tenant], pools: Mapping[str, PoolLoad], leas
         elif slots is not None:
             without += max(0, tenant.least - slots)
     return without if is_bound else max(0, least - room_elsewhere)
+
+
+def _stranded_in(packing: Packing, needs: Sequence[Need]) -> tuple[Stranded, ...]:
+    """GPUs that stay idle on hosts with tasks, though one of these tasks would take them if the host had more else."""
+    of_gpus = list(dict.fromkeys(need for need in needs if need.units[0]))
+    found: dict[tuple[int, tuple[str, ...]], int] = {}
+    for group in packing.groups:
+        idle = group.free[0]
+        if not idle or any(more_fit(need, group, packing.room) for need in of_gpus):
+            continue
+        # The smallest of those that the idle GPUs were enough for says what is missing.
+        enough = min((need for need in of_gpus if need.units[0] <= idle), key=lambda need: need.units, default=None)
+        missing = _exhausted(enough, group) if enough is not None else ()
+        if missing:
+            found[idle, missing] = found.get((idle, missing), 0) + group.hosts
+    return tuple(
+        Stranded(hosts=hosts, gpus=idle, gpus_per_host=packing.room.units[0], exhausted=missing)
+        for (idle, missing), hosts in found.items()
+    )
+
+
+def _exhausted(need: Need, group: HostGroup) -> tuple[str, ...]:
+    """What a host with tasks on it has too little of for one more, in words."""
+    return tuple(unit for unit, free, asked in zip(UNITS, group.free, need.units, strict=True) if asked > free)

@@ -4,7 +4,6 @@ import datetime as dt
 
 import pytest
 
-from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement.query import BUILT_IN_ATTRIBUTES, Host, evaluate, host_of, judge, parse
@@ -100,55 +99,6 @@ def test_a_built_in_attribute_always_exists(name: str) -> None:
 )
 def test_versions_compare_by_their_numbers(text: str, version: str, answer: object) -> None:
     assert evaluate(parse(text), Host(agent_version=version)) is answer
-
-
-@pytest.mark.parametrize(
-    ("text", "registered", "answer"),
-    [
-        ("registeredAt < 2018-02-13", dt.datetime(2018, 2, 12, 9, tzinfo=UTC), True),
-        ("registeredAt < 2018-02-13", dt.datetime(2018, 2, 12, 11, tzinfo=UTC), UNKNOWN),
-        ("registeredAt < 2018-02-13", dt.datetime(2018, 2, 13, 12, tzinfo=UTC), False),
-        ("registeredAt < 2018-02-13T00:00:00Z", dt.datetime(2018, 2, 12, 23, tzinfo=UTC), True),
-        ("registeredAt >= 2018-02-13T00:00:00+02:00", dt.datetime(2018, 2, 12, 22, tzinfo=UTC), True),
-        ("registeredAt > 2018-02-13T00:00:00+02:00", dt.datetime(2018, 2, 12, 22, tzinfo=UTC), False),
-        ("registeredAt == 2018-02-13T00:00:00Z", dt.datetime(2018, 2, 13, tzinfo=UTC), True),
-        ("registeredAt == 2018-02-13T00:00:00Z", dt.datetime(2018, 2, 13, 0, 0, 0, 5, tzinfo=UTC), UNKNOWN),
-        ("registeredAt != 2018-02-13T00:00:00Z", dt.datetime(2018, 2, 13, 0, 0, 1, tzinfo=UTC), True),
-        ("registeredAt == 2018-02-13", dt.datetime(2018, 2, 13, 12, tzinfo=UTC), UNKNOWN),
-        ("registeredAt == 2018-02-13", dt.datetime(2018, 2, 16, tzinfo=UTC), False),
-    ],
-)
-def test_dates_compare_as_instants(text: str, registered: dt.datetime, answer: object) -> None:
-    assert evaluate(parse(text), Host(registered_at=registered)) is answer
-
-
-def test_a_date_without_a_zone_is_refused_in_a_host() -> None:
-    with pytest.raises(InvalidValueError, match="no time zone"):
-        Host(registered_at=dt.datetime(2018, 2, 13))  # noqa: DTZ001 # the point
-
-
-@pytest.mark.parametrize(
-    ("text", "groups", "answer"),
-    [
-        ("task:group == web", {"web", "db"}, True),
-        ("task:group == web", {"db"}, False),
-        ("task:group == web", set(), False),
-        ("task:group in [web, db]", {"db"}, True),
-        ("task:group =~ service:.*", {"service:a"}, True),
-        ("not (task:group == web)", {"web", "db"}, False),
-        ("not (task:group == web)", set(), True),
-        ("task:group != web", {"web"}, False),
-        ("task:group != web", {"db"}, True),
-        ("task:group != web", {"web", "db"}, UNKNOWN),
-        ("task:group != web", set(), UNKNOWN),
-        ("task:group !in [web]", {"web", "db"}, UNKNOWN),
-        ("task:group !~ w.*", {"db", "api"}, True),
-        ("task:group exists", {"db"}, UNKNOWN),
-        ("task:group > a", {"db"}, UNKNOWN),
-    ],
-)
-def test_a_host_has_any_number_of_task_groups(text: str, groups: set[str], answer: object) -> None:
-    assert evaluate(parse(text), Host(task_groups=frozenset(groups))) is answer
 
 
 @pytest.mark.parametrize(

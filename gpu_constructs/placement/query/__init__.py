@@ -21,13 +21,12 @@ from gpu_constructs.placement.query.ast import (
     conditions,
     instance_type_in,
 )
-from gpu_constructs.placement.query.contradiction import Contradiction, contradicts
-from gpu_constructs.placement.query.errors import QuerySyntaxError
-from gpu_constructs.placement.query.evaluate import QueryAnswer, evaluate, judge
+from gpu_constructs.placement.query.contradiction import contradicts
+from gpu_constructs.placement.query.evaluate import evaluate, judge
 from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Host, host_of
-from gpu_constructs.placement.query.parser import parse
-from gpu_constructs.placement.query.printer import describe, render
+from gpu_constructs.placement.query.parser import QuerySyntaxError, parse
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject
+from gpu_constructs.placement.query.text import describe, render
 
 __all__ = [
     "BUILT_IN_ATTRIBUTES",
@@ -36,7 +35,6 @@ __all__ = [
     "Attribute",
     "Comparison",
     "Condition",
-    "Contradiction",
     "Exists",
     "Field",
     "Host",
@@ -46,7 +44,6 @@ __all__ = [
     "Operator",
     "Or",
     "Query",
-    "QueryAnswer",
     "QuerySyntaxError",
     "Subject",
     "conditions",

@@ -7,9 +7,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.placement.query.arguments import argument_problem, text_problem
 from gpu_constructs.placement.query.pattern import MalformedPatternError, read_pattern
-from gpu_constructs.placement.query.subjects import MAX_NESTING, Attribute, Operator, Subject, operators_of
+from gpu_constructs.placement.query.subjects import (
+    MAX_NESTING,
+    Attribute,
+    Operator,
+    Subject,
+    argument_problem,
+    operators_of,
+    text_problem,
+)
 
 __all__ = [
     "INSTANCE_TYPE",
@@ -123,31 +130,31 @@ class Matches:
 
 
 @dataclass(frozen=True, slots=True)
-class And:
-    """All of several terms; a conjunction among them is taken apart, which changes nothing."""
+class _Joined:
+    """Several terms; one of the same kind among them is taken apart, which changes nothing."""
 
     terms: tuple[Query, ...]
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        flat = tuple(each for term in self.terms for each in (term.terms if isinstance(term, And) else (term,)))
-        _require_terms(flat, "and")
+        kind = type(self)
+        flat = tuple(each for term in self.terms for each in (term.terms if isinstance(term, kind) else (term,)))
+        if len(flat) < 2:  # noqa: PLR2004 # "both sides of"
+            raise InvalidValueError(f"`{kind.__name__.lower()}` joins at least two expressions", value=flat)
         object.__setattr__(self, "terms", flat)
         object.__setattr__(self, "depth", _depth_above(flat))
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
-    """One of several terms at least; a disjunction among them is taken apart, which changes nothing."""
+class And(_Joined):
+    """All of several terms."""
 
-    terms: tuple[Query, ...]
-    depth: int = field(init=False, repr=False, compare=False)
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        flat = tuple(each for term in self.terms for each in (term.terms if isinstance(term, Or) else (term,)))
-        _require_terms(flat, "or")
-        object.__setattr__(self, "terms", flat)
-        object.__setattr__(self, "depth", _depth_above(flat))
+
+class Or(_Joined):
+    """One of several terms at least."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +207,6 @@ def _require_operator(subject: Subject, operator: Operator) -> None:
 def _require_argument(argument: str, problem: str | None) -> None:
     if problem is not None:
         raise InvalidValueError(problem, value=argument)
-
-
-def _require_terms(terms: tuple[Query, ...], connective: str) -> None:
-    if len(terms) < 2:  # noqa: PLR2004 # "both sides of"
-        raise InvalidValueError(f"`{connective}` joins at least two expressions", value=terms)
 
 
 def _depth_above(terms: tuple[Query, ...]) -> int:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.placement.query.arguments import count_of
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, In, Not, Or, Query, conditions
 from gpu_constructs.placement.query.evaluate import evaluate
 from gpu_constructs.placement.query.hosts import Host
-from gpu_constructs.placement.query.printer import describe
-from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject
+from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject, count_of
+from gpu_constructs.placement.query.text import describe
 
 __all__ = ["Contradiction", "contradicts"]
 

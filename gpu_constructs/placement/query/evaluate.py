@@ -6,16 +6,15 @@ and task-placement-constraints.html):
 - ``attribute:stack != prod`` "lists the instances with the custom attribute stack unless the attribute value is prod":
   a host without an attribute satisfies no question about its value, negated or not. ``not (...)`` turns the answer
   around, so ``not (attribute:stack == prod)`` also holds on a host without the attribute.
-- ``==`` is "string equality"; versions compare by their numbers (``agentVersion < 1.14.5``), and dates as instants.
+- ``==`` is "string equality"; versions compare by their numbers (``agentVersion < 1.14.5``).
 
-What it leaves open is answered only where every reading gives the same answer, else it is unknown with the reason: the
-order of attribute values, a date without a zone near its day, ``task:group !=`` on a host with tasks of several groups
-or none. A pattern has to match the whole value, see `pattern`.
+What it leaves open is answered only where every reading gives the same answer, else it is unknown with the reason, such
+as the order of attribute values. When a host registers, and which tasks run on it, is unknown before the deploy. A
+pattern has to match the whole value, see `pattern`.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -23,12 +22,11 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.placement.query.arguments import Moment, count_of, moment_of, version_of
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Matches, Not, Or, Query
 from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Host
 from gpu_constructs.placement.query.pattern import matches_whole
-from gpu_constructs.placement.query.printer import describe
-from gpu_constructs.placement.query.subjects import Attribute, Field, Operator
+from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, count_of, version_of
+from gpu_constructs.placement.query.text import describe
 
 __all__ = ["QueryAnswer", "evaluate", "judge"]
 
@@ -77,7 +75,7 @@ def judge(query: Query, host: Host) -> QueryAnswer:
     if isinstance(query, Not):
         return _contrary(judge(query.term, host))
     if query.subject is Field.TASK_GROUP:
-        return _of_groups(query, host.task_groups)
+        return _unknown("the tasks on the host are unknown at synth")
     return _of_one(query, host)
 
 
@@ -107,19 +105,18 @@ def _attribute(name: str, host: Host) -> str | Unknown | _Missing:
     return UNKNOWN if name in BUILT_IN_ATTRIBUTES else _Missing.KNOWLEDGE
 
 
-def _field(subject: Field, host: Host) -> str | int | dt.datetime | Unknown:
+def _field(subject: Field, host: Host) -> str | int | Unknown:
     if subject is Field.AGENT_CONNECTED:
         connected = host.agent_connected
         return connected if isinstance(connected, Unknown) else str(connected).lower()
     return {
         Field.AGENT_VERSION: host.agent_version,
         Field.EC2_INSTANCE_ID: host.ec2_instance_id,
-        Field.REGISTERED_AT: host.registered_at,
         Field.RUNNING_TASKS_COUNT: host.running_tasks_count,
-    }[subject]
+    }.get(subject, UNKNOWN)
 
 
-def _of_value(condition: Condition, value: str | int | dt.datetime) -> QueryAnswer:
+def _of_value(condition: Condition, value: str | int) -> QueryAnswer:
     """A question about a value that is known."""
     if isinstance(condition, Comparison):
         if condition.operator.is_order:
@@ -143,9 +140,7 @@ def _matched(condition: Matches, value: str) -> QueryAnswer:
     return _bool(matched is not condition.negated)
 
 
-def _equal(condition: Condition, value: str | int | dt.datetime, argument: str) -> QueryAnswer:
-    if isinstance(value, dt.datetime):
-        return _same_moment(value, _moment(argument))
+def _equal(condition: Condition, value: str | int, argument: str) -> QueryAnswer:
     if isinstance(value, int):
         return _bool(value == count_of(argument))
     # DescribeContainerInstances gives agentConnected as a boolean; no page prints another spelling of it.
@@ -154,14 +149,8 @@ def _equal(condition: Condition, value: str | int | dt.datetime, argument: str) 
     return _bool(value == argument)
 
 
-def _ordered(condition: Comparison, value: str | int | dt.datetime) -> QueryAnswer:
+def _ordered(condition: Comparison, value: str | int) -> QueryAnswer:
     order = _ORDERS[condition.operator]
-    if isinstance(value, dt.datetime):
-        moment = _moment(condition.argument)
-        return _agreed(
-            (order(value, moment.earliest), order(value, moment.latest)),
-            f"`{condition.argument}` names no time zone and the host registered around it",
-        )
     if isinstance(value, int):
         return _bool(order(value, count_of(condition.argument)))
     if condition.subject is not Field.AGENT_VERSION:
@@ -174,40 +163,6 @@ def _ordered(condition: Comparison, value: str | int | dt.datetime) -> QueryAnsw
     return _agreed(
         (order(version, wanted), order(*padded)),
         f"it is not documented whether `{value}` and `{condition.argument}` are the same version",
-    )
-
-
-def _same_moment(value: dt.datetime, moment: Moment) -> QueryAnswer:
-    if not moment.earliest <= value < moment.latest + moment.width:
-        return _FALSE
-    if moment.earliest == moment.latest == value:
-        return _TRUE
-    return _unknown("it is not documented how exactly two moments have to agree to be equal")
-
-
-def _moment(argument: str) -> Moment:
-    moment = moment_of(argument)
-    if moment is None:
-        raise AssertionError(argument)  # `Comparison` takes nothing else for this subject
-    return moment
-
-
-def _of_groups(condition: Condition, groups: frozenset[str] | Unknown) -> QueryAnswer:
-    """A question about the task groups of a host, of which there are any number."""
-    if isinstance(groups, Unknown):
-        return _unknown("the tasks on the host are unknown at synth")
-    if isinstance(condition, Exists) or (isinstance(condition, Comparison) and condition.operator.is_order):
-        return _unknown(f"`{describe(condition)}` is documented for attributes only")
-    ordered = sorted(groups)
-    some = _any(_of_value(condition, group) for group in ordered)
-    if not _is_negative(condition):
-        return some
-    every = _all(_of_value(condition, group) for group in ordered)
-    if some.holds == every.holds:
-        return some
-    return _unknown(
-        f"whether `{describe(condition)}` asks for another group or for the lack of this one is not documented; "
-        f"`not (...)` around the positive form is"
     )
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware import Architecture, InstanceType
 
@@ -44,9 +42,7 @@ class Host:
         agent_connected: Whether its agent is connected.
         agent_version: The agent's version, such as ``1.14.5``.
         ec2_instance_id: The instance, such as ``i-abcd1234``.
-        registered_at: When it registered; with a time zone.
         running_tasks_count: How many tasks run on it.
-        task_groups: The groups of those tasks, such as ``service:production``.
     """
 
     attributes: Mapping[str, str | Unknown | None] = field(default_factory=dict, hash=False)
@@ -54,15 +50,9 @@ class Host:
     agent_connected: bool | Unknown = UNKNOWN
     agent_version: str | Unknown = UNKNOWN
     ec2_instance_id: str | Unknown = UNKNOWN
-    registered_at: dt.datetime | Unknown = UNKNOWN
     running_tasks_count: int | Unknown = UNKNOWN
-    task_groups: frozenset[str] | Unknown = UNKNOWN
 
     def __post_init__(self) -> None:
-        if isinstance(self.registered_at, dt.datetime) and self.registered_at.utcoffset() is None:
-            raise InvalidValueError(
-                f"{self.registered_at} has no time zone", argument="registered_at", value=self.registered_at
-            )
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
 
 

@@ -1,4 +1,4 @@
-"""Assumption an expression.
+"""Reads an expression.
 
 The grammar, from https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html::
 
@@ -16,11 +16,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import lru_cache
 
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
-from gpu_constructs.placement.query.arguments import argument_problem, text_problem
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Matches, Not, Or, Query
-from gpu_constructs.placement.query.errors import QuerySyntaxError
 from gpu_constructs.placement.query.pattern import MalformedPatternError, read_pattern
 from gpu_constructs.placement.query.subjects import (
     MAX_NESTING,
@@ -29,11 +27,13 @@ from gpu_constructs.placement.query.subjects import (
     Field,
     Operator,
     Subject,
+    argument_problem,
     operators_of,
+    text_problem,
 )
-from gpu_constructs.placement.query.words import CONNECTIVES, QUOTES, bare_pattern_end, bare_value_end
+from gpu_constructs.placement.query.text import CONNECTIVES, QUOTES, bare_pattern_end, bare_value_end
 
-__all__ = ["parse"]
+__all__ = ["QuerySyntaxError", "parse"]
 
 _SPACE = " \t\r\n"
 _SUBJECT_CHARACTERS = NAME_CHARACTERS | {":"}
@@ -41,10 +41,11 @@ _WORDS = {each.word: each for each in Operator}
 # Longer ones first, so that `>=` is not read as `>`.
 _SYMBOLS = sorted((each for each in Operator if not each.value.isalpha()), key=lambda each: -len(each.value))
 _CONNECTIVE_SYMBOLS = {"&&": "and", "||": "or"}
-
 _SUBJECTS = f"attribute:<name>, {', '.join(each.value for each in Field)}"
 _A_VALUE = "a value, in quotes if it has spaces, quotes, commas, brackets or parentheses"
 _SHOWN = 20
+_EXCERPT = 50
+"""Characters shown on each side of the column."""
 
 
 @lru_cache(maxsize=4096)
@@ -332,3 +333,36 @@ def _subject_fix(word: str) -> str | None:
 
 def _list_example(subject: Subject) -> str:
     return "['i-abcd1234', 'i-wxyx7890']" if subject is Field.EC2_INSTANCE_ID else "[g6.xlarge, g6.2xlarge]"
+
+
+class QuerySyntaxError(GpuConstructsError):
+    """A text is not an expression of the cluster query language.
+
+    Args:
+        problem: What is wrong, in the user's words.
+        expression: The whole text.
+        column: Where, counted from 1; one past the end if something is missing there.
+        expected: What may stand there instead.
+        fix: The change that most likely does what the user meant.
+    """
+
+    def __init__(
+        self, problem: str, *, expression: str, column: int, expected: str | None = None, fix: str | None = None
+    ) -> None:
+        self.expression = expression
+        self.column = column
+        self.expected = expected
+        super().__init__(f"column {column}: {problem}", value=expression, allowed=expected, fix=fix)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.excerpt}"
+
+    @property
+    def excerpt(self) -> str:
+        """The part of the expression around the column, and under it a line with a caret."""
+        at = self.column - 1
+        start, end = max(0, at - _EXCERPT), at + _EXCERPT
+        before, after = "..." if start else "", "..." if end < len(self.expression) else ""
+        # A tab or a line break would move the caret away from its column.
+        shown = "".join(each if each.isprintable() else " " for each in self.expression[start:end])
+        return f"  {before}{shown}{after}\n  {' ' * (len(before) + at - start)}^"

@@ -1,10 +1,12 @@
-"""What an expression can ask about, the operators it can ask with, and how much of it ECS takes.
+"""What an expression can ask about, with which operators, and what an argument of it can say.
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 import string
 from dataclasses import dataclass
 from enum import Enum
@@ -19,17 +21,26 @@ __all__ = [
     "Field",
     "Operator",
     "Subject",
+    "argument_problem",
+    "count_of",
+    "is_date",
     "operators_of",
+    "text_problem",
+    "version_of",
 ]
 
 MAX_NESTING = 40
 """How deep expressions may nest: our own bound, ECS documents none."""
-
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_./\\")
 """Characters of an attribute's name.
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html#attributes
 """
+_COUNT = re.compile(r"[0-9]{1,9}")
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}")
+# The page's "valid date formats": 2018-06-18T22:28:28+00:00, 2018-06-18T22:28:28Z, 2018-06-18T22:28:28, 2018-06-18
+# (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html).
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:Z|[+-][0-9]{2}:[0-9]{2})?)?")
 
 
 class Operator(Enum):
@@ -95,13 +106,10 @@ class Attribute:
 
 
 Subject = Attribute | Field
-
 _EQUALITY = frozenset({Operator.EQUALS, Operator.NOT_EQUALS})
 _ORDER = frozenset(each for each in Operator if each.is_order)
 _LIST_AND_PATTERN = frozenset({Operator.IN, Operator.NOT_IN, Operator.MATCHES, Operator.NOT_MATCHES})
-
 _EVERY = frozenset(Operator)
-
 _DOCUMENTED = {
     Field.AGENT_CONNECTED: _EQUALITY | _LIST_AND_PATTERN,
     Field.AGENT_VERSION: _EQUALITY | _ORDER,
@@ -118,3 +126,45 @@ def operators_of(subject: Subject) -> frozenset[Operator]:
         subject: An attribute, a field or the task group; for the first and the last the page lists none, so all pass.
     """
     return _DOCUMENTED.get(subject, _EVERY) if isinstance(subject, Field) else _EVERY
+
+
+def is_date(argument: str) -> bool:
+    """Whether an argument is a date in one of the four documented formats."""
+    try:
+        return bool(_DATE.fullmatch(argument)) and bool(dt.datetime.fromisoformat(argument.replace("Z", "+00:00")))
+    except ValueError:
+        return False
+
+
+def count_of(argument: str) -> int | None:
+    """Read a number of tasks; None if it is none."""
+    return int(argument) if _COUNT.fullmatch(argument) else None
+
+
+def version_of(argument: str) -> tuple[int, ...] | None:
+    """Read a version of the agent; None if it is none."""
+    return tuple(map(int, argument.split("."))) if _VERSION.fullmatch(argument) else None
+
+
+def text_problem(text: str) -> str | None:
+    """What keeps a text from being written as an argument, in words; None if nothing does."""
+    if not text:
+        return "an argument has at least one character"
+    odd = next((each for each in text if not each.isprintable()), None)
+    if odd is not None:
+        return f"the character {odd!r} cannot be written in an expression"
+    if "'" in text and '"' in text:
+        return "a text with both kinds of quotes cannot be written in an expression"
+    return None
+
+
+def argument_problem(subject: Subject, operator: Operator, argument: str) -> str | None:
+    """What is wrong with an argument, in words; None if it can be compared with the subject."""
+    problem = text_problem(argument)
+    if problem is None and subject is Field.RUNNING_TASKS_COUNT and count_of(argument) is None:
+        problem = f"`{argument}` is not a number of tasks"
+    if problem is None and subject is Field.REGISTERED_AT and not is_date(argument):
+        problem = f"`{argument}` is not a date such as 2018-06-18 or 2018-06-18T22:28:28Z"
+    if problem is None and subject is Field.AGENT_VERSION and operator.is_order and version_of(argument) is None:
+        problem = f"`{argument}` is not a version such as 1.14.5"
+    return problem
