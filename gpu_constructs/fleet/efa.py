@@ -32,19 +32,7 @@ def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
 def require_one_efa_layout(
     instance_types: Iterable[InstanceType], *, argument: str, fix: Callable[[int], str] = lambda _: ""
 ) -> tuple[NetworkInterface, ...]:
-    """Refuses types of which one launch template cannot use every Elastic Fabric Adapter.
-
-    Args:
-        instance_types: What the pool should launch, types with EFA; at least one.
-        argument: The argument that asked for EFA, for the error.
-        fix: What to write instead of types with several layouts, given the number of layouts.
-
-    Returns:
-        The layout that they share.
-
-    Raises:
-        IncompatibleError: The network cards of a type are not recorded, or two layouts differ.
-    """
+    """The layout that types with EFA share; refuses types of which one launch template cannot use every adapter."""
     types = tuple(instance_types)
     layouts: dict[tuple[NetworkInterface, ...], list[InstanceType]] = {}
     for each in types:

@@ -123,14 +123,7 @@ def selected_types(
     *,
     managed: bool = False,
 ) -> tuple[InstanceType, ...]:
-    """Every type of the catalogue that satisfies requirements, in the order of the catalogue.
-
-    Args:
-        wanted: What a type must be.
-        bare_metal: ``included``, ``required``, or anything else for neither.
-        burstable: Likewise, of the T families.
-        managed: Whether ECS Managed Instances select, which launch fewer families than EC2 has.
-    """
+    """Every type of the catalogue that satisfies requirements, in the order of the catalogue."""
     # No type without an accelerator satisfies any of these, whatever it is.
     asks_for_accelerators = bool(
         wanted.accelerator_count[0]

@@ -67,9 +67,5 @@ ECS_VALUES: Mapping[str, frozenset[str]] = {
 
 
 def accelerator_name(model: str) -> str:
-    """The API's name of a model: lower case with hyphens, ``radeon-pro-v520``.
-
-    Args:
-        model: As the catalogue has it.
-    """
+    """The API's name of a model: lower case with hyphens, ``radeon-pro-v520``."""
     return model.lower().replace(" ", "-")

@@ -165,11 +165,7 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html
 
 
 def is_ecs_name(text: str) -> bool:
-    """Whether ECS accepts the characters of a name, see `ECS_NAME_FORM`.
-
-    Args:
-        text: The name of a capacity provider, a family or a container.
-    """
+    """Whether ECS accepts the characters of a name, see `ECS_NAME_FORM`."""
     return _NAME.fullmatch(text) is not None
 
 
@@ -178,17 +174,10 @@ def reserved_prefix(provider: str) -> str | None:
 
     Only as the API reference spells it: no page says whether ECS also refuses ``AWS-gpu``, and CDK's own check
     (2.275.0) and the schema of ``AWS::ECS::CapacityProvider`` let it pass.
-
-    Args:
-        provider: The name of a capacity provider.
     """
     return next((each for each in RESERVED_PROVIDER_PREFIXES if provider.startswith(each)), None)
 
 
 def is_region(text: str) -> bool:
-    """Whether text has the form of a region's name, in any partition.
-
-    Args:
-        text: Such as ``us-gov-west-1``.
-    """
+    """Whether text has the form of a region's name, in any partition."""
     return _REGION.fullmatch(text) is not None

@@ -39,11 +39,7 @@ def is_manifest(data: Node) -> bool:
 
 
 def assembly_sources(directory: str, files: Files) -> Iterator[Source]:
-    """The stacks of a cloud assembly and of the assemblies in it, in the order of the manifest.
-
-    Raises:
-        UnreadableError: If it is not an assembly, or names files outside of itself.
-    """
+    """The stacks of a cloud assembly and of the assemblies in it, in the order of the manifest."""
     if not os.path.lexists(os.path.join(directory, MANIFEST)):  # noqa: PTH118 - a path keeps the user's spelling
         below = os.path.join(directory, "cdk.out")  # noqa: PTH118
         nearest = f"did you mean {below}?" if os.path.isdir(below) else "run cdk synth, or name the template files"  # noqa: PTH112

@@ -21,11 +21,7 @@ _ALLOWED = "a CloudFormation template with Resources, an ECS task definition, or
 
 
 def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None) -> Iterator[Source | Resource]:
-    """The templates and task definitions behind one path.
-
-    Raises:
-        UnreadableError: If it is nothing that can be read.
-    """
+    """The templates and task definitions behind one path."""
     if path == _STDIN:
         if stdin is None:
             raise UnreadableError("nothing came from the standard input", file=path)
@@ -41,17 +37,7 @@ def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None
 
 
 def found_in(document: Document, *, name: str, region: str | None, files: Files | None = None) -> Source | Resource:
-    """The template or the task definition that one document is.
-
-    Args:
-        document: What is in the file.
-        name: The stack's name.
-        region: Where it is deployed to, where it does not say so itself.
-        files: What reads the templates that it names; None leaves them.
-
-    Raises:
-        UnreadableError: If it is neither.
-    """
+    """The template or the task definition that one document is; without `files` nothing that it names is read."""
     data = document.data if isinstance(document.data, list) else document.object(_ALLOWED)
     if isinstance(data, dict) and ("Resources" in data or "AWSTemplateFormatVersion" in data):
         source = Source(name=name, other_name=f"{name} ({document.file})", document=document, region=region)

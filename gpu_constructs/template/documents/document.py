@@ -39,11 +39,7 @@ class Document:
 
     @classmethod
     def read(cls, content: bytes, *, file: str) -> Document:
-        """Parses a text.
-
-        Raises:
-            UnreadableError: If it is neither JSON nor YAML, or too much of it.
-        """
+        """Parses a text."""
         text = _decoded(content, file)
         if not text.strip():
             raise UnreadableError(
@@ -63,11 +59,7 @@ class Document:
 
     @classmethod
     def of(cls, template: Mapping[str, object], *, file: str) -> Document:
-        """Takes what somebody else has parsed.
-
-        Raises:
-            UnreadableError: If there is no end to it.
-        """
+        """Takes what somebody else has parsed."""
         try:
             data = plain_values(template)
         except (TooDeepError, RecursionError):
@@ -75,11 +67,7 @@ class Document:
         return cls(file=file, data=data, twice=(), text=None, is_json=True)
 
     def object(self, allowed: str = "a template with Resources") -> dict[str, Node]:
-        """The object that it is.
-
-        Raises:
-            UnreadableError: If it is a list or a single value.
-        """
+        """The object that it is."""
         if isinstance(self.data, dict):
             return self.data
         kind = "a list" if isinstance(self.data, list) else "a single value"

@@ -27,19 +27,11 @@ class Files:
         self._real: dict[str, str] = {}
 
     def named(self, path: str) -> Document:
-        """A file that the user named, which may be a pipe.
-
-        Raises:
-            UnreadableError: If it cannot be read.
-        """
+        """A file that the user named, which may be a pipe."""
         return self._read(path, path)
 
     def inside(self, root: str, path: str, *, wanted_by: str) -> Document:
-        """A file that another one names.
-
-        Raises:
-            UnreadableError: If it is outside of the directory, no plain file, or cannot be read.
-        """
+        """A file that another one names; a plain file, and none outside of a directory."""
         self.require_inside(root, path, wanted_by=wanted_by)
         return self._read(path, path, only_plain=True)
 
@@ -54,11 +46,7 @@ class Files:
             return False
 
     def require_inside(self, root: str, path: str, *, wanted_by: str) -> None:
-        """Refuses a path that leads out of a directory, be it over a link.
-
-        Raises:
-            UnreadableError: If it is outside.
-        """
+        """Refuses a path that leads out of a directory, be it over a link."""
         if not self.is_inside(root, path):
             raise UnreadableError(
                 f"names a file outside of its directory: {shown(path)}", file=wanted_by, allowed=f"files in {root}"

@@ -17,9 +17,6 @@ def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
     """The values of a JSON text, and the paths of keys that are written twice; the last of them counts.
 
     ``NaN`` and numbers without an end stay the texts that they are.
-
-    Raises:
-        UnreadableError: If it is no JSON, or too much of it.
     """
     if len(text) > JSON_MARKS and sum(map(text.count, ",[{")) > JSON_MARKS:
         raise UnreadableError(f"more than {JSON_MARKS:,} values", file=file, allowed="a template of at most 1 MB")

@@ -87,11 +87,7 @@ def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> _Child
 
 
 def plain_values(value: object) -> Node:
-    """What somebody else parsed, as nodes: copies, of exact types, with texts for whatever else it holds.
-
-    Raises:
-        TooDeepError: If it is nested too deeply, contains itself or is too large.
-    """
+    """What somebody else parsed, as nodes: copies, of exact types, with texts for whatever else it holds."""
     left = [YAML_NODES]
     return _plain(value, DEPTH, left)
 

@@ -34,11 +34,7 @@ class Event(NamedTuple):
 
 
 def events(text: str, *, file: str) -> Iterator[Event]:
-    """Events one by one, so that a reader can stop at any of them.
-
-    Raises:
-        UnreadableError: If it is no YAML, or PyYAML is not installed.
-    """
+    """Events one by one, so that a reader can stop at any of them."""
     _require_few_directives(text, file)
     yaml = _yaml(file)
     kinds = {

@@ -92,11 +92,7 @@ class _Anchor:
 
 
 def parse_yaml(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
-    """The values of a YAML text, and the paths of keys that are written twice; the last of them counts.
-
-    Raises:
-        UnreadableError: If it is no YAML, more than one document, or too much of it.
-    """
+    """The values of a YAML text, and the paths of keys that are written twice; the last of them counts."""
     return _Reader(file).read(text)
 
 

@@ -45,11 +45,7 @@ class Assembled:
 
 
 def assembled(sources: list[Source], documents: Mapping[str, Document], parameters: Mapping[str, str]) -> Assembled:
-    """Makes templates into stacks.
-
-    Raises:
-        UnreadableError: If a nested template cannot be read, or a value is given for a parameter that no template has.
-    """
+    """Makes templates into stacks."""
     try:
         return _Assembler(parameters).run(sources, documents)
     except RecursionError:

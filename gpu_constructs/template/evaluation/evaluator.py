@@ -28,17 +28,7 @@ _HOP = 4
 class Evaluator:
     """One template while it is worked out, which never raises and never goes in circles.
 
-    Args:
-        shared: What it shares with the other stacks of the call.
-        name: The stack's name, unique in the call.
-        stack_name: Its name where it is deployed; None if nothing says.
-        file: The file as the user named it.
-        region: Where it is deployed to; None where only the deploy knows.
-        template: The template.
-        given: Values of its parameters, as functions, since one may lead into the stack around this one.
-
-    Raises:
-        UnreadableError: If it has more resources than are read, or loops make them.
+    Values of its parameters are given as functions, since one may lead into the stack around this one.
     """
 
     def __init__(

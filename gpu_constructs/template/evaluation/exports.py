@@ -40,11 +40,7 @@ _Ends: TypeAlias = "tuple[str, str]"
 
 
 class Exports:
-    """Everything that the stacks of one call export.
-
-    Args:
-        stacks: All of them; they are asked once `open` was called and the first import is met.
-    """
+    """Everything that the stacks of one call export; they are asked once `open` was called and an import is met."""
 
     def __init__(self, stacks: Sequence[Publisher]) -> None:
         self._stacks = stacks
@@ -68,11 +64,7 @@ class Exports:
 
         Names are often made of the name of a stack, which is only known at deploy time: ``${AWS::StackName}:Cluster``
         on one side, ``${NetworkStack}:Cluster`` on the other. Files that are read together belong together, so such a
-        name is followed where all that is known of it fits exactly one.
-
-        Args:
-            name: What is imported.
-            region: Where the importing stack is deployed to; exports of another region are not seen.
+        name is followed where all that is known of it fits exactly one. Exports of another region are not seen.
         """
         if not self._is_open or not isinstance(name, (str, Text)):
             return None

@@ -24,11 +24,7 @@ class LoopedTooMuchError(Exception):
 
 
 def unrolled(section: dict[str, Node], at: Context) -> dict[str, Node]:
-    """An object with every loop in it written out; a loop that cannot be is left out and remarked.
-
-    Raises:
-        LoopedTooMuchError: If there is hardly an end to it.
-    """
+    """An object with every loop in it written out; a loop that cannot be is left out and remarked."""
     if not any(key.startswith(FOR_EACH) for key in section):
         return section
     result: dict[str, Node] = {}

@@ -49,9 +49,6 @@ class Parameter:
 
         A parameter of an SSM type is given a name of Parameter Store, which is resolved at every deploy, as the dynamic
         reference ``{{resolve:ssm:name}}`` is.
-
-        Args:
-            given: A default, a value from the command line, or what the stack around it passes on.
         """
         if self.type.startswith("AWS::SSM::Parameter::Value<"):
             name = written(given)
@@ -135,11 +132,7 @@ class ParameterValues:
         self._declared: set[str] = set()
 
     def of(self, stack: str, document: Document) -> dict[str, Callable[[], Value]]:
-        """The values for one template, by parameter.
-
-        Raises:
-            UnreadableError: If a parameter does not allow its answer.
-        """
+        """The values for one template, by parameter."""
         declarations = document.object().get("Parameters")
         values: dict[str, Callable[[], Value]] = {}
         for name, node in declarations.items() if isinstance(declarations, dict) else ():
@@ -162,11 +155,7 @@ class ParameterValues:
         return values
 
     def require_used(self, files: Sequence[str]) -> None:
-        """Refuses an answer that no template asks for.
-
-        Raises:
-            UnreadableError: If there is one.
-        """
+        """Refuses an answer that no template asks for."""
         for name in self._given:
             if name not in self._declared:
                 nearest = get_close_matches(name, sorted(self._declared), n=3)

@@ -75,12 +75,7 @@ class _Later(Mapping[str, Value]):
 
 
 def stack_of(evaluator: Evaluator, source: Source) -> Stack:
-    """A stack, with its functions worked out.
-
-    Args:
-        evaluator: Its template.
-        source: Where that comes from; it knows the constructs behind resources that do not carry their paths.
-    """
+    """A stack, with its functions worked out."""
     resources = {}
     for logical_id, declaration in evaluator.resources.items():
         resource = _resource(evaluator, logical_id, declaration, source.construct)

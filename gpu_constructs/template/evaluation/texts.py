@@ -57,11 +57,7 @@ def _one(pieces: Sequence[_Piece]) -> str | Reference | DynamicReference | Text 
 
 
 def joined(values: Iterable[Value]) -> str | Reference | DynamicReference | Text | Unknown:
-    """One text of many values; unknown if it would be too long to mean anything.
-
-    Args:
-        values: Its pieces in order; a list or an object has no text, so it is unknown.
-    """
+    """One text of many values, of which a list or an object is unknown; unknown if it would be too long."""
     pieces: list[_Piece] = []
     run: list[str] = []
     length = 0
@@ -104,10 +100,6 @@ def separated(value: Value, delimiter: str) -> list[Value] | Unknown:
     """A text split at every delimiter; unknown where it is not certain how many items that gives.
 
     A reference stands for an id, a name or an ARN, and none of them holds a comma; every other delimiter may be in one.
-
-    Args:
-        value: A text.
-        delimiter: Between two items; empty splits nothing.
     """
     text = written(value)
     if text is not None:

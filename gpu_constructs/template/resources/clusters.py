@@ -57,11 +57,7 @@ class Clusters:
         self._strategies = {each.cluster: each.strategy for each in listings}
 
     def named(self, value: Value) -> str | Unknown | None:
-        """The one name of a cluster; None for the default one.
-
-        Args:
-            value: Its name, its ARN or a reference, as written; None if nothing is.
-        """
+        """The one name of a cluster, given its name, its ARN or a reference as written; None for the default one."""
         if value is None or (isinstance(value, str) and value in {DEFAULT_CLUSTER, ""}):
             return None
         resource = self._index.find(value, _CLUSTER)
@@ -81,12 +77,7 @@ class Clusters:
         return self._of_provider.get(provider)
 
     def associates(self, provider: ProviderKey, cluster: str | Unknown | None) -> bool | Unknown:
-        """Whether a cluster's list of capacity providers names this one; unknown where no list is, or is whole.
-
-        Args:
-            provider: The provider.
-            cluster: The one name of the cluster whose list must name it where no list does.
-        """
+        """Whether a cluster's list of capacity providers names this one; unknown where no list is, or is whole."""
         if self.lists(provider):
             return True
         return UNKNOWN if isinstance(cluster, Unknown) or cluster not in self._listed else False

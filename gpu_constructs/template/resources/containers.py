@@ -118,12 +118,7 @@ def unknown_keys(section: Section, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def used_settings(section: Section, settings: Iterable[str]) -> tuple[str, ...]:
-    """Those of the settings that are used: written, and not to the effect of leaving them out.
-
-    Args:
-        section: Any object.
-        settings: Keys, or a key of an object below and a key of that with a dot between them.
-    """
+    """Those of the settings, such as ``Host.SourcePath``, that are written, and not to the effect of leaving them out."""
     return tuple(each for each in settings if _is_used(section, each))
 
 

@@ -65,11 +65,7 @@ class Groups:
                 self._warm_pools[group.reference] = _warm_pool(properties)
 
     def of(self, resource: Resource | None) -> Group:
-        """What a group launches.
-
-        Args:
-            resource: The group; None if the files that were read do not define it.
-        """
+        """What a group launches; None is one that the files that were read do not define."""
         if resource is None:
             return _UNKNOWN_GROUP
         properties = Section.of(resource, self._notes)
@@ -146,13 +142,7 @@ def _warm_pool(properties: Section) -> WarmPool:
 
 
 def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:
-    """How many Availability Zones these are; None where that is not known.
-
-    Args:
-        subnets: A list of subnets; one alone is one zone wherever it is.
-        zones: A list of zones instead.
-        index: Where the subnets are.
-    """
+    """How many Availability Zones some subnets, or else some zones, are; None where that is not known."""
     if is_list(subnets) and subnets:
         if len(subnets) == 1:
             return 1

@@ -68,13 +68,7 @@ def types_asked_for(section: Section, architecture: Architecture | None) -> Type
 
 
 def instance_types_of(section: Section, architecture: Architecture | None, *, managed: bool = False) -> TypeChoice:
-    """Types by what they must be: an ``InstanceRequirements`` object.
-
-    Args:
-        section: The object.
-        architecture: Architecture of the image that the hosts run; None where it is not known.
-        managed: Whether ECS Managed Instances select, which launch fewer families than EC2 has.
-    """
+    """Types by what they must be: an ``InstanceRequirements`` object, for an image of this architecture where it is known."""
     for key in _REQUIRED:
         if not section.is_unknown and not section.has(key):
             section.note(f"expects {key}, which the API requires", None)

@@ -36,11 +36,7 @@ _OF_TYPE: Mapping[str, frozenset[str]] = {
 
 
 class Names:
-    """Names of resources.
-
-    Args:
-        stacks: What is read; their metadata says where the stack's own part of a path ends.
-    """
+    """Names of resources; metadata of their stacks says where the stack's own part of a path ends."""
 
     def __init__(self, stacks: Iterable[Stack]) -> None:
         self._own_parts: dict[str, int] = {}

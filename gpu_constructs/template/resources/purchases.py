@@ -76,13 +76,7 @@ def bought_by_configuration(properties: Section) -> Bought:
 
 
 def bought_by_policy(policy: Section, of_template: Bought, options: Collection[PurchaseOption | Unknown]) -> Bought:
-    """How a mixed instances policy buys.
-
-    Args:
-        policy: The ``MixedInstancesPolicy`` of a group.
-        of_template: How its launch template would buy.
-        options: How the launch templates of its overrides would buy as well, in one word each.
-    """
+    """How a mixed instances policy buys, given how its launch template and those of its overrides would."""
     # Auto Scaling refuses the policy for one launch template that asks for spot.
     is_spot, is_one = PurchaseOption.SPOT in options, len(options) == 1
     option = PurchaseOption.SPOT if is_spot else of_template.option if is_one else UNKNOWN

@@ -110,12 +110,6 @@ def amount_of(
     """A whole amount, rounded down, as ``1024``, ``1 vCPU`` or ``2 GB``; another text is noted and unknown.
 
     https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
-
-    Args:
-        section: Where it was written.
-        key: Under which key.
-        written: As written.
-        units: What one of each unit is, written in any case; the empty one is for a number alone.
     """
     if written is None or isinstance(written, Unknown):
         return written
