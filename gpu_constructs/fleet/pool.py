@@ -43,14 +43,10 @@ class Shape:
     def of(cls, instance_type: InstanceType) -> Shape:
         """The shape of one instance type."""
         devices = instance_type.accelerators
-        if devices is None:
-            return cls(architecture=instance_type.architecture, vendor=None, count=0, partition=1.0)
-        return cls(
-            architecture=instance_type.architecture,
-            vendor=devices.vendor,
-            count=devices.count,
-            partition=devices.partition,
+        vendor, count, partition = (
+            (None, 0, 1.0) if devices is None else (devices.vendor, devices.count, devices.partition)
         )
+        return cls(architecture=instance_type.architecture, vendor=vendor, count=count, partition=partition)
 
     def __str__(self) -> str:
         if self.vendor is None:

@@ -28,6 +28,7 @@ __all__ = [
     "find",
     "general",
     "instance_type",
+    "known_type",
     "may_be_accelerated",
     "models",
     "regions",
@@ -51,11 +52,11 @@ def instance_type(name: str) -> InstanceType:
         UnknownNameError: If no type has this name; carries the nearest names.
     """
     _require_name(name, "instance type", "g6.xlarge")
-    found = _accelerated().get(name) or _general().get(name)
+    found = known_type(name)
     if found is not None:
         return found
     wanted = name.strip().lower()
-    if wanted in _accelerated() or wanted in _general():
+    if known_type(wanted) is not None:
         raise UnknownNameError(f"no instance type is spelled {shown(name)}", value=name, nearest=(wanted,))
     if wanted in _families():
         sizes = tuple(each.name for each in _families()[wanted][:3])
@@ -63,6 +64,11 @@ def instance_type(name: str) -> InstanceType:
     raise UnknownNameError(
         f"no instance type {shown(name)} in the catalogue of {RECORDED}", value=name, nearest=_nearest_types(wanted)
     )
+
+
+def known_type(name: str) -> InstanceType | None:
+    """The type of a name, or None; it does not look for similar names, as `instance_type` does."""
+    return _accelerated().get(name) or _general().get(name)
 
 
 def family(name: str) -> tuple[InstanceType, ...]:

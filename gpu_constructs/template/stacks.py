@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from gpu_constructs.fleet import Origin, Remark
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
-from gpu_constructs.template.evaluation import ParameterChoice, assembled
-from gpu_constructs.template.model import Resource, Stack
+from gpu_constructs.template.evaluation import Stacks, assembled
+from gpu_constructs.template.model import Resource
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["Input", "Inputs", "Stacks", "read_stacks"]
@@ -20,34 +19,6 @@ Input = str | Path | Mapping[str, object]
 """A file, a directory, ``-`` for the standard input, or a template that is already parsed."""
 
 _IN_MEMORY = "template"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stacks:
-    """Everything that was read in one call.
-
-    Attributes:
-        stacks: Stacks in the order in which they were named; nested ones follow the stack around them.
-        tasks: Task definitions in separate files.
-        remarks: What was odd.
-        choices: Parameters that have a default and say which other values they allow.
-        whole: Whether it is certain that nothing was left unread: a cloud assembly that refers to nothing else.
-        documents: The files, by the name that an `Origin` has for them.
-    """
-
-    stacks: tuple[Stack, ...] = ()
-    tasks: tuple[Resource, ...] = ()
-    remarks: tuple[Remark, ...] = ()
-    choices: tuple[ParameterChoice, ...] = ()
-    whole: bool = False
-    documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
-
-    def locate(self, origin: Origin) -> Origin:
-        """The same place with its line, which is looked for only here, as few places are ever shown."""
-        document = self.documents.get(origin.file) if origin.file is not None else None
-        if document is None or origin.line is not None:
-            return origin
-        return replace(origin, line=document.line(origin.path))
 
 
 class Inputs:
@@ -100,15 +71,7 @@ class Inputs:
         tasks = tuple(each for each in self._found if isinstance(each, Resource))
         asked = sources if construct_paths else [replace(each, construct=lambda _: None) for each in sources]
         with self._told():
-            made = assembled(asked, self._files.documents, parameters or {})
-        return Stacks(
-            stacks=made.stacks,
-            tasks=tasks,
-            remarks=made.remarks,
-            choices=made.choices,
-            whole=made.is_whole and not tasks,
-            documents=self._files.documents,
-        )
+            return assembled(asked, tasks, self._files.documents, parameters or {})
 
     def acknowledged(self, root: str) -> Mapping[str, Mapping[str, str]]:
         """What an app accepts, with the reason, by construct path and by id (``gpu-constructs::GPU002``).

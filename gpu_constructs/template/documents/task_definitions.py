@@ -52,41 +52,25 @@ def task_definition(data: Node, *, file: str, region: str | None) -> Resource | 
     family.
     """
     path: Path = ()
+    properties: dict[str, Value]
     if isinstance(data, list):
-        return _of_containers(data, file=file, region=region)
-    if not isinstance(data, dict):
+        # The list is the file itself, so that what is below it has no path.
+        name = os.path.basename(file).partition(".")[0] or file  # noqa: PTH119 - a path keeps the user's spelling
+        properties = {"ContainerDefinitions": _value("", data)}
+        is_one = bool(data) and all(map(_is_container, data))
+    else:
+        key = "taskDefinition" if isinstance(data, dict) and "taskDefinition" in data else "TaskDefinition"
+        inner = data.get(key) if isinstance(data, dict) else None
+        if isinstance(inner, dict):
+            path, data = (key,), inner
+        properties = {_pascal(key): _value(key, child) for key, child in data.items()} if isinstance(data, dict) else {}
+        is_one = isinstance(properties.get("ContainerDefinitions"), list)
+        family = properties.get("Family")
+        name = family if isinstance(family, str) and family else file
+    if not is_one:
         return None
-    inner = data.get("taskDefinition", data.get("TaskDefinition"))
-    if isinstance(inner, dict):
-        key = "taskDefinition" if "taskDefinition" in data else "TaskDefinition"
-        path, data = (key,), inner
-    if not isinstance(data.get("containerDefinitions", data.get("ContainerDefinitions")), list):
-        return None
-    properties = {_pascal(key): _value(key, child) for key, child in data.items()}
-    family = properties.get("Family")
-    name = family if isinstance(family, str) and family else file
-    return Resource(
-        logical_id=name,
-        type=_TYPE,
-        stack=file,
-        properties=properties,
-        origin=Origin(resource=name, file=file, path=path, region=region),
-    )
-
-
-def _of_containers(containers: list[Node], *, file: str, region: str | None) -> Resource | None:
-    if not containers or not all(map(_is_container, containers)):
-        return None
-    name = os.path.basename(file).partition(".")[0] or file  # noqa: PTH119 - a path keeps the user's spelling
-    # The list is the file itself, so that what is below it has no path.
-    return Resource(
-        logical_id=name,
-        type=_TYPE,
-        stack=file,
-        properties={"ContainerDefinitions": _value("", containers), **_ELSEWHERE},
-        is_part=True,
-        origin=Origin(resource=name, file=file, region=region),
-    )
+    origin = Origin(resource=name, file=file, path=path, region=region)
+    return Resource(logical_id=name, type=_TYPE, stack=file, properties=properties, origin=origin)
 
 
 def _is_container(node: Node) -> bool:

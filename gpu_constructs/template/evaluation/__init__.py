@@ -5,7 +5,6 @@
 and the budget. Out comes the `model`.
 """
 
-from gpu_constructs.template.evaluation.assemble import assembled
-from gpu_constructs.template.evaluation.parameters import ParameterChoice
+from gpu_constructs.template.evaluation.assemble import Stacks, assembled
 
-__all__ = ["ParameterChoice", "assembled"]
+__all__ = ["Stacks", "assembled"]

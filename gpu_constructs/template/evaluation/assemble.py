@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from gpu_constructs.budget import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.fleet import Origin, Remark, RemarkKind
@@ -15,10 +15,10 @@ from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.parameters import ParameterChoice, ParameterValues
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
-from gpu_constructs.template.model import Stack, Value
+from gpu_constructs.template.model import Resource, Stack, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Assembled", "assembled"]
+__all__ = ["Stacks", "assembled"]
 
 _NESTED = "AWS::CloudFormation::Stack"
 # Macros that add nothing which is not written in the template.
@@ -28,26 +28,39 @@ _KNOWN_TRANSFORMS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assembled:
-    """What came out.
+class Stacks:
+    """Everything that was read in one call.
 
     Attributes:
-        stacks: All stacks; nested ones follow the stack around them.
+        stacks: Stacks in the order in which they were named; nested ones follow the stack around them.
+        tasks: Task definitions in separate files.
         remarks: What was odd.
-        choices: Parameters that allow other values than their default.
-        is_whole: Whether nothing was left unread.
+        choices: Parameters that have a default and say which other values they allow.
+        whole: Whether it is certain that nothing was left unread: a cloud assembly that refers to nothing else.
+        documents: The files, by the name that an `Origin` has for them.
     """
 
-    stacks: tuple[Stack, ...]
-    remarks: tuple[Remark, ...]
-    choices: tuple[ParameterChoice, ...]
-    is_whole: bool
+    stacks: tuple[Stack, ...] = ()
+    tasks: tuple[Resource, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    choices: tuple[ParameterChoice, ...] = ()
+    whole: bool = False
+    documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
+
+    def locate(self, origin: Origin) -> Origin:
+        """The same place with its line, which is looked for only here, as few places are ever shown."""
+        document = self.documents.get(origin.file) if origin.file is not None else None
+        if document is None or origin.line is not None:
+            return origin
+        return replace(origin, line=document.line(origin.path))
 
 
-def assembled(sources: list[Source], documents: Mapping[str, Document], parameters: Mapping[str, str]) -> Assembled:
-    """Makes templates into stacks."""
+def assembled(
+    sources: list[Source], tasks: tuple[Resource, ...], documents: Mapping[str, Document], parameters: Mapping[str, str]
+) -> Stacks:
+    """Makes templates into stacks; bare task definitions stand beside them."""
     try:
-        return _Assembler(parameters).run(sources, documents)
+        return _Assembler(parameters).run(sources, tasks, documents)
     except RecursionError:
         raise UnreadableError("too much is nested", file=sources[0].document.file) from None
 
@@ -60,7 +73,7 @@ class _Assembler:
         self._evaluators: list[tuple[Evaluator, Source]] = []
         self._nested_files: list[tuple[str, Source]] = []
 
-    def run(self, sources: list[Source], documents: Mapping[str, Document]) -> Assembled:
+    def run(self, sources: list[Source], tasks: tuple[Resource, ...], documents: Mapping[str, Document]) -> Stacks:
         for source in _each_once(sources):
             self._add(source)
         self._drop_nested()
@@ -70,14 +83,17 @@ class _Assembler:
         self._shared.exports.open()
         stacks = tuple(stack_of(evaluator, source) for evaluator, source in self._evaluators)
         remarks = self._shared.remarks
-        is_whole = (
-            bool(sources)
+        return Stacks(
+            stacks=stacks,
+            tasks=tasks,
+            remarks=remarks,
+            choices=tuple(self._parameter_values.choices),
+            whole=bool(sources)
+            and not tasks
             and all(source.is_of_assembly for source in sources)
             and self._shared.is_complete
-            and all(remark.kind is not RemarkKind.NOT_READ for remark in remarks)
-        )
-        return Assembled(
-            stacks=stacks, remarks=remarks, choices=tuple(self._parameter_values.choices), is_whole=is_whole
+            and all(remark.kind is not RemarkKind.NOT_READ for remark in remarks),
+            documents=documents,
         )
 
     def _add(self, source: Source) -> None:

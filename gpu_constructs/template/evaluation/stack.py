@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
 from gpu_constructs.fleet import RemarkKind
 from gpu_constructs.template.documents.node import Node
@@ -37,41 +38,32 @@ _RELEVANT = (
 class _Later(Mapping[str, Value]):
     """Properties that are worked out when somebody looks at them."""
 
-    __slots__ = ("_evaluator", "_found", "_node")
-
     def __init__(self, evaluator: Evaluator, node: Node) -> None:
         self._evaluator = evaluator
         self._node = node
-        self._found: Mapping[str, Value] | None = None
 
-    def _all(self) -> Mapping[str, Value]:
-        if self._found is None:
-            shared = self._evaluator.shared
-            depth = shared.depth
-            try:
-                with shared.quiet():
-                    value = self._evaluator.value(self._node)
-            except RecursionError:  # the reader itself is deep in something
-                value, shared.depth = None, depth
-            self._found = value if isinstance(value, Mapping) else {}
-        return self._found
+    @cached_property
+    def _found(self) -> Mapping[str, Value]:
+        shared = self._evaluator.shared
+        depth = shared.depth
+        try:
+            with shared.quiet():
+                value = self._evaluator.value(self._node)
+        except RecursionError:  # the reader itself is deep in something
+            value, shared.depth = None, depth
+        return value if isinstance(value, Mapping) else {}
 
     def __getitem__(self, key: str) -> Value:
-        return self._all()[key]
+        return self._found[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        return iter(self._found)
 
     def __len__(self) -> int:
-        return len(self._all())
-
-    def __eq__(self, other: object) -> bool:
-        return dict(self._all()) == (dict(other) if isinstance(other, Mapping) else other)
-
-    __hash__ = None  # type: ignore[assignment]
+        return len(self._found)
 
     def __repr__(self) -> str:
-        return repr(self._all())
+        return repr(self._found)
 
 
 def stack_of(evaluator: Evaluator, source: Source) -> Stack:

@@ -22,11 +22,11 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
+from gpu_constructs.hardware.catalogue import known_type
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.images import host_image
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.instance_types import type_named
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.managed import managed_purchase, managed_types
 from gpu_constructs.template.resources.section import Notes, Section
@@ -57,7 +57,9 @@ def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[tupl
         resources = properties.section("ComputeResources")
         fargate = resources.text("Type") in {"FARGATE", "FARGATE_SPOT"}
         on_ecs = properties.has("ComputeResources") and not properties.has("EksConfiguration")
-        if not fargate and on_ecs and not _has_no_accelerators(resources):
+        names = resources.texts("InstanceTypes")
+        # Of words alone, Batch takes types without accelerators.
+        if not fargate and on_ecs and not (names and BATCH_TYPE_WORDS.issuperset(names)):
             yield resource, _pool(resource, resources, launches, index)
 
 
@@ -89,12 +91,6 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
     )
 
 
-def _has_no_accelerators(section: Section) -> bool:
-    """Whether all its types are words for types without accelerators."""
-    names = section.texts("InstanceTypes")
-    return bool(names) and all(each in BATCH_TYPE_WORDS for each in names)
-
-
 def _types(section: Section) -> TypeChoice:
     """Types by name or family; a family is without its bare metal types."""
     types: dict[InstanceType, None] = {}
@@ -105,17 +101,12 @@ def _types(section: Section) -> TypeChoice:
             has_unknown = True
         if isinstance(name, Unknown) or name in BATCH_TYPE_WORDS:
             continue
-        one = type_named(name)
-        several = (one,) if one is not None else _family(name)
+        one = known_type(name)
+        several = (one,) if one is not None else family(name) if name in families() else ()
+        several = tuple(each for each in several if each is one or not each.bare_metal)
         types |= dict.fromkeys(several)
         strange |= {} if several else {name: None}
     return TypeChoice(instance_types=tuple(types), unknown_type_names=tuple(strange), has_unknown_types=has_unknown)
-
-
-def _family(name: str) -> tuple[InstanceType, ...]:
-    if name not in families():
-        return ()
-    return tuple(each for each in family(name) if not each.bare_metal)
 
 
 def _image(section: Section, types: tuple[InstanceType, ...], launch: HostSetup | None) -> HostImage | Unknown:

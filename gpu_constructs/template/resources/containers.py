@@ -118,7 +118,7 @@ def unknown_keys(section: Section, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def used_settings(section: Section, settings: Iterable[str]) -> tuple[str, ...]:
-    """Those of the settings, such as ``Host.SourcePath``, that are written, and not to the effect of leaving them out."""
+    """Those of the settings, such as ``Host.SourcePath``, that are written and not empty or false."""
     return tuple(each for each in settings if _is_used(section, each))
 
 

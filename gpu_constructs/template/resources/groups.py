@@ -129,15 +129,12 @@ def _with(launch: Launch, **values: Any) -> Launch:  # noqa: ANN401 - fields of 
 
 
 def _warm_pool(properties: Section) -> WarmPool:
-    if properties.is_unknown:
-        return WarmPool(state=UNKNOWN, min_size=UNKNOWN, max_prepared=UNKNOWN, reuse_on_scale_in=UNKNOWN)
     most = properties.integer("MaxGroupPreparedCapacity")
-    reuse = properties.section("InstanceReusePolicy")
     return WarmPool(
         state=given(properties.text("PoolState"), "Stopped"),
         min_size=properties.integer("MinSize") or 0,
         max_prepared=None if most == _NO_LIMIT else most,
-        reuse_on_scale_in=UNKNOWN if reuse.is_unknown else reuse.flag("ReuseOnScaleIn") or False,
+        reuse_on_scale_in=properties.section("InstanceReusePolicy").flag("ReuseOnScaleIn") or False,
     )
 
 

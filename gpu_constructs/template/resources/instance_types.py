@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable
 from typing import Any
 
 from gpu_constructs.budget import ENTRIES, NAME
 from gpu_constructs.fleet import InstanceRequirements, TypeChoice, Unknown
 from gpu_constructs.fleet.instance_requirements import selected_types
-from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.hardware.catalogue import known_type
 from gpu_constructs.template.resources.section import Section
 
-__all__ = ["and_also", "instance_types_of", "type_named", "types_asked_for"]
+__all__ = ["and_also", "instance_types_of", "types_asked_for"]
 
 _MANUFACTURERS = {
     "amazon-web-services": Architecture.ARM64,
@@ -49,18 +49,13 @@ def and_also(one: TypeChoice, other: TypeChoice) -> TypeChoice:
     )
 
 
-def type_named(name: str) -> InstanceType | None:
-    """The type of a name, or None; it does not look for similar names, as the catalogue does."""
-    return _accelerated().get(name) or _general().get(name)
-
-
 def types_asked_for(section: Section, architecture: Architecture | None) -> TypeChoice | None:
     """Types by their name, or by what they must be; None where the section says neither."""
     name = section.text("InstanceType")
     if isinstance(name, Unknown):
         return TypeChoice(has_unknown_types=True)
     if name is not None:
-        found = type_named(name)
+        found = known_type(name)
         return TypeChoice(unknown_type_names=(name,)) if found is None else TypeChoice(instance_types=(found,))
     if section.get("InstanceRequirements") is not None:
         return instance_types_of(section.section("InstanceRequirements"), architecture)
@@ -68,7 +63,7 @@ def types_asked_for(section: Section, architecture: Architecture | None) -> Type
 
 
 def instance_types_of(section: Section, architecture: Architecture | None, *, managed: bool = False) -> TypeChoice:
-    """Types by what they must be: an ``InstanceRequirements`` object, for an image of this architecture where it is known."""
+    """Types by what they must be: an ``InstanceRequirements`` object, and the architecture of the image."""
     for key in _REQUIRED:
         if not section.is_unknown and not section.has(key):
             section.note(f"expects {key}, which the API requires", None)
@@ -84,7 +79,7 @@ def instance_types_of(section: Section, architecture: Architecture | None, *, ma
         problem = f"expects {ENTRIES} entries of {NAME} characters at most"
         section.note(problem, section.get(key), key)
     everything = (*(bound for pair in ranges.values() for bound in pair), *(x for one in lists.values() for x in one))
-    if section.is_unknown or unread or any(isinstance(each, Unknown) for each in (*everything, *rules, disks)):
+    if unread or any(isinstance(each, Unknown) for each in (*everything, *rules, disks)):
         return TypeChoice(has_unknown_types=True)
     fields: dict[str, Any] = {field: _range(each) for field, each in ranges.items()}
     fields |= {field: _known(lists[key]) for field, key in _LISTS.items()}
@@ -115,13 +110,3 @@ def _within_limits(entries: tuple[str | Unknown, ...]) -> bool:
 
 def _known(texts: Iterable[str | Unknown]) -> tuple[str, ...]:
     return tuple(each for each in texts if isinstance(each, str))
-
-
-@cache
-def _accelerated() -> Mapping[str, InstanceType]:
-    return {each.name: each for each in accelerated()}
-
-
-@cache
-def _general() -> Mapping[str, InstanceType]:
-    return {each.name: each for each in general()}

@@ -118,7 +118,7 @@ class Launches:
             image_written=image_written(data.get("ImageId")),
             interfaces=tuple(_interface(each) for each in data.sections("NetworkInterfaces")),
             bought=bought_by_template(data),
-            placement_group=UNKNOWN if placement.is_unknown else self.is_cluster_group(group),
+            placement_group=self.is_cluster_group(group),
             **values_of(_types(data, _architecture(image))),
         )
 

@@ -129,14 +129,6 @@ def _option_of_template(data: Section) -> PurchaseOption | Unknown:
 
 def _distribution(policy: Section, template_option: PurchaseOption | Unknown) -> Distribution:
     written = policy.section("InstancesDistribution")
-    if policy.is_unknown or written.is_unknown:
-        return Distribution(
-            on_demand_base=UNKNOWN,
-            on_demand_percentage=UNKNOWN,
-            spot_allocation=UNKNOWN,
-            segments=(UNKNOWN,),
-            template_option=template_option,
-        )
     percentage = written.integer("OnDemandPercentageAboveBaseCapacity")
     if isinstance(percentage, int) and not 0 <= percentage <= MAX_PERCENT:
         written.note("expects 0 to 100", percentage, "OnDemandPercentageAboveBaseCapacity")
@@ -175,7 +167,7 @@ def _with_preference(properties: Section, option: PurchaseOption | Unknown) -> P
         return option
     specification = properties.section(_SPECIFICATION)
     preference = specification.one_of("CapacityReservationPreference", _OF_GROUP)
-    if specification.is_unknown or isinstance(preference, Unknown):
+    if isinstance(preference, Unknown):
         return UNKNOWN
     return PurchaseOption.RESERVED if preference == RESERVATIONS_ONLY else option
 
@@ -199,10 +191,6 @@ def _reservation(section: Section, *, id_key: str, group_key: str) -> Reservatio
         return None
     specification = section.section(_SPECIFICATION)
     target = specification.section("CapacityReservationTarget")
-    if specification.is_unknown:
-        return Reservation(preference=UNKNOWN, id=UNKNOWN, group=UNKNOWN)
-    if target.is_unknown:
-        return Reservation(preference=specification.text("CapacityReservationPreference"), id=UNKNOWN, group=UNKNOWN)
     return Reservation(
         preference=specification.text("CapacityReservationPreference"),
         id=_one(target, id_key),
