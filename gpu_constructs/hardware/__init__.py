@@ -10,10 +10,10 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
 
 Where things are: `model` has the frozen values, `catalogue` the look-ups, `drivers` which NVIDIA driver branch drives
-which compute capability, `image_table` the ECS images, `images` what they run on, `prices` list prices with their date,
-`gp3` what an EBS volume can be, `mps` and `precision` what GPUs can do, `aws_limits` what the services accept,
-`managed_instances` what ECS Managed Instances launch, `records` the data files' format. The data is made by
-``tools/build_catalogue.py`` and ``tools/build_prices.py``.
+which compute capability, `cuda` which CUDA a container image has and what that needs, `image_table` the ECS images,
+`images` what they run on, `prices` list prices with their date, `gp3` what an EBS volume can be, `mps` and `precision`
+what GPUs can do, `aws_limits` what the services accept, `managed_instances` what ECS Managed Instances launch,
+`records` the data files' format. The data is made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``.
 """
 
 from __future__ import annotations

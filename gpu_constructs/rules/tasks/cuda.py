@@ -1,0 +1,98 @@
+"""The CUDA of container images, as far as their names say it, against the drivers and GPUs of the hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import Container, Task, Unknown
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware.cuda import (
+    CUDA_COMPATIBILITY,
+    CUDA_RELEASE_NOTES,
+    CudaImage,
+    cuda_image,
+    first_branch,
+    is_dropped,
+)
+from gpu_constructs.placement.route import Destination
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.rule import Problem, error, warning
+
+_OLDER = "an image with an older CUDA"
+
+
+@warning(
+    "GPU234",
+    question="is the driver of the hosts recent enough for the CUDA of the container image?",
+    because="a driver runs programs of a newer major version of CUDA only through the forward compatibility package, "
+    "which some images bring, and NVIDIA's container toolkit refuses images that require a newer driver",
+    source=CUDA_COMPATIBILITY,
+    unless=("GPU235",),
+)
+def recent_driver(context: Context) -> Iterator[Problem]:
+    for task, container, found, each in _pairs(context):
+        image = each.pool.image
+        branch = None if isinstance(image, Unknown) else image.image.driver_branch
+        first = first_branch(found.cuda)
+        if branch is not None and first is not None and branch < first and not found.is_compatible:
+            yield Problem(
+                about=task,
+                container=container,
+                involves=(each.pool,),
+                message=f"{_has(task, container, found)}, which needs driver branch {first} or later; the hosts of "
+                f"{each.pool.name} have branch {branch} ({image})",
+                fix=f"a machine image with driver branch {first} or later, such as al2023-gpu, or {_OLDER}",
+                property_name="Image",
+                value=container.image,
+            )
+
+
+@error(
+    "GPU235",
+    question="does the CUDA of the container image still have code for the GPUs of the hosts?",
+    because="CUDA 13 dropped Maxwell, Pascal and Volta: programs that are built with it, and its libraries, have no "
+    "kernels for GPUs below compute capability 7.5, whatever the driver",
+    source=CUDA_RELEASE_NOTES,
+)
+def still_compiled(context: Context) -> Iterator[Problem]:
+    for task, container, found, each in _pairs(context):
+        old = [one for one in each.types if _is_dropped(one, found)]
+        if old and found.has_kernels and each.is_certain and len(old) == len(each.types):
+            yield Problem(
+                about=task,
+                container=container,
+                involves=(each.pool,),
+                message=f"{_has(task, container, found)}, which has no code for the GPUs of {each.pool.name} "
+                f"({and_list(old)})",
+                fix=f"{_OLDER}, such as 12.8, or hosts with newer GPUs, such as g6.xlarge",
+                property_name="Image",
+                value=container.image,
+            )
+
+
+def _pairs(context: Context) -> Iterator[tuple[Task, Container, CudaImage, Destination]]:
+    """Every container of an image with a known CUDA, with each pool that its task may be placed on, once."""
+    seen: set[tuple[int, str, int]] = set()
+    for task, each in ((one.task, each) for one in context.assignments for each in one.destinations):
+        for container in task.containers:
+            found = cuda_image(container.image) if isinstance(container.image, str) and container.wants_gpu else None
+            key = (id(task), container.name, id(each.pool))
+            if found is not None and key not in seen:
+                seen.add(key)
+                yield task, container, found, each
+
+
+def _is_dropped(each: InstanceType, found: CudaImage) -> bool:
+    devices = each.accelerators
+    return (
+        devices is not None
+        and devices.compute_capability is not None
+        and is_dropped(devices.compute_capability, found.cuda)
+    )
+
+
+def _has(task: Task, container: Container, found: CudaImage) -> str:
+    version = "{}.{}".format(*found.cuda)
+    return f"container {container.name} of {task.name} has CUDA {version} ({brief(str(container.image))})"

@@ -1,0 +1,62 @@
+"""The CUDA of images against the hosts: a newer driver is asked for, and a GPU that CUDA has dropped is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
+from gpu_constructs.rules.tasks import cuda
+from tests.rules.given import a_pool, container, gpu, of_image, only, running_on, said, task_of
+
+_CUDA_13 = "vllm/vllm-openai:v0.27.1"
+_TOOLKIT = "nvidia/cuda:13.0.1-base-ubuntu24.04"
+
+
+def _task(image: str) -> Task:
+    return task_of(replace(container(gpu()), image=image))
+
+
+def _old(*types: str) -> Pool:
+    return a_pool(*types, image=of_image("al2-gpu"))
+
+
+def _on(pool: Pool, image: str) -> Fleet:
+    return running_on(pool, task=_task(image))
+
+
+def test_a_driver_of_an_older_major_version_is_said() -> None:
+    text = only(cuda.recent_driver, _on(_old("g5.xlarge"), _CUDA_13)).message
+    assert "has CUDA 13.0 (vllm/vllm-openai:v0.27.1), which needs driver branch 580 or later" in text
+    assert "have branch 550" in text
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        _on(_old("g5.xlarge"), "vllm/vllm-openai:v0.27.1-cu129"),
+        _on(_old("g5.xlarge"), "public.ecr.aws/deep-learning-containers/vllm:server-cuda-v2.4"),
+        _on(a_pool("g5.xlarge"), _CUDA_13),
+        _on(a_pool("g5.xlarge", image=UNKNOWN), _CUDA_13),
+    ],
+    ids=["of its major version", "with its own compatibility package", "recent", "of an unknown image"],
+)
+def test_other_drivers_are_not(fleet: Fleet) -> None:
+    assert not said(cuda.recent_driver, fleet)
+
+
+def test_volta_has_no_code_in_cuda_13() -> None:
+    assert (
+        "has no code for the GPUs of Hosts (p3.2xlarge)"
+        in only(cuda.still_compiled, _on(a_pool("p3.2xlarge"), _CUDA_13)).message
+    )
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [_on(a_pool("p3.2xlarge"), _TOOLKIT), _on(a_pool("g4dn.xlarge"), _CUDA_13), _on(a_pool("p3.2xlarge"), "mine:1")],
+    ids=["with the bare toolkit", "newer", "with an image of one's own"],
+)
+def test_other_gpus_may_have(fleet: Fleet) -> None:
+    assert not said(cuda.still_compiled, fleet)
