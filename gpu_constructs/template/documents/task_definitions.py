@@ -70,7 +70,8 @@ def task_definition(data: Node, *, file: str, region: str | None) -> Resource | 
     if not is_one:
         return None
     origin = Origin(resource=name, file=file, path=path, region=region)
-    return Resource(logical_id=name, type=_TYPE, stack=file, properties=properties, origin=origin)
+    is_part = isinstance(data, list)
+    return Resource(logical_id=name, type=_TYPE, stack=file, properties=properties, origin=origin, is_part=is_part)
 
 
 def _is_container(node: Node) -> bool:
