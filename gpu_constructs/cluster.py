@@ -250,6 +250,7 @@ class GpuCluster(Construct):
         self._keep(capacity)
         return capacity
 
+    @checked
     def add_family(
         self,
         family: str,
@@ -319,6 +320,7 @@ class GpuCluster(Construct):
         self.hosts.require_free(None)
         return FamilyCapacity(dict(zip(plans, self._make_all(list(plans.values())), strict=True)))
 
+    @checked
     def add_fallback(self, construct_id: str, *, order: Sequence[CapacityChoice]) -> FallbackCapacity:
         """Defines several capacity providers for the same tasks: the first is filled, the others take the rest.
 

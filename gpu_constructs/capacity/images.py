@@ -173,9 +173,23 @@ class GpuMachineImage:
     def for_types(cls, instance_types: Sequence[InstanceType]) -> GpuMachineImage:
         """The image that drives these types, pinned to its newest known release, or following it if none is known.
 
+        Args:
+            instance_types: Instance types as `gpu_constructs.hardware.instance_type` returns them.
+
         Raises:
+            InvalidValueError: It is not a list of instance types.
             IncompatibleError: No ECS image drives one of them, or no single image drives all.
         """
+        is_list = isinstance(instance_types, Sequence) and all(
+            isinstance(each, InstanceType) for each in instance_types
+        )
+        if not is_list or not instance_types:
+            raise InvalidValueError(
+                f"expects a list of InstanceType, got {shown(instance_types)}",
+                argument="instance_types",
+                value=instance_types,
+                fix="[hardware.instance_type('g6.xlarge')]; add_capacity takes names, and finds the image by itself",
+            )
         rows = {row.name: (row, each) for each in instance_types for row in (default_image(each),)}
         if len(rows) > 1:
             sides = ", ".join(f"{each} needs {row.name}" for row, each in rows.values())

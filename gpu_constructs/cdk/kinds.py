@@ -175,9 +175,10 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
     if kind is bool:
         flag(argument, value, fix=f"{argument}=True")
     elif kind is str and not isinstance(value, str):
-        _refuse(argument, value, "text", f"{argument}={shown(value)!r}" if isinstance(value, (int, float)) else "")
+        _refuse(argument, value, "text", f"{argument}={shown(value) if isinstance(value, (int, float)) else '…'!r}")
     elif kind is str and isinstance(value, str) and _is_broken(value):
-        _refuse(argument, value, "text that can be written as UTF-8", "")
+        written = value.encode(errors="replace").decode()
+        _refuse(argument, value, "text that can be written as UTF-8", f"{argument}={shown(written)}")
     elif _is_generic(kind, Mapping):
         _require_mapping(argument, value, get_args(kind)[1])
     elif _is_generic(kind, Sequence):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import of_kind
+from gpu_constructs.cdk.atomic import require_construct_id
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Bought, Pool, PoolKind
@@ -64,6 +65,7 @@ def plan_managed(
         InvalidValueError: An argument is wrong by itself.
         IncompatibleError: No host can be all of it.
     """
+    require_construct_id(name)
     choice = _choice(instance_types, need)
     bought = of_kind("purchase", purchase, ManagedPurchase, example="ManagedPurchase.spot()")
     stored = of_kind("storage", storage, ManagedStorage, example="ManagedStorage(volume_gib=200)")

@@ -278,6 +278,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             InvalidValueError: `gpu_count` was given, or an argument is wrong by itself.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
+        require_construct_id(id)
         require_no_gpus(id, gpu_count)
         if memory_limit_mib is None and memory_reservation_mib is None:
             memory_reservation_mib = _DEFAULT_RESERVATION_MIB

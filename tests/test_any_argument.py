@@ -1,0 +1,128 @@
+"""Whatever stands in an argument of the public names, the answer is an error of this library that names it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from aws_cdk import aws_ec2 as ec2
+from constructs import IConstruct
+
+import gpu_constructs as public
+from gpu_constructs import GpuConstructsError, RefusedByCdkError, UnknownNameError
+from gpu_constructs.errors import shown
+from tests.synthesis import Site
+
+ODD: tuple[Any, ...] = (
+    None,
+    "",
+    "x",
+    "\ud800",
+    -1,
+    10**5000,
+    0.5,
+    float("nan"),
+    True,
+    [],
+    [1],
+    {},
+    {"a": 1},
+    object(),
+    int,
+)
+
+
+_BLOCK = "cr-0123456789abcdef0"
+_END = datetime(2100, 1, 1, tzinfo=timezone.utc)
+_GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
+
+
+@dataclass(frozen=True)
+class Door:
+    """A public callable with arguments that it takes, and where it defines its construct ``Odd``."""
+
+    call: Callable[..., object]
+    good: dict[str, Any]
+    scope: IConstruct | None = None
+
+
+def _doors(site: Site) -> Iterator[Door]:
+    cluster, image = site.cluster, site.image
+    task, neuron = site.task(), site.task(site.capacity("inf2.xlarge", name="Neuron"), name="OfNeuron")
+    task.add_gpu_container("good", image=image)
+    of_neuron = {"construct_id": "Odd", "image": image, "cpu": 1, "memory_mib": 64}
+    small = {"construct_id": "Odd", "image": image, "gpus": public.GpuShare(memory_mib=1), "cpu": 1, "memory_mib": 64}
+    shared = site.task(name="Shared")
+    types: dict[str, Any] = {"instance_types": ["g6.xlarge"], "max_instances": 1}
+    order = [public.CapacityChoice(each, **types) for each in ("A", "B")]
+    at: dict[str, Any] = {"scope": site.stack, "construct_id": "Odd"}
+    yield Door(public.CapacityChoice, {"construct_id": "Odd", **types})
+    yield Door(public.GpuChecks, {})
+    yield Door(public.GpuChecks.add_to, {"scope": site.app})
+    yield Door(public.GpuCluster, {**at, "vpc": site.vpc}, site.stack)
+    yield Door(public.GpuService, {**at, "cluster": cluster, "task_definition": task}, site.stack)
+    yield Door(public.GpuShare, {"memory_mib": 1})
+    yield Door(public.GpuTaskDefinition, {**at, "capacity": [site.l4]}, site.stack)
+    yield Door(shared.add_gpu_container, small, shared)
+    yield Door(neuron.add_neuron_container, of_neuron, neuron)
+    yield Door(task.add_container, {"id": "Odd", "image": image}, task)
+    yield Door(cluster.add_capacity, {"construct_id": "Odd", **types}, cluster)
+    yield Door(cluster.add_managed_capacity, {"construct_id": "Odd", "instance_types": ["g6.xlarge"]}, cluster)
+    yield Door(cluster.add_family, {"family": "p5", "max_instances": 1})
+    yield Door(cluster.add_fallback, {"construct_id": "Odd", "order": order})
+    yield Door(site.l4.strategy, {})
+    yield Door(public.GpuMachineImage, {"host_image": public.GpuMachineImage.newest("al2023-gpu").host_image})
+    yield Door(public.GpuMachineImage.custom, {"machine_image": ec2.MachineImage.generic_linux({"us-east-1": "ami-0"})})
+    yield Door(public.GpuMachineImage.for_types, {"instance_types": site.l4.pool.instance_types})
+    yield Door(public.GpuMachineImage.newest, {"name": "al2023-gpu"})
+    yield Door(public.GpuMachineImage.pinned, {"name": "al2023-gpu"})
+    yield Door(public.GpuMachineImage.newest("al2023-gpu").in_region, {"region": "us-east-1"})
+    yield Door(public.HostNeed, {"gpus": 1})
+    yield Door(public.HostNetwork, {})
+    yield Door(public.HostNetwork.efa, {})
+    yield Door(public.HostScaling, {})
+    yield Door(public.HostStorage, {})
+    yield Door(public.ManagedOperation, {})
+    yield Door(public.ManagedPurchase.reservations, {"resource_group_arn": _GROUP})
+    yield Door(public.ManagedStorage, {})
+    yield Door(public.Purchase.spot, {})
+    yield Door(public.Purchase.reservations, {"reservation_id": _BLOCK})
+    yield Door(public.Purchase.capacity_block, {"reservation_id": _BLOCK, "instances": 1, "ends": _END})
+    yield Door(public.WarmHosts, {"hosts": 1})
+
+
+def _raw(door: Door, argument: str, value: Any) -> str:
+    """What is wrong with the answer to one odd value; empty if nothing is."""
+    try:
+        door.call(**{**door.good, argument: value})
+    except RefusedByCdkError as error:
+        return f"in the words of CDK: {error}"
+    except GpuConstructsError as error:
+        if error.argument is None or not (error.fix or error.allowed or isinstance(error, UnknownNameError)):
+            return f"says too little: {error}"
+        if door.scope is not None and door.scope.node.try_find_child("Odd") is not None:
+            return f"something is left of it: {error}"
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is not ours
+        return f"{type(error).__name__}: {error}"
+    finally:
+        if door.scope is not None:
+            door.scope.node.try_remove_child("Odd")
+    return ""
+
+
+def _named(door: Door) -> list[str]:
+    open_ended = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    return [name for name, each in inspect.signature(door.call).parameters.items() if each.kind not in open_ended]
+
+
+def test_no_odd_value_meets_a_raw_error(site: Site) -> None:
+    answers = (
+        (f"{door.call.__qualname__}({argument}={shown(value)})", _raw(door, argument, value))
+        for door in _doors(site)
+        for argument in _named(door)
+        for value in ODD
+    )
+    assert [f"{call}: {answer}" for call, answer in answers if answer] == []
