@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -23,6 +22,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Unknown, Workload, total
 from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_WEIGHT
 from gpu_constructs.placement import demand_of, rollout_percentages, task_slots
+from gpu_constructs.serving.reached import ReachedService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
 
@@ -34,7 +34,7 @@ _ARGUMENTS: Mapping[str, str] = {
 }
 
 
-class GpuService(ecs.Ec2Service):
+class GpuService(ReachedService):
     """Defines an ECS service with a capacity provider strategy, so that managed scaling makes room for its tasks.
 
     Its capacities get tasks by the room they have at their maximum; of a `FallbackCapacity`, the first is filled
@@ -63,8 +63,8 @@ class GpuService(ecs.Ec2Service):
         max_healthy_percent: Tasks that may run at once during a deployment. By default as many as the hosts hold at
             their maximum, 200 % at most; 200 % where it would not be above a minimum that was given.
         service_name: Its name. By default CloudFormation makes one.
-        health_check_grace_period: How long a load balancer's verdict on a new task is ignored. By default as in CDK, 60
-            seconds with a load balancer; a large model takes longer to load.
+        health_check_grace_period: How long a load balancer's verdict on a new task is ignored. By default 10 minutes
+            with a load balancer; a large model takes longer to load.
         enable_execute_command: Whether ECS Exec may open a shell in its containers. By default not.
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
@@ -164,7 +164,7 @@ class GpuService(ecs.Ec2Service):
                 security_groups=None if security_groups is None else list(security_groups),
                 vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
             )
-        resource = cast("ecs.CfnService", self.node.find_child("Service"))
+        resource = self._resource
         # With a circuit breaker CDK writes one, ECS's own default, unless the app has its flag
         # @aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker. CloudFormation replaces a service that
         # gets one, which takes every GPU twice.
@@ -179,6 +179,7 @@ class GpuService(ecs.Ec2Service):
         # (containers-roadmap issue 631).
         self.node.add_dependency(cluster.hosts.services_depend_on)
         self._gpu_task = task_definition
+        self._grace_is_chosen = health_check_grace_period is not None
         self._workload = workload
 
     @property

@@ -14,10 +14,13 @@ from functools import cache, wraps
 from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import aws_cdk as cdk
+from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 from typing_extensions import Unpack
 
@@ -34,10 +37,14 @@ _DURATION = "cdk.Duration.seconds({})"
 
 _EXAMPLES: Mapping[type, str] = {
     Construct: "self, where a Stack or another construct defines it",
+    acm.ICertificate: "acm.Certificate(self, 'Certificate', domain_name='…')",
     cdk.Duration: _DURATION.format(30),
     ec2.ISecurityGroup: "ec2.SecurityGroup(self, 'Tasks', vpc=vpc)",
     ec2.IVpc: "ec2.Vpc(self, 'Vpc')",
     ec2.SubnetSelection: "ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)",
+    elbv2.IApplicationListener: "balancer.add_listener('Https', port=443, certificates=[certificate])",
+    elbv2.IApplicationLoadBalancer: "elbv2.ApplicationLoadBalancer(self, 'Balancer', vpc=vpc)",
+    elbv2.ListenerCondition: "elbv2.ListenerCondition.path_patterns(['/v1/*'])",
     ecs.ContainerImage: _IMAGE.format("'nvidia/cuda:12.8.1-base-ubuntu24.04'"),
     ecs.HealthCheck: "ecs.HealthCheck(command=['CMD-SHELL', 'curl -f http://localhost:8000/health'])",
     ecs.CredentialSpec: "ecs.DomainJoinedCredentialSpec.from_ssm_parameter(parameter)",
@@ -51,6 +58,7 @@ _EXAMPLES: Mapping[type, str] = {
     ecs.Ulimit: "ecs.Ulimit(name=ecs.UlimitName.NOFILE, soft_limit=65536, hard_limit=65536)",
     iam.IRole: "iam.Role(self, 'Role', assumed_by=iam.ServicePrincipal('ecs-tasks.amazonaws.com'))",
     logs.ILogGroup: "logs.LogGroup(self, 'Logs')",
+    s3.IBucket: "s3.Bucket(self, 'Logs')",
 }
 """A value of each kind that has no members to name."""
 
@@ -75,11 +83,15 @@ _OTHER_NAMES: Mapping[str, str] = {"gpu_count": "gpus", "memory_mib": "memory_li
 
 _ATTRIBUTES: Mapping[type, str] = {
     Construct: "node",
+    acm.ICertificate: "certificate_arn",
     ec2.ISecurityGroup: "security_group_id",
     ec2.IVpc: "vpc_id",
     ecs.ICluster: "cluster_arn",
+    elbv2.IApplicationListener: "listener_arn",
+    elbv2.IApplicationLoadBalancer: "load_balancer_arn",
     iam.IRole: "role_arn",
     logs.ILogGroup: "log_group_name",
+    s3.IBucket: "bucket_arn",
 }
 """An attribute that every construct of an interface has."""
 

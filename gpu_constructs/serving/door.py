@@ -1,0 +1,116 @@
+"""Where requests arrive in a task: a container, its port, and how a load balancer finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+
+__all__ = ["Door", "door_of"]
+
+# "usually 32768 to 60999", or the range of the ECS agent where the kernel's is not known, 49153 to 65535
+# (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html); CDK allows the same.
+_DYNAMIC_PORTS = (32768, 65535)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """A port of a container that load balancers send requests to.
+
+    Attributes:
+        container_name: The container.
+        container_port: Where it listens.
+        host_ports: The first and the last port of the host, or of the task's interface, at which it can be reached.
+        target_type: What a target group registers: hosts, or in network mode ``awsvpc`` the addresses of the tasks.
+    """
+
+    container_name: str
+    container_port: float
+    host_ports: tuple[float, float]
+    target_type: elbv2.TargetType
+
+    @property
+    def port(self) -> ec2.Port:
+        """Its ports, as security groups take them."""
+        first, last = self.host_ports
+        return ec2.Port.tcp(first) if first == last else ec2.Port.tcp_range(first, last)
+
+
+def door_of(task: ecs.TaskDefinition, *, container_name: str | None = None, container_port: int | None = None) -> Door:
+    """The port of a task that requests are sent to.
+
+    Args:
+        task: The task definition.
+        container_name: One of its containers. By default its default container.
+        container_port: One of the ports that this container maps. By default the first.
+
+    Raises:
+        InvalidValueError: There is no such container or port mapping.
+        IncompatibleError: The task has no network.
+    """
+    mode = task.network_mode
+    if mode is ecs.NetworkMode.NONE:
+        raise IncompatibleError(
+            "a task in network mode none has no network that a load balancer could reach",
+            argument="network_mode",
+            value="none",
+            allowed="bridge, host, awsvpc",
+            fix="leave network_mode out",
+        )
+    container = _container(task, container_name)
+    mapping = _mapping(container, container_port)
+    fixed = mapping.host_port
+    is_dynamic = mode is ecs.NetworkMode.BRIDGE and not fixed
+    port = fixed or mapping.container_port
+    return Door(
+        container_name=container.container_name,
+        container_port=mapping.container_port,
+        host_ports=_DYNAMIC_PORTS if is_dynamic else (port, port),
+        target_type=elbv2.TargetType.IP if mode is ecs.NetworkMode.AWS_VPC else elbv2.TargetType.INSTANCE,
+    )
+
+
+def _container(task: ecs.TaskDefinition, name: str | None) -> ecs.ContainerDefinition:
+    found = task.default_container if name is None else task.find_container(name)
+    if found is None:
+        raise InvalidValueError(
+            f"{task.node.path} has no such container",
+            argument="container_name",
+            value=name,
+            fix="leave it out for the first container with GPUs",
+        )
+    return found
+
+
+def _mapping(container: ecs.ContainerDefinition, port: int | None) -> ecs.PortMapping:
+    mappings = [each for each in container.port_mappings if each.protocol is not ecs.Protocol.UDP]
+    if port is not None:
+        whole_number("container_port", port, smallest=1, largest=65535, unit="TCP ports", fix="container_port=8000")
+    if not mappings:
+        raise InvalidValueError(
+            f"container {container.container_name} maps no TCP port, so no load balancer can reach it",
+            argument="container_port",
+            value=port,
+            fix=f"container.add_port_mappings(ecs.PortMapping(container_port={port or 8000})) before this line",
+        )
+    found = next((each for each in mappings if port in {None, each.container_port}), None)
+    if found is None:
+        raise InvalidValueError(
+            f"container {container.container_name} does not map this port",
+            argument="container_port",
+            value=port,
+            allowed=_listed(mappings),
+            fix=f"one of its ports, or container.add_port_mappings(ecs.PortMapping(container_port={port})) before this "
+            "line",
+        )
+    return found
+
+
+def _listed(mappings: Sequence[ecs.PortMapping]) -> str:
+    return ", ".join(f"{each.container_port:g}" for each in mappings)

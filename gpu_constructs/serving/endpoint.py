@@ -1,0 +1,253 @@
+"""Load balancers in front of a service: what they listen on, whom they let in, and which arguments go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+
+__all__ = [
+    "TLS",
+    "NetworkEndpoint",
+    "ServiceEndpoint",
+    "health_check",
+    "require_certificate",
+    "require_idle_timeout",
+    "require_path",
+    "require_port",
+    "require_together",
+    "source_of",
+]
+
+TLS = elbv2.SslPolicy.TLS13_12_RES_PQ
+"""TLS 1.3 and 1.2, which AWS recommends and its console chooses.
+
+https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl-policies.html
+"""
+
+_LAST_PORT = 65535
+_LAST_PRIORITY = 50_000
+_LONGEST_IDLE = 4000  # seconds, as https://docs.aws.amazon.com/elasticloadbalancing/latest/application/
+
+# What only a new load balancer has, what only a new listener has, and what only a rule of a given listener has.
+_OF_NEW_BALANCER = ("internet_facing", "vpc_subnets", "idle_timeout", "access_logs_bucket")
+_OF_NEW_LISTENER = ("load_balancer", "certificate", "protocol", "port", "redirect_http", "ssl_policy", "open")
+_OF_RULE = ("priority", "conditions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceEndpoint:
+    """An Application Load Balancer's way to a service.
+
+    Attributes:
+        listener: Where requests arrive.
+        target_group: The tasks that they are sent to.
+        url: Where the service answers, by the name that AWS gives the load balancer; a certificate is for a name of
+            your own, which an alias record leads to `load_balancer`. Empty for a listener of yours.
+        balancer: The load balancer; None for a listener that was imported.
+    """
+
+    listener: elbv2.IApplicationListener
+    target_group: elbv2.ApplicationTargetGroup
+    url: str
+    balancer: elbv2.IApplicationLoadBalancer | None
+
+    @property
+    def load_balancer(self) -> elbv2.IApplicationLoadBalancer:
+        """The load balancer.
+
+        Raises:
+            InvalidValueError: The listener was imported, so CDK does not know its load balancer.
+        """
+        if self.balancer is None:
+            raise InvalidValueError(
+                "an imported listener does not say which load balancer it belongs to",
+                argument="listener",
+                fix="the load balancer itself, imported with elbv2.ApplicationLoadBalancer.from_lookup",
+            )
+        return self.balancer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkEndpoint:
+    """A Network Load Balancer's way to a service.
+
+    Attributes:
+        load_balancer: The load balancer.
+        listener: Where connections arrive.
+        target_group: The tasks that they are passed to.
+        address: Where the service answers, as ``name:port``, by the name that AWS gives the load balancer.
+    """
+
+    load_balancer: elbv2.INetworkLoadBalancer
+    listener: elbv2.NetworkListener
+    target_group: elbv2.NetworkTargetGroup
+    address: str
+
+
+def health_check(path: str | None, protocol: elbv2.Protocol = elbv2.Protocol.HTTP) -> elbv2.HealthCheck:
+    """Two good answers within 30 seconds let a task in; four bad ones, in a minute, replace it.
+
+    Args:
+        path: What is asked. None for a port that only has to be open.
+        protocol: How it is asked.
+    """
+    return elbv2.HealthCheck(
+        path=path,
+        protocol=protocol,
+        interval=cdk.Duration.seconds(15),
+        timeout=cdk.Duration.seconds(10),
+        healthy_threshold_count=2,
+        unhealthy_threshold_count=4,
+    )
+
+
+def source_of(open_to: bool | None, *, internet_facing: bool, vpc: ec2.IVpc) -> ec2.IPeer | None:  # noqa: FBT001 - as CDK's own
+    """Who is let in; None for nobody.
+
+    Args:
+        open_to: As the user chose.
+        internet_facing: Whether the load balancer is.
+        vpc: Where it is.
+
+    Raises:
+        InvalidValueError: The VPC was imported without its range of addresses.
+    """
+    if open_to is False:
+        return None
+    if open_to or internet_facing:
+        return ec2.Peer.any_ipv4()
+    try:
+        return ec2.Peer.ipv4(vpc.vpc_cidr_block)
+    except RuntimeError:
+        raise InvalidValueError(
+            "the VPC was imported without its addresses, which are let in by default",
+            argument="open",
+            value=open_to,
+            fix="vpc_cidr_block=… in from_vpc_attributes, or open=False and "
+            "endpoint.listener.connections.allow_default_port_from(…)",
+        ) from None
+
+
+def require_together(given: Mapping[str, object]) -> None:
+    """Refuses arguments of a new load balancer or listener where one of the user's own is used, and the reverse.
+
+    Args:
+        given: The arguments; None, False and an empty list are not given.
+
+    Raises:
+        IncompatibleError: Two of them do not go together.
+        InvalidValueError: A rule of a listener lacks its place or its conditions.
+    """
+    names = [name for name, value in given.items() if value is not None and value is not False and value != []]
+    if "listener" in names:
+        _refuse(names, (*_OF_NEW_LISTENER, *_OF_NEW_BALANCER), "a listener of yours has it already", "listener")
+        for name in _OF_RULE:
+            if name not in names:
+                raise InvalidValueError(
+                    "the service gets requests of a listener of yours by a rule, which has a priority and conditions",
+                    argument=name,
+                    value=given[name],
+                    fix="priority=10, conditions=[elbv2.ListenerCondition.path_patterns(['/*'])]",
+                )
+        whole_number(
+            "priority", given["priority"], smallest=1, largest=_LAST_PRIORITY, unit="a rule's place", fix="priority=10"
+        )
+        return
+    _refuse(names, _OF_RULE, "it is for a rule of a listener of yours", "no listener")
+    if "load_balancer" in names:
+        _refuse(names, _OF_NEW_BALANCER, "a load balancer of yours has it already", "load_balancer")
+
+
+def _refuse(names: list[str], wrong: tuple[str, ...], why: str, because_of: str) -> None:
+    for name in names:
+        if name in wrong:
+            raise IncompatibleError(f"{why} ({because_of} was given)", argument=name, fix=f"leave {name} out")
+
+
+def require_certificate(certificate: acm.ICertificate | None, *, is_plain: bool, plain: str) -> None:
+    """Refuses a listener that would be plain by accident, and one that has a certificate for nothing.
+
+    Args:
+        certificate: As given.
+        is_plain: Whether the user chose a protocol without encryption.
+        plain: How that is chosen.
+
+    Raises:
+        InvalidValueError: There is no certificate, and encryption was not given up.
+        IncompatibleError: There is one, and encryption was given up.
+    """
+    if certificate is None and not is_plain:
+        raise InvalidValueError(
+            "requests are encrypted up to the load balancer, which needs a certificate for that",
+            argument="certificate",
+            fix=f"certificate=acm.Certificate(self, 'Certificate', domain_name='…'), or protocol={plain} for requests "
+            "that anyone on the way can read",
+        )
+    if certificate is not None and is_plain:
+        raise IncompatibleError(
+            "a listener without encryption has no use for a certificate",
+            argument="protocol",
+            value=plain,
+            fix="leave protocol out",
+        )
+
+
+def require_path(path: str | None) -> str:
+    """The path of a health check.
+
+    Args:
+        path: As given.
+
+    Raises:
+        InvalidValueError: There is none, or it is not a path.
+    """
+    if path is None or not path.startswith("/"):
+        raise InvalidValueError(
+            "the load balancer asks each task for a path, and only a task that answers 200 gets requests",
+            argument="health_check_path",
+            value=path,
+            allowed="a path that begins with /",
+            fix="health_check_path='/health' for vLLM, SGLang and TGI, '/v2/health/ready' for Triton",
+        )
+    return path
+
+
+def require_port(port: float | None) -> None:
+    """Refuses what no listener can have as its port.
+
+    Args:
+        port: As given; None for the usual one.
+
+    Raises:
+        InvalidValueError: It is not a port.
+    """
+    if port is not None:
+        whole_number("port", port, smallest=1, largest=_LAST_PORT, unit="a port", fix="leave it out for 443")
+
+
+def require_idle_timeout(idle_timeout: cdk.Duration | None) -> None:
+    """Refuses a time that no Application Load Balancer waits.
+
+    Args:
+        idle_timeout: As given; None for the default.
+
+    Raises:
+        InvalidValueError: It is out of the limits.
+    """
+    if idle_timeout is not None:
+        whole_number(
+            "idle_timeout",
+            idle_timeout.to_seconds(),
+            smallest=1,
+            largest=_LONGEST_IDLE,
+            unit="seconds",
+            fix="cdk.Duration.minutes(10)",
+        )

@@ -1,0 +1,270 @@
+"""A service answers behind HTTPS in one line, and its balancer reaches the container's port and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from aws_cdk import aws_s3 as s3
+
+from gpu_constructs import GpuConstructsError, GpuService, IncompatibleError, InvalidValueError, RefusedByCdkError
+from tests.synthesis import Site
+
+_PORT = 8000
+
+
+def chat(site: Site, *, mode: ecs.NetworkMode | None = None, port: int | None = _PORT, **service: Any) -> GpuService:
+    task = site.task(network_mode=mode)
+    container = task.add_gpu_container("vllm", image=site.image)
+    if port is not None:
+        container.add_port_mappings(ecs.PortMapping(container_port=port))
+    return GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **service)
+
+
+def certificate_of(stack: cdk.Stack) -> acm.ICertificate:
+    return acm.Certificate.from_certificate_arn(
+        stack, "Certificate", "arn:aws:acm:us-east-1:123456789012:certificate/11111111-2222-3333-4444-555555555555"
+    )
+
+
+def attributes(properties: dict[str, Any], key: str) -> dict[str, str]:
+    return {each["Key"]: each["Value"] for each in properties[key]}
+
+
+def test_one_line_is_https_with_a_redirect_inside_the_vpc(site: Site) -> None:
+    endpoint = chat(site).add_application_load_balancer(
+        "Https", certificate=certificate_of(site.stack), health_check_path="/health"
+    )
+    cdk.CfnOutput(site.stack, "Url", value=endpoint.url)
+    listeners = {each["Port"]: each for each in site.properties("AWS::ElasticLoadBalancingV2::Listener")}
+    assert sorted(listeners) == [80, 443]
+    assert listeners[443]["SslPolicy"] == "ELBSecurityPolicy-TLS13-1-2-Res-PQ-2025-09"
+    assert listeners[80]["DefaultActions"][0]["RedirectConfig"] == {
+        "Port": "443",
+        "Protocol": "HTTPS",
+        "StatusCode": "HTTP_301",
+    }
+    balancer = site.only("AWS::ElasticLoadBalancingV2::LoadBalancer")
+    assert balancer["Scheme"] == "internal"
+    settings = attributes(balancer, "LoadBalancerAttributes")
+    assert settings["idle_timeout.timeout_seconds"] == "600"
+    assert settings["routing.http.drop_invalid_header_fields.enabled"] == "true"
+    (group,) = [each for each in site.properties("AWS::EC2::SecurityGroup") if "Https" in each["GroupDescription"]]
+    assert {
+        (each["CidrIp"].get("Fn::GetAtt", [""])[-1], each["FromPort"]) for each in group["SecurityGroupIngress"]
+    } == {
+        ("CidrBlock", 80),
+        ("CidrBlock", 443),
+    }
+    targets = site.only("AWS::ElasticLoadBalancingV2::TargetGroup")
+    assert (targets["HealthCheckPath"], targets["TargetType"], targets["Port"]) == ("/health", "instance", _PORT)
+    service = site.only("AWS::ECS::Service")
+    assert service["HealthCheckGracePeriodSeconds"] == 600
+    assert [(each["ContainerName"], each["ContainerPort"]) for each in service["LoadBalancers"]] == [("vllm", _PORT)]
+    assert site.template()["Outputs"]["Url"]["Value"]["Fn::Join"][1][0] == "https://"
+    assert site.warnings() == []
+
+
+def test_a_grace_period_that_was_chosen_stays(site: Site) -> None:
+    service = chat(site, health_check_grace_period=cdk.Duration.minutes(30))
+    service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+    assert site.only("AWS::ECS::Service")["HealthCheckGracePeriodSeconds"] == 1800
+
+
+def test_a_target_that_cdk_adds_gets_time_to_load_as_well(site: Site) -> None:
+    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Balancer", vpc=site.vpc)
+    balancer.add_listener("Http", port=80).add_targets("Chat", port=80, targets=[chat(site)])
+    assert site.only("AWS::ECS::Service")["HealthCheckGracePeriodSeconds"] == 600
+
+
+def test_it_takes_what_a_user_chose(site: Site) -> None:
+    stack = cdk.Stack(site.app, "Elsewhere", env=cdk.Environment(account="123456789012", region="eu-west-1"))
+    elsewhere = Site.__new__(Site)
+    elsewhere.app, elsewhere.stack = site.app, stack
+    endpoint = chat(elsewhere, mode=ecs.NetworkMode.AWS_VPC).add_application_load_balancer(
+        "Https",
+        certificate=certificate_of(stack),
+        port=8443,
+        internet_facing=True,
+        redirect_http=False,
+        ssl_policy=elbv2.SslPolicy.TLS13_13,
+        idle_timeout=cdk.Duration.minutes(30),
+        deregistration_delay=cdk.Duration.seconds(20),
+        access_logs_bucket=s3.Bucket(stack, "Logs"),
+        health_check_path="/ready",
+        container_name="vllm",
+        container_port=_PORT,
+    )
+    listener = elsewhere.only("AWS::ElasticLoadBalancingV2::Listener")
+    assert (listener["Port"], listener["SslPolicy"]) == (8443, "ELBSecurityPolicy-TLS13-1-3-2021-06")
+    balancer = elsewhere.only("AWS::ElasticLoadBalancingV2::LoadBalancer")
+    assert balancer["Scheme"] == "internet-facing"
+    assert all("PublicSubnet" in each["Ref"] for each in balancer["Subnets"])
+    settings = attributes(balancer, "LoadBalancerAttributes")
+    assert (settings["idle_timeout.timeout_seconds"], settings["access_logs.s3.enabled"]) == ("1800", "true")
+    targets = elsewhere.only("AWS::ElasticLoadBalancingV2::TargetGroup")
+    assert targets["TargetType"] == "ip"
+    assert attributes(targets, "TargetGroupAttributes")["deregistration_delay.timeout_seconds"] == "20"
+    assert stack.resolve(endpoint.url)["Fn::Join"][1][-1] == ":8443"
+
+
+def test_plain_http_is_a_choice(site: Site) -> None:
+    endpoint = chat(site).add_application_load_balancer(
+        "Http", protocol=elbv2.ApplicationProtocol.HTTP, health_check_path="/health", open=False
+    )
+    listener = site.only("AWS::ElasticLoadBalancingV2::Listener")
+    assert (listener["Port"], listener["Protocol"], "SslPolicy" in listener) == (80, "HTTP", False)
+    assert "http://" in str(site.stack.resolve(endpoint.url))
+
+
+def test_a_load_balancer_of_yours_gets_a_listener(site: Site) -> None:
+    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Yours", vpc=site.vpc)
+    endpoint = chat(site).add_application_load_balancer(
+        "Https", certificate=certificate_of(site.stack), load_balancer=balancer, health_check_path="/health"
+    )
+    assert endpoint.load_balancer is balancer
+    assert [each["Port"] for each in site.properties("AWS::ElasticLoadBalancingV2::Listener")] == [443]
+
+
+def test_a_listener_of_yours_gets_a_rule(site: Site) -> None:
+    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Yours", vpc=site.vpc)
+    listener = balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404))
+    chat(site).add_application_load_balancer(
+        "Rule",
+        listener=listener,
+        priority=10,
+        conditions=[elbv2.ListenerCondition.path_patterns(["/v1/*"])],
+        health_check_path="/health",
+    )
+    rule = site.only("AWS::ElasticLoadBalancingV2::ListenerRule")
+    assert rule["Priority"] == 10
+    assert rule["Actions"][0]["TargetGroupArn"]["Ref"].startswith("ServiceRuleTargets")
+
+
+def test_an_imported_listener_does_not_say_whose_it_is(site: Site) -> None:
+    group = ec2.SecurityGroup.from_security_group_id(site.stack, "Group", "sg-12345678")
+    listener = elbv2.ApplicationListener.from_application_listener_attributes(
+        site.stack,
+        "Given",
+        listener_arn="arn:aws:elasticloadbalancing:us-east-1:1:listener/app/a/b/c",
+        security_group=group,
+    )
+    endpoint = chat(site).add_application_load_balancer(
+        "Rule",
+        listener=listener,
+        priority=1,
+        conditions=[elbv2.ListenerCondition.host_headers(["chat.example.com"])],
+        health_check_path="/health",
+    )
+    with pytest.raises(InvalidValueError, match="listener: an imported listener does not say which load balancer"):
+        _ = endpoint.load_balancer
+
+
+def test_connections_that_are_not_http_have_a_network_load_balancer(site: Site) -> None:
+    endpoint = chat(site).add_network_load_balancer("Tls", certificate=certificate_of(site.stack))
+    listener = site.only("AWS::ElasticLoadBalancingV2::Listener")
+    assert (listener["Port"], listener["Protocol"]) == (443, "TLS")
+    targets = site.only("AWS::ElasticLoadBalancingV2::TargetGroup")
+    assert (targets["Protocol"], targets["HealthCheckProtocol"]) == ("TCP", "TCP")
+    assert str(site.stack.resolve(endpoint.address)).endswith(":443']]}")
+
+
+@pytest.mark.parametrize(
+    ("given", "refused", "message"),
+    [
+        ({}, InvalidValueError, r"certificate: requests are encrypted .*fix: certificate=acm\..*protocol=elbv2"),
+        (
+            {"certificate": "arn:aws:acm:…"},
+            InvalidValueError,
+            "certificate: expects an? certificatemanager.ICertificate",
+        ),
+        ({"protocol": "HTTP"}, InvalidValueError, r"protocol: expects .*fix: .*ApplicationProtocol\.HTTP"),
+        ({"health_check_path": None}, InvalidValueError, "health_check_path: .*'/health' for vLLM"),
+        ({"health_check_path": "health"}, InvalidValueError, "health_check_path: .*begins with /"),
+        ({"container_port": 9000}, InvalidValueError, r"container_port: container vllm does not map .*allowed: 8000"),
+        ({"container_name": "vlm"}, InvalidValueError, "container_name: "),
+        ({"port": 70000}, InvalidValueError, "port: expects a whole number .*1 to 65535"),
+        ({"idle_timeout": cdk.Duration.hours(2)}, InvalidValueError, "idle_timeout: .*1 to 4000"),
+        ({"priority": 1}, IncompatibleError, "priority: it is for a rule of a listener of yours"),
+        ({"access_logs_bucket": "logs"}, InvalidValueError, "access_logs_bucket: expects an? s3.IBucket"),
+        ({"construct_id": "SecurityGroup"}, InvalidValueError, "construct_id: 'SecurityGroup' is already used"),
+    ],
+)
+def test_what_cannot_be_is_refused_on_the_line_and_leaves_nothing(
+    site: Site, given: dict[str, Any], refused: type[GpuConstructsError], message: str
+) -> None:
+    service = chat(site, mode=ecs.NetworkMode.AWS_VPC)
+    plain = (
+        {"protocol": elbv2.ApplicationProtocol.HTTP} if given and not given.keys() & {"certificate", "protocol"} else {}
+    )
+    arguments = {"construct_id": "Https", "health_check_path": "/health", **plain, **given}
+    before = site.children()
+    with pytest.raises(refused, match=message):
+        service.add_application_load_balancer(**arguments)
+    assert site.children() == before
+
+
+def test_what_cdk_refuses_late_leaves_nothing(site: Site) -> None:
+    service, logs = chat(site), s3.Bucket(site.stack, "Logs")
+    before = site.children()
+    with pytest.raises(RefusedByCdkError, match="Region is required"):
+        service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, access_logs_bucket=logs)
+    assert site.children() == before
+    assert "LoadBalancers" not in site.only("AWS::ECS::Service")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"priority": None}, "priority: the service gets requests of a listener of yours by a rule"),
+        ({"priority": 0}, "priority: expects a whole number .*1 to 50000"),
+        ({"conditions": None}, "conditions: the service gets requests"),
+        ({"internet_facing": True}, "internet_facing: a listener of yours has it already"),
+        ({"protocol": elbv2.ApplicationProtocol.HTTP}, "protocol: a listener of yours has it already"),
+    ],
+)
+def test_a_rule_of_a_listener_has_what_a_rule_has(site: Site, given: dict[str, Any], message: str) -> None:
+    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Yours", vpc=site.vpc)
+    arguments = {
+        "listener": balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404)),
+        "priority": 10,
+        "conditions": [elbv2.ListenerCondition.path_patterns(["/v1/*"])],
+        "health_check_path": "/health",
+        **given,
+    }
+    service = chat(site)
+    before = site.children()
+    with pytest.raises(GpuConstructsError, match=message):
+        service.add_application_load_balancer("Rule", **arguments)
+    assert site.children() == before
+
+
+def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match=r"vllm maps no TCP port.*fix: container\.add_port_mappings"):
+        chat(site, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+
+
+def test_a_task_without_a_network_is_refused(site: Site) -> None:
+    with pytest.raises(IncompatibleError, match="network_mode: a task in network mode none"):
+        chat(site, mode=ecs.NetworkMode.NONE, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+
+
+def test_a_vpc_of_unknown_addresses_lets_in_whom_the_user_names(site: Site) -> None:
+    vpc = ec2.Vpc.from_vpc_attributes(
+        site.stack,
+        "Given",
+        vpc_id="vpc-12345678",
+        availability_zones=["us-east-1a", "us-east-1b"],
+        private_subnet_ids=["subnet-1", "subnet-2"],
+    )
+    site.__dict__["vpc"] = vpc
+    service = chat(site)
+    with pytest.raises(InvalidValueError, match="open: the VPC was imported without its addresses.*vpc_cidr_block"):
+        service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+    endpoint = service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, open=False)
+    endpoint.load_balancer.connections  # noqa: B018 - a group of its own, to let others in
