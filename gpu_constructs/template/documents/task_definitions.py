@@ -56,7 +56,7 @@ def task_definition(data: Node, *, file: str, region: str | None) -> Resource | 
     if isinstance(data, list):
         # The list is the file itself, so that what is below it has no path.
         name = os.path.basename(file).partition(".")[0] or file  # noqa: PTH119 - a path keeps the user's spelling
-        properties = {"ContainerDefinitions": _value("", data)}
+        properties = {"ContainerDefinitions": _value("", data), **_ELSEWHERE}
         is_one = bool(data) and all(map(_is_container, data))
     else:
         key = "taskDefinition" if isinstance(data, dict) and "taskDefinition" in data else "TaskDefinition"

@@ -20,9 +20,8 @@ from gpu_constructs.fleet import (
     Unknown,
     values_of,
 )
-from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image
+from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image, known_type
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
-from gpu_constructs.hardware.catalogue import known_type
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.images import host_image

@@ -101,6 +101,7 @@ def test_the_containers_of_terraform_are_a_task_that_is_named_after_its_file(tmp
     (task,) = read_stacks([save(tmp_path / "chat.containers.json", containers)], region="eu-west-1").tasks
     assert task.properties["ContainerDefinitions"] == [{"Image": "x", **expected[0]}]
     assert task.is_part
+    assert task.properties["NetworkMode"] is task.properties["IpcMode"] is UNKNOWN
     assert (task.logical_id, task.origin.resource, task.origin.region) == ("chat", "chat", "eu-west-1")
 
 
