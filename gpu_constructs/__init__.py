@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpu_constructs.capacity.choice import CapacityChoice as CapacityChoice
     from gpu_constructs.capacity.fallback import FallbackCapacity as FallbackCapacity
+    from gpu_constructs.capacity.family import FamilyCapacity as FamilyCapacity
     from gpu_constructs.capacity.gpu_capacity import GpuCapacity as GpuCapacity
     from gpu_constructs.capacity.images import GpuMachineImage as GpuMachineImage
     from gpu_constructs.capacity.network import HostNetwork as HostNetwork
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from gpu_constructs.capacity.storage import HostStorage as HostStorage
     from gpu_constructs.capacity.warm_hosts import WarmHosts as WarmHosts
     from gpu_constructs.cdk.validation import GpuChecks as GpuChecks
-    from gpu_constructs.cluster import FamilyCapacity as FamilyCapacity
     from gpu_constructs.cluster import GpuCluster as GpuCluster
     from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
     from gpu_constructs.errors import GpuConstructsError as GpuConstructsError
@@ -56,7 +56,7 @@ _HOME = {
     "ContainerOptions": "tasks.container_options",
     "DoesNotFitError": "errors",
     "FallbackCapacity": "capacity.fallback",
-    "FamilyCapacity": "cluster",
+    "FamilyCapacity": "capacity.family",
     "GpuCapacity": "capacity.gpu_capacity",
     "GpuChecks": "cdk.validation",
     "GpuCluster": "cluster",

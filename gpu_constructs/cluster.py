@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -12,6 +12,7 @@ from constructs import Construct
 
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.capacity.fallback import FallbackCapacity, plan_order
+from gpu_constructs.capacity.family import FamilyCapacity, plan_family
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.images import GpuMachineImage
 from gpu_constructs.capacity.network import HostNetwork
@@ -19,13 +20,15 @@ from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
+from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.atomic import creating, require_free_ids, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
-from gpu_constructs.fleet import Shape
-from gpu_constructs.hardware import family as types_of_family
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.hosts.given_cluster import network_of, require_new
+from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.managed.need import HostNeed
 from gpu_constructs.managed.operation import ManagedOperation
@@ -33,30 +36,7 @@ from gpu_constructs.managed.plan import plan_managed
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.storage import ManagedStorage
 
-__all__ = ["FamilyCapacity", "GpuCluster"]
-
-
-class FamilyCapacity(Mapping[float, GpuCapacity]):
-    """The capacities of one family, by the number of GPUs of a host: ``family[8]``.
-
-    Fractional hosts are found by their part of a GPU: ``cluster.add_family("g6f", …)[0.125]``. Iterates from the
-    smallest hosts to the largest.
-    """
-
-    def __init__(self, capacities: Mapping[float, GpuCapacity]) -> None:
-        self._capacities = dict(sorted(capacities.items()))
-
-    def __getitem__(self, gpus: float) -> GpuCapacity:
-        if gpus not in self._capacities:
-            sizes = ", ".join(f"{size:g}" for size in self._capacities)
-            raise KeyError(f"this family has no hosts with {gpus} GPUs; it has hosts with {sizes}")
-        return self._capacities[gpus]
-
-    def __iter__(self) -> Iterator[float]:
-        return iter(self._capacities)
-
-    def __len__(self) -> int:
-        return len(self._capacities)
+__all__ = ["GpuCluster"]
 
 
 class GpuCluster(Construct):
@@ -72,14 +52,28 @@ class GpuCluster(Construct):
         vpc: Where the cluster and its hosts run. Needed unless `cluster` is given; by default that cluster's own.
         cluster: A cluster that the app already has, defined in this stack, in another one, or imported. By default a
             new one is defined. On a cluster of another stack or an imported one, this stack writes the whole list of
-            its capacity providers, replacing the list it had, Fargate providers and a default strategy included; for a
-            cluster that this app does not define, GPU195 warns of that at synth.
+            its capacity providers and its default strategy, over those that it has.
+        keep_capacity_providers: Names of the providers that such a cluster has and keeps, ``FARGATE`` included; an
+            empty list if it has none. The list then outlives this stack. By default they are lost, and GPU195 warns
+            of that at synth for a cluster that this app does not define.
+        default_strategy: The default strategy that such a cluster has and keeps, of these providers; an empty list if
+            it has none. For one over capacity that is added here, see `set_default_strategy`.
         vpc_subnets: Subnets of the hosts. By default the private subnets with a way out, through NAT or otherwise.
-        container_insights: CloudWatch Container Insights of a new cluster. By default enhanced, with metrics for each
-            task and container.
+        associate_public_ip_address: Whether hosts in public subnets get a public address, by which they reach ECS
+            without NAT. By default not.
+        cluster_name: Name of a new cluster. By default CloudFormation makes one.
+        container_insights_v2: CloudWatch Container Insights of a new cluster. By default enhanced, with metrics for
+            each task and container.
+        default_cloud_map_namespace: The namespace of a new cluster that services are found in. By default none.
+        enable_fargate_capacity_providers: Whether a new cluster has ``FARGATE`` and ``FARGATE_SPOT`` as well. By
+            default not.
+        execute_command_configuration: How a new cluster encrypts and logs ECS Exec. By default as ECS does.
+        managed_storage_configuration: How a new cluster encrypts storage that ECS manages. By default as ECS does.
 
     Raises:
-        InvalidValueError: Neither or not the right kind of `vpc` and `cluster`, or a VPC without private subnets.
+        InvalidValueError: Neither or not the right kind of `vpc` and `cluster`, a VPC without private subnets, or an
+            argument of a new cluster for one that is there.
+        IncompatibleError: Another stack writes the list of the cluster, or the cluster is in another region.
         RefusedByCdkError: CDK refuses it.
 
     Attributes:
@@ -95,23 +89,57 @@ class GpuCluster(Construct):
         *,
         vpc: ec2.IVpc | None = None,
         cluster: ecs.ICluster | None = None,
+        keep_capacity_providers: Sequence[str] | None = None,
+        default_strategy: Sequence[ecs.CapacityProviderStrategy] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
-        container_insights: ecs.ContainerInsights = ecs.ContainerInsights.ENHANCED,
+        associate_public_ip_address: bool = False,
+        cluster_name: str | None = None,
+        container_insights_v2: ecs.ContainerInsights | None = None,
+        default_cloud_map_namespace: ecs.CloudMapNamespaceOptions | None = None,
+        enable_fargate_capacity_providers: bool | None = None,
+        execute_command_configuration: ecs.ExecuteCommandConfiguration | None = None,
+        managed_storage_configuration: ecs.ManagedStorageConfiguration | None = None,
     ) -> None:
         if vpc is None and cluster is None:
             raise InvalidValueError(
                 "a cluster needs a network, and none was given", argument="vpc", fix='vpc=ec2.Vpc(self, "Vpc")'
             )
+        if cluster is not None:
+            require_new(
+                cluster_name=cluster_name,
+                container_insights_v2=container_insights_v2,
+                default_cloud_map_namespace=default_cloud_map_namespace,
+                enable_fargate_capacity_providers=enable_fargate_capacity_providers,
+                execute_command_configuration=execute_command_configuration,
+                managed_storage_configuration=managed_storage_configuration,
+            )
+        if cluster_name is not None:
+            require_name("cluster_name", cluster_name, fix="leave it out, and CloudFormation makes one")
+        if keep_capacity_providers is not None:
+            texts("keep_capacity_providers", keep_capacity_providers, example="['FARGATE']")
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
-            of_hosts = cluster or ecs.Cluster(self, "Cluster", vpc=vpc, container_insights_v2=container_insights)
+            of_hosts = cluster or ecs.Cluster(
+                self,
+                "Cluster",
+                vpc=vpc,
+                cluster_name=cluster_name,
+                container_insights_v2=container_insights_v2 or ecs.ContainerInsights.ENHANCED,
+                default_cloud_map_namespace=default_cloud_map_namespace,
+                enable_fargate_capacity_providers=enable_fargate_capacity_providers,
+                execute_command_configuration=execute_command_configuration,
+                managed_storage_configuration=managed_storage_configuration,
+            )
             self.hosts: ClusterHosts = ClusterHosts(
                 self,
                 cluster=of_hosts,
                 is_new=cluster is None,
-                vpc=vpc or _network_of(of_hosts),
+                vpc=vpc or network_of(of_hosts),
                 vpc_subnets=vpc_subnets,
+                associate_public_ip_address=associate_public_ip_address,
+                keeps=keep_capacity_providers,
+                default_strategy=default_strategy,
                 stack=scope if isinstance(scope, cdk.Stack) else None,
             )
             self.cluster: ecs.ICluster = self.hosts.cluster
@@ -122,6 +150,25 @@ class GpuCluster(Construct):
     def capacities(self) -> tuple[GpuCapacity | ManagedGpuCapacity, ...]:
         """Every capacity so far, in the order in which they were added."""
         return tuple(self._capacities)
+
+    @checked
+    def set_default_strategy(self, strategy: Sequence[ecs.CapacityProviderStrategy]) -> None:
+        """Sets where tasks go that are started without a strategy and without a launch type.
+
+        With ``[l4.strategy()]``, ``aws ecs run-task`` and `aws_cdk.aws_events_targets.EcsTask` (in network mode
+        ``bridge`` or ``host``) start hosts; by default a cluster has no such strategy, and their tasks find only hosts
+        that are there.
+
+        Args:
+            strategy: Items of the cluster's capacities and of providers that it keeps: ``[l4.strategy(weight=1)]``.
+
+        Raises:
+            InvalidValueError: There is a default strategy already, or an item is of another provider.
+            IncompatibleError: ECS refuses the strategy, or another stack writes it.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        require_strategy(strategy, {each.capacity_provider_name: each.pool for each in self._capacities})
+        self.hosts.association.set_default_strategy(strategy)
 
     @property
     def host_role(self) -> iam.Role:
@@ -193,7 +240,7 @@ class GpuCluster(Construct):
             capacity_provider_name=capacity_provider_name,
         )
         plan = plan_capacity(choice, self.hosts)
-        self.hosts.require_free(capacity_provider_name)
+        self.hosts.association.require_free(capacity_provider_name)
         capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
         self._keep(capacity)
         return capacity
@@ -245,7 +292,7 @@ class GpuCluster(Construct):
             subnets=self.hosts.subnets_of(vpc_subnets),
             region=self.hosts.region,
         )
-        self.hosts.require_free_name(capacity_provider_name)
+        self.hosts.association.require_free_name(capacity_provider_name)
         capacity = ManagedGpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
         self._keep(capacity)
         return capacity
@@ -261,6 +308,9 @@ class GpuCluster(Construct):
         purchase: Purchase | None = None,
         scaling: HostScaling | None = None,
         storage: HostStorage | None = None,
+        network: HostNetwork | None = None,
+        check_gpus_at_boot: bool = False,
+        vpc_subnets: ec2.SubnetSelection | None = None,
     ) -> FamilyCapacity:
         """Defines one capacity provider for each GPU shape of a family, with every type of that shape in it.
 
@@ -275,6 +325,9 @@ class GpuCluster(Construct):
             purchase: How the hosts are bought. By default on demand.
             scaling: How hosts come and leave. By default as in `add_capacity`.
             storage: Where hosts keep images and scratch data. By default as in `add_capacity`.
+            network: How the hosts are connected. By default as in `add_capacity`.
+            check_gpus_at_boot: Whether a host counts its GPUs before it gets a task. By default not.
+            vpc_subnets: Subnets of these hosts. By default those of the cluster.
 
         Returns:
             The capacities by GPUs of a host: ``cluster.add_family("g6", max_instances=2)[4]``.
@@ -284,51 +337,32 @@ class GpuCluster(Construct):
             InvalidValueError: An argument is wrong by itself.
             IncompatibleError: No ECS image drives the family, or `image` cannot.
         """
-        with argument_named("family"):
-            types = types_of_family(family)
-        if any(each.accelerators is None for each in types):
-            raise InvalidValueError(
-                f"{family} has no accelerators, so its types have no GPU shape",
-                argument="family",
-                value=family,
-                fix="add_capacity with the types that you want",
-            )
-        by_shape: dict[Shape, list[str]] = {}
-        for each in types:
-            by_shape.setdefault(Shape.of(each), []).append(each.name)
-        if len(by_shape) > 1 and isinstance(purchase, Purchase) and purchase.is_of_one_type:
-            raise IncompatibleError(
-                f"a reservation is of one instance type, and {family} has {len(by_shape)} shapes",
-                argument="purchase",
-                value=purchase.target,
-                fix="add_capacity with the type of the reservation",
-            )
-        choices = {
-            _size_of(shape): CapacityChoice(
-                f"{family}-{_size_of(shape):g}",
-                instance_types=names,
-                max_instances=max_instances,
-                min_instances=min_instances,
-                image=image,
-                purchase=purchase,
-                scaling=scaling,
-                storage=storage,
-            )
-            for shape, names in by_shape.items()
-        }
-        plans = {size: plan_capacity(choice, self.hosts) for size, choice in choices.items()}
-        self.hosts.require_free(None)
+        choice = CapacityChoice(
+            "Family",
+            instance_types=(),
+            max_instances=max_instances,
+            min_instances=min_instances,
+            image=image,
+            purchase=purchase,
+            scaling=scaling,
+            storage=storage,
+            network=network,
+            check_gpus_at_boot=check_gpus_at_boot,
+            vpc_subnets=vpc_subnets,
+        )
+        plans = plan_family(family, choice, self.hosts)
         return FamilyCapacity(dict(zip(plans, self._make_all(list(plans.values())), strict=True)))
 
     @checked
     def add_fallback(self, construct_id: str, *, order: Sequence[CapacityChoice]) -> FallbackCapacity:
-        """Defines several capacity providers for the same tasks: the first is filled, the others take the rest.
+        """Defines several capacity providers for the same tasks: the first is filled, the others share the rest.
 
         What ECS does with an order, and what it does not, is said at `FallbackCapacity`.
 
         Args:
             construct_id: What the ids of the capacities begin with.
-            order: The capacities, preferred first, such as a reservation, on demand, spot, and another family.
+            order: The capacities, the one to fill first, such as a reservation, and then those that share the rest,
+                such as on demand and spot.
 
         Raises:
             UnknownNameError: An instance type does not exist.
@@ -342,7 +376,7 @@ class GpuCluster(Construct):
         """Makes all of these capacities, or none."""
         names = [plan.pool.name for plan in plans]
         require_free_ids(self, *names)
-        with rolled_back_on_error(self, *names), self.hosts.joined_together():
+        with rolled_back_on_error(self, *names), self.hosts.association.joined_together():
             made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]
         for capacity in made:
             self._keep(capacity)
@@ -350,18 +384,3 @@ class GpuCluster(Construct):
 
     def _keep(self, capacity: GpuCapacity | ManagedGpuCapacity) -> None:
         self._capacities.append(capacity)
-
-
-def _size_of(shape: Shape) -> float:
-    return shape.count if shape.partition == 1 else shape.partition
-
-
-def _network_of(cluster: ecs.ICluster) -> ec2.IVpc:
-    try:
-        return cluster.vpc
-    except RuntimeError:
-        raise InvalidValueError(
-            "a cluster that was imported by its ARN alone does not say where it runs",
-            argument="vpc",
-            fix="give its vpc",
-        ) from None

@@ -177,7 +177,7 @@ class GpuService(ReachedService):
                 resource.add_property_override(f"DeploymentConfiguration.{name}", default if given is None else given)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        self.node.add_dependency(cluster.hosts.services_depend_on)
+        self.node.add_dependency(cluster.hosts.association.services_depend_on)
         self._gpu_task = task_definition
         self._grace_is_chosen = health_check_grace_period is not None
         self._workload = workload

@@ -269,7 +269,7 @@ def test_a_second_cluster_of_one_name_is_refused(site: Site) -> None:
     assert site.children() == before
 
 
-@pytest.mark.parametrize("arguments", [{"vpc_subnets": "private"}, {"container_insights": True}])
+@pytest.mark.parametrize("arguments", [{"vpc_subnets": "private"}, {"container_insights_v2": True}])
 def test_what_has_the_wrong_type_is_said_in_our_words(site: Site, arguments: dict[str, Any]) -> None:
     site.vpc  # noqa: B018 - made before the paths are taken
     before = site.children()

@@ -22,9 +22,11 @@ class FallbackCapacity(Sequence[GpuCapacity]):
     """Capacities in an order, first the one that tasks go to first.
 
     Given as ``capacity`` to a `GpuTaskDefinition`, a `GpuService` places as many tasks on the first as it has room for
-    at its maximum, and shares the rest out among the others by their room. That is decided when a task is created: ECS
-    never moves a task that waits for a host to another provider, so a first capacity that EC2 has no hosts for keeps
-    its tasks waiting (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html).
+    at its maximum, and shares the rest out among the others by their room: the order decides the first step only,
+    because one provider of a strategy can have a base and the others have weights. That is decided when a task is
+    created: ECS never moves a task that waits for a host to another provider, so a first capacity that EC2 has no hosts
+    for keeps its tasks waiting
+    (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html).
     Where types are the same, ``Purchase.reservations()`` alone falls back to on demand by itself, host by host, and
     ``Purchase.spot()`` over several types falls back among these.
     """
@@ -63,7 +65,7 @@ def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: Cluste
     plans = [plan_capacity(replace(each, construct_id=f"{construct_id}-{each.construct_id}"), hosts) for each in order]
     _require_one_architecture([plan.pool for plan in plans])
     for plan in plans:
-        hosts.require_free(plan.choice.capacity_provider_name)
+        hosts.association.require_free(plan.choice.capacity_provider_name)
     return [replace(plans[0], comes_first=True), *plans[1:]]
 
 

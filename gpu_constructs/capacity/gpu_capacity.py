@@ -60,7 +60,7 @@ class GpuCapacity(Construct):
             operating_system = plan.machine_image.host_image.image.operating_system
             before_join, after_join = around_join(
                 operating_system,
-                join=() if hosts.writes_into_user_data else join_lines(operating_system, hosts.cluster_name),
+                join=() if hosts.association.is_written_by_cdk else join_lines(operating_system, hosts.cluster_name),
                 agent=agent_lines(operating_system, plan.adds.agent),
                 prepare=plan.adds.boot_commands,
             )
@@ -87,7 +87,7 @@ class GpuCapacity(Construct):
             )
             # Last, since a name in the list of the cluster cannot be taken back if something is refused after it.
             then = partial(user_data.add_commands, *after_join) if after_join else lambda: None
-            hosts.attach(self.provider, name, then)
+            hosts.association.attach(self.provider, name, then)
         if self.pool.public_subnets is True:
             announce(self, check_alone(self.pool, rules=("GPU008",)))
 

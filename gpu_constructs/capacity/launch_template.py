@@ -40,7 +40,7 @@ def launch_template(
         security_group=hosts.security_group,
         user_data=user_data,
         block_devices=plan.parts.storage.volumes(plan.machine_image.host_image.image),
-        associate_public_ip_address=False,
+        associate_public_ip_address=plan.pool.interfaces[0].public_address is True,
         require_imdsv2=True,
         http_put_response_hop_limit=1,
     )

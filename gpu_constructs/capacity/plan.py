@@ -15,7 +15,7 @@ from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, Pool
+from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, NetworkInterface, Pool
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import known_provider_name
@@ -97,6 +97,8 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     require_yes(pool, *_OF_THE_IMAGE)
     for part in parts:
         pool = part.applied_to(pool)
+    if hosts.associate_public_ip_address and subnets.has_public and len(pool.interfaces) == 1:
+        pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), public_subnets=False)
     require_yes(pool, *_OF_THE_PARTS)
     for part in parts:
         part.require_possible(pool)

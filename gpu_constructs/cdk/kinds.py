@@ -45,6 +45,7 @@ _EXAMPLES: Mapping[type, str] = {
     elbv2.IApplicationListener: "balancer.add_listener('Https', port=443, certificates=[certificate])",
     elbv2.IApplicationLoadBalancer: "elbv2.ApplicationLoadBalancer(self, 'Balancer', vpc=vpc)",
     elbv2.ListenerCondition: "elbv2.ListenerCondition.path_patterns(['/v1/*'])",
+    ecs.CapacityProviderStrategy: "ecs.CapacityProviderStrategy(capacity_provider='FARGATE', weight=1)",
     ecs.ContainerImage: _IMAGE.format("'nvidia/cuda:12.8.1-base-ubuntu24.04'"),
     ecs.HealthCheck: "ecs.HealthCheck(command=['CMD-SHELL', 'curl -f http://localhost:8000/health'])",
     ecs.CredentialSpec: "ecs.DomainJoinedCredentialSpec.from_ssm_parameter(parameter)",

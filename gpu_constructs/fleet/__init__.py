@@ -12,7 +12,13 @@ many of it and where, `origin` where each was written, `unknown` what is only kn
 from gpu_constructs.fleet.group import GroupSettings, WarmPool
 from gpu_constructs.fleet.host import NO_USER_DATA, LocalDiskUse, NetworkInterface, UserData, UserDataFormat
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
-from gpu_constructs.fleet.keys import CHECKS_GPUS, METADATA_KEY, RESERVED_INSTANCES
+from gpu_constructs.fleet.keys import (
+    CHECKS_GPUS,
+    KEEPS_PROVIDERS,
+    KEEPS_STRATEGY,
+    METADATA_KEY,
+    RESERVED_INSTANCES,
+)
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import HostImage, HostSetup, Pool, PoolKind, Shape, TypeChoice, values_of
 from gpu_constructs.fleet.purchase import (
@@ -35,6 +41,8 @@ __all__ = [
     "BOUGHT_IN_ADVANCE",
     "CHECKS_GPUS",
     "GPU",
+    "KEEPS_PROVIDERS",
+    "KEEPS_STRATEGY",
     "METADATA_KEY",
     "NEURON_DEVICE",
     "NO_USER_DATA",

@@ -16,6 +16,12 @@ the reader reads it, and it is the first half of the ids by which findings are a
 CHECKS_GPUS = "ChecksGpus"
 """Under that key of an Auto Scaling group: whether its hosts count their GPUs before they take tasks."""
 
+KEEPS_PROVIDERS = "KeepsCapacityProviders"
+"""Under that key of a list of capacity providers: whether it names every other provider that its cluster has."""
+
+KEEPS_STRATEGY = "KeepsDefaultStrategy"
+"""Under that key of a list of capacity providers: whether it has the default strategy that its cluster should have."""
+
 RESERVED_INSTANCES = "ReservedInstances"
 """Under that key of an Auto Scaling group: how many hosts are reserved, which no property says."""
 

@@ -82,12 +82,16 @@ class ProviderList:
         cluster: The cluster, as `Pool.cluster` names it; None if it is the default one.
         cluster_is_defined: Whether the files that were read define the cluster.
         is_certain: Whether it is certainly deployed; False if that depends on a condition.
+        keeps_providers: Whether it is said to name every provider that the cluster has.
+        keeps_strategy: Whether it is said to have the default strategy that the cluster should have.
         origin: Where it was written.
     """
 
     cluster: str | Unknown | None
     cluster_is_defined: bool
     is_certain: bool = True
+    keeps_providers: bool = False
+    keeps_strategy: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cached_property, partial
-from weakref import WeakKeyDictionary
+from collections.abc import Sequence
+from functools import cached_property
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -15,17 +13,12 @@ from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.tokens import is_token, known_text
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.hosts.association import ClusterAssociation
 from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
 
 __all__ = ["ClusterHosts"]
-
-# Who writes the list of capacity providers of a cluster that this app defines, and of one that it imports: the latter
-# is known by its name only, so the note is kept on the app's own node.
-_WRITERS: WeakKeyDictionary[ecs.Cluster, ClusterHosts] = WeakKeyDictionary()
-_WRITER_OF_IMPORTED = "gpu-constructs:capacity-provider-association"
 
 
 def _permissions(cluster_arn: str) -> dict[str, object]:
@@ -87,6 +80,9 @@ class ClusterHosts:
         is_new: Whether the cluster was made for these hosts.
         vpc: Where the hosts run.
         vpc_subnets: Subnets of the hosts. By default the private subnets with a way out.
+        associate_public_ip_address: Whether hosts in public subnets get a public address.
+        keeps: See `ClusterAssociation`.
+        default_strategy: See `ClusterAssociation`.
         stack: The stack around `scope`. By default CDK is asked.
 
     Raises:
@@ -94,6 +90,8 @@ class ClusterHosts:
 
     Attributes:
         cluster: The cluster, as services of this stack see it.
+        association: Which capacity providers it has.
+        associate_public_ip_address: Whether hosts in public subnets get a public address.
         vpc: Where the hosts run.
         subnets: Subnets of the hosts.
         role: The hosts' role.
@@ -109,6 +107,9 @@ class ClusterHosts:
         is_new: bool,
         vpc: ec2.IVpc,
         vpc_subnets: ec2.SubnetSelection | None = None,
+        associate_public_ip_address: bool = False,
+        keeps: Sequence[str] | None = None,
+        default_strategy: Sequence[ecs.CapacityProviderStrategy] | None = None,
         stack: cdk.Stack | None = None,
     ) -> None:
         if not is_new:
@@ -117,15 +118,20 @@ class ClusterHosts:
         self._scope = scope
         self._stack = stack
         self._is_new = is_new
+        self.associate_public_ip_address: bool = associate_public_ip_address
         self.vpc: ec2.IVpc = vpc
         self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
         self._chosen_subnets: list[HostSubnets] = []
-        # A cluster that CDK made in this stack keeps its own list of providers. Into any other the list is written by
-        # one resource of this stack, because a provider of this stack in a list of that stack would make a cycle.
-        local = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
-        self._own_cluster = cluster if local and isinstance(cluster, ecs.Cluster) else None
-        self._given = cluster
-        self.cluster: ecs.ICluster = self._own_cluster or _seen_from(scope, cluster, vpc)
+        is_own = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
+        self.cluster: ecs.ICluster = cluster if is_own else _seen_from(scope, cluster, vpc)
+        self.association: ClusterAssociation = ClusterAssociation(
+            scope,
+            given=cluster,
+            cluster=self.cluster,
+            stack=lambda: self.stack,
+            keeps=keeps,
+            default_strategy=default_strategy,
+        )
         self.role: iam.Role = iam.Role(
             scope,
             "HostRole",
@@ -142,11 +148,6 @@ class ClusterHosts:
         # Services in network mode bridge and host take their connections from here; CDK adds no group for a capacity
         # provider (aws-cdk-lib 2.275, ``addAsgCapacityProvider``).
         self.cluster.connections.add_security_group(self.security_group)
-        self._is_writer = False
-        self._waiting: list[Callable[[], None]] | None = None
-        self._listed: list[str] = []
-        self._chosen_names: set[str] = set()
-        self._association: ecs.CfnClusterCapacityProviderAssociations | None = None
 
     @cached_property
     def stack(self) -> cdk.Stack:
@@ -186,11 +187,6 @@ class ClusterHosts:
             self._chosen_subnets.append(known)
         return known
 
-    @property
-    def services_depend_on(self) -> IConstruct:
-        """What a service must not outlive: a provider can only leave the cluster when no service uses it."""
-        return self._own_cluster or self._association or self.cluster
-
     @cached_property
     def _reserved_prefix(self) -> bool:
         # CloudFormation begins the names it makes with the stack's, a nested stack's with its parent's.
@@ -208,87 +204,6 @@ class ClusterHosts:
         if not self._reserved_prefix:
             return None
         return "cp-" + cdk.Names.unique_resource_name(scope, max_length=200, allowed_special_characters="-_")
-
-    def require_free(self, provider_name: str | None) -> None:
-        """Refuses to begin on a provider that could not join the cluster.
-
-        Args:
-            provider_name: The name that was chosen; None where CloudFormation makes one.
-
-        Raises:
-            InvalidValueError: The name is taken in this cluster.
-            IncompatibleError: Another stack writes the cluster's list of providers.
-        """
-        self.require_free_name(provider_name)
-        if not self._is_writer:
-            self._require_only_writer()
-
-    def require_free_name(self, provider_name: str | None) -> None:
-        """Refuses a name that another provider of the cluster has; enough for one that stands in no list.
-
-        Args:
-            provider_name: The name that was chosen; None where CloudFormation makes one.
-
-        Raises:
-            InvalidValueError: The name is taken in this cluster.
-        """
-        if provider_name is not None and provider_name in self._chosen_names:
-            raise InvalidValueError(
-                f"a capacity of this cluster is already called {provider_name!r}",
-                argument="capacity_provider_name",
-                value=provider_name,
-                fix="another name, or leave it out",
-            )
-
-    @contextmanager
-    def joined_together(self) -> Iterator[None]:
-        """Around several capacities of which all are made or none: each joins the cluster when the last one is made."""
-        self._waiting = waiting = list[Callable[[], None]]()
-        try:
-            yield
-        finally:
-            self._waiting = None
-        for join in waiting:
-            join()
-
-    def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
-        """Adds a capacity provider to the cluster, whose list gives no name back.
-
-        Args:
-            provider: The provider.
-            chosen_name: The name that was chosen for it, if any.
-            then: What is done after that.
-        """
-        join = partial(self._attach, provider, chosen_name, then)
-        if self._waiting is None:
-            join()
-        else:
-            self._waiting.append(join)
-
-    def _attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
-        if self._own_cluster is not None:
-            self._own_cluster.add_asg_capacity_provider(provider)
-        else:
-            self._write_list([*self._listed, provider.capacity_provider_name])
-        if not self._is_writer:
-            self._become_writer()
-        if chosen_name is not None:
-            self._chosen_names.add(chosen_name)
-        then()
-
-    def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
-        """Makes a provider of Managed Instances one of the cluster, whichever stack defines it; no list names it.
-
-        Args:
-            provider: The provider.
-            chosen_name: The name that was chosen for it, if any.
-        """
-        if self._own_cluster is not None:
-            self._own_cluster.add_managed_instances_capacity_provider(provider)
-        else:
-            provider.bind(self.cluster)
-        if chosen_name is not None:
-            self._chosen_names.add(chosen_name)
 
     @cached_property
     def managed_roles(self) -> ManagedRoles:
@@ -316,71 +231,6 @@ class ClusterHosts:
             default_cloud_map_namespace=self.cluster.default_cloud_map_namespace,
             execute_command_configuration=self.cluster.execute_command_configuration,
         )
-
-    def _write_list(self, names: list[str]) -> None:
-        if self._association is not None:
-            self._association.capacity_providers = names
-        else:
-            self._association = ecs.CfnClusterCapacityProviderAssociations(
-                self._scope,
-                "CapacityProviderAssociation",
-                cluster=self.cluster.cluster_name,
-                capacity_providers=names,
-                default_capacity_provider_strategy=[],
-            )
-        self._listed = names
-
-    @property
-    def writes_into_user_data(self) -> bool:
-        """Whether CDK writes the lines into the user data that make a host join the cluster."""
-        return self._own_cluster is not None
-
-    def _become_writer(self) -> None:
-        self._is_writer = True
-        if isinstance(self._given, ecs.Cluster):
-            _WRITERS[self._given] = self
-        else:
-            self._scope.node.root.node.add_metadata(_WRITER_OF_IMPORTED, [self._imported_key, self.stack.node.path])
-
-    def _require_only_writer(self) -> None:
-        """PutClusterCapacityProviders replaces the whole list, so only one resource may write it."""
-        writer = self._other_writer()
-        if writer is not None:
-            here = writer == self.stack.node.path
-            raise IncompatibleError(
-                f"stack {writer} already writes the list of capacity providers of this cluster, and a second list "
-                "would replace it",
-                argument="cluster",
-                value=shown(self._given),
-                fix="add to the GpuCluster that is already there"
-                if here
-                else "add all capacity of one cluster in one stack, and use it from the others",
-            )
-
-    def _other_writer(self) -> str | None:
-        """Path of the stack that already writes the list; None if this one may."""
-        if isinstance(self._given, ecs.Cluster):
-            other = _WRITERS.get(self._given)
-            if other is not None:
-                # CDK keeps one list for a cluster that it made in the same stack, whoever adds to it.
-                return None if self._own_cluster and other.writes_into_user_data else other.stack.node.path
-            foreign = self._own_cluster is None and self._given.capacity_provider_names
-            return self._given.stack.node.path if foreign else None
-        notes = [entry.data for entry in self._scope.node.root.node.metadata if entry.type == _WRITER_OF_IMPORTED]
-        return next((stack for key, stack in notes if key == self._imported_key), None)
-
-    @cached_property
-    def _imported_key(self) -> str:
-        """Two imports of one name into one environment are one cluster."""
-        name = self._given.cluster_name
-        if is_token(name):
-            return self._given.node.path
-        environment = self.stack.environment
-        if "unknown-" in environment:
-            # Stages that say nothing else usually go to different accounts.
-            stage = cdk.Stage.of(self._scope)
-            environment += f"/{stage.node.path if stage else ''}"
-        return f"{environment}/{name}"
 
 
 def _seen_from(scope: Construct, cluster: ecs.ICluster, vpc: ec2.IVpc) -> ecs.ICluster:

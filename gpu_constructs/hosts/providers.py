@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.fleet import UNKNOWN, Pool, StrategyItem, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIGHT, reserved_prefix
 
-__all__ = ["known_provider_name", "strategy_item"]
+__all__ = ["known_provider_name", "require_strategy", "strategy_item"]
 
 
 def known_provider_name(value: str | None) -> str | Unknown | None:
@@ -55,3 +58,33 @@ def strategy_item(provider: str, *, weight: int, base: int | None) -> ecs.Capaci
         weight=known_or(weight, share),
         base=None if base is None or first is None else known_or(base, first),
     )
+
+
+def require_strategy(strategy: Sequence[ecs.CapacityProviderStrategy], pools: Mapping[str, Pool]) -> None:
+    """Refuses a default strategy that ECS does not accept.
+
+    Args:
+        strategy: Its items.
+        pools: The pools behind providers, by the name of the provider; others may be named as well.
+
+    Raises:
+        InvalidValueError: A number is wrong by itself.
+        IncompatibleError: ECS refuses the items together.
+    """
+    items = tuple(
+        StrategyItem(
+            provider=known_text(each.capacity_provider),
+            pool=pools.get(each.capacity_provider),
+            weight=_known_number(each.weight),
+            base=_known_number(each.base),
+        )
+        for each in strategy
+    )
+    workload = Workload(name="the cluster", task=None, strategy=items)
+    arguments = {"CapacityProviderStrategy": "strategy"}
+    require_allowed(workload, arguments)
+    require_yes(workload, "GPU140", arguments=arguments)
+
+
+def _known_number(value: float | None) -> int | Unknown:
+    return UNKNOWN if is_token(value) else int(value or 0)

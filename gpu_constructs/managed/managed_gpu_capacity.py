@@ -73,7 +73,7 @@ class ManagedGpuCapacity(Construct):
             # Hosts that drain talk to ECS until they have gone, and the provider is only gone after them: their routes
             # and their NAT gateway have to be there as long (CDK issue 36071).
             node.add_dependency(*plan.subnets.way_out)
-            hosts.attach_managed(self.provider, plan.capacity_provider_name)
+            hosts.association.attach_managed(self.provider, plan.capacity_provider_name)
 
     @cached_property
     def capacity_provider_name(self) -> str:

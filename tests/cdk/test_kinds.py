@@ -57,7 +57,7 @@ REFUSED: list[tuple[Call, str, Any, str, str]] = [
     (_cluster, "cluster", "my-cluster", "an ecs.ICluster, got 'my-cluster'", "ecs.Cluster("),
     (
         _cluster,
-        "container_insights",
+        "container_insights_v2",
         "enhanced",
         "an ecs.ContainerInsights, got 'enhanced'",
         "ecs.ContainerInsights.ENHANCED",

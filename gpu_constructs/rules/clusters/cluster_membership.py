@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
 from gpu_constructs.rules.context import Context
@@ -10,6 +11,27 @@ from gpu_constructs.rules.rule import Problem, error, warning
 
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
 _LISTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a list replaces, what its cluster loses by that, and what keeps it."""
+
+    what: str
+    lost: str
+    fix: str
+
+
+_LIST = _Part(
+    "the whole list of capacity providers",
+    "every other provider",
+    "write every provider that the cluster has into this list (keep_capacity_providers=[…] of a GpuCluster)",
+)
+_DEFAULT = _Part(
+    "the default strategy",
+    "the one that it has",
+    "write the default strategy that it has into it (default_strategy=[…] of a GpuCluster)",
+)
 
 
 @error(
@@ -107,14 +129,15 @@ def one_provider(context: Context) -> Iterator[Problem]:
 )
 def of_a_cluster_that_was_read(context: Context) -> Iterator[Problem]:
     for each in context.fleet.provider_lists:
-        if not each.cluster_is_defined:
+        parts = [part for kept, part in ((each.keeps_providers, _LIST), (each.keeps_strategy, _DEFAULT)) if not kept]
+        if parts and not each.cluster_is_defined:
             cluster = _of_list(each)
             yield Problem(
                 about=cluster,
-                message=f"a deployment replaces the whole list of capacity providers and the default strategy of "
-                f"{cluster}, and the files that were read do not define it: it loses every other provider",
-                fix="put the list into the stack that defines the cluster, or every provider of the cluster into this "
-                "list; change nothing if the cluster has no others",
+                message=f"a deployment replaces {' and '.join(part.what for part in parts)} of {cluster}, and the "
+                f"files that were read do not define it: it loses {parts[0].lost}",
+                fix=f"{', and '.join(part.fix for part in parts)}; or put the list into the stack that defines the "
+                "cluster",
                 property_name="CapacityProviders",
                 origin=each.origin,
             )
@@ -127,11 +150,13 @@ def of_a_cluster_that_was_read(context: Context) -> Iterator[Problem]:
     source=_LISTS,
 )
 def one_for_each_cluster(context: Context) -> Iterator[Problem]:
-    first: dict[str, ProviderList] = {}
+    first: dict[tuple[str | None, str], ProviderList] = {}
     for each in context.fleet.provider_lists:
-        if not (each.cluster_is_defined and each.is_certain and isinstance(each.cluster, str)):
+        if not (each.is_certain and isinstance(each.cluster, str)):
             continue
-        if first.setdefault(each.cluster, each) is not each:
+        # Another file may be deployed into another account or region, where the name is that of another cluster.
+        file = None if each.cluster_is_defined or each.origin is None else each.origin.file
+        if first.setdefault((file, each.cluster), each) is not each:
             yield Problem(
                 about=each.cluster,
                 message=f"{_of_list(each)} has a second list of capacity providers, and the list that is deployed last "

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import UNKNOWN, ProviderList, Unknown
+from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
+from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 
 __all__ = ["CAPACITY_PROVIDER", "DEFAULT_CLUSTER", "Clusters", "ProviderKey", "provider_key"]
@@ -109,6 +110,7 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
     keys = tuple(provider_key(each, index) for each in written)
     of = resource.reference if own else properties.get("Cluster")
     cluster = clusters.named(of)
+    said = own_metadata(resource)
     return _Listing(
         cluster=cluster,
         providers=tuple(each for each in keys if each is not None),
@@ -119,6 +121,8 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
             cluster=cluster,
             cluster_is_defined=index.find(of, _CLUSTER) is not None,
             is_certain=resource.exists is True,
+            keeps_providers=said.get(KEEPS_PROVIDERS) is True,
+            keeps_strategy=said.get(KEEPS_STRATEGY) is True,
             origin=resource.origin,
         ),
     )

@@ -1,0 +1,343 @@
+"""The list of capacity providers of one cluster and its default strategy, which one resource writes.
+
+PutClusterCapacityProviders replaces both as a whole
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct, IConstruct
+
+from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, METADATA_KEY
+
+__all__ = ["ClusterAssociation"]
+
+# Who writes the list of a cluster that this app defines, and of one that it imports: the latter is known by its name
+# only, so the note is kept on the app's own node.
+_WRITERS: WeakKeyDictionary[ecs.Cluster, ClusterAssociation] = WeakKeyDictionary()
+_WRITER_OF_IMPORTED = "gpu-constructs:capacity-provider-association"
+_NAME_TAKEN = "gpu-constructs:capacity-provider-name"
+# CDK's parameter for the value of an SSM parameter has the same id in every stack that reads the same parameter
+# (aws-cdk-lib 2.275, ``StringParameter.valueForStringParameter``).
+_OF_SSM = "SsmParameterValue"
+
+_Item: TypeAlias = ecs.CfnClusterCapacityProviderAssociations.CapacityProviderStrategyProperty
+
+
+class ClusterAssociation:
+    """Defines which capacity providers a cluster has, and where its tasks go by default.
+
+    Of a cluster that CDK made in this stack, CDK writes the list. Of any other, one resource of this stack does,
+    because a provider of this stack in a list of that stack would make a cycle.
+
+    Args:
+        scope: Where the resource is defined.
+        given: The cluster as the user gave it, or the new one.
+        cluster: The cluster as this stack sees it.
+        stack: The stack around `scope`.
+        keeps: Names of the providers that the cluster has and keeps; None if nothing was said of them. With names,
+            the list outlives this stack, since without it the cluster would lose them.
+        default_strategy: The default strategy that it keeps, of these providers; None if nothing was said of it.
+
+    Raises:
+        InvalidValueError: CDK writes the list of this cluster, or the strategy has other providers.
+        IncompatibleError: Another stack writes the cluster's list of providers.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        given: ecs.ICluster,
+        cluster: ecs.ICluster,
+        stack: Callable[[], cdk.Stack],
+        keeps: Sequence[str] | None = None,
+        default_strategy: Sequence[ecs.CapacityProviderStrategy] | None = None,
+    ) -> None:
+        self._scope = scope
+        self._given = given
+        self._cluster = cluster
+        self._stack_of_scope = stack
+        self._own_cluster = cluster if isinstance(cluster, ecs.Cluster) else None
+        self._keeps = keeps
+        self._default_strategy = default_strategy
+        self._listed: list[str] = []
+        self._managed: list[str] = []
+        self._chosen_names: set[str] = set()
+        self._is_writer = False
+        self._waiting: list[Callable[[], None]] | None = None
+        self._resource: ecs.CfnClusterCapacityProviderAssociations | None = None
+        if keeps is None and default_strategy is None:
+            return
+        if self._own_cluster is not None:
+            raise InvalidValueError(
+                "a cluster of this stack keeps what it has",
+                argument="default_strategy" if keeps is None else "keep_capacity_providers",
+                value=default_strategy if keeps is None else list(keeps),
+                fix="set_default_strategy(…) once its capacity is there" if keeps is None else "leave it out",
+            )
+        self._require_only_writer()
+        self._listed = list(keeps or ())
+        self._require_known(default_strategy or (), "default_strategy")
+        self._write(self._listed)
+        self._become_writer()
+
+    @cached_property
+    def stack(self) -> cdk.Stack:
+        """The stack that writes it."""
+        return self._stack_of_scope()
+
+    @property
+    def is_written_by_cdk(self) -> bool:
+        """Whether CDK writes the list, and the lines into the user data that make a host join the cluster."""
+        return self._own_cluster is not None
+
+    @property
+    def services_depend_on(self) -> IConstruct:
+        """What a service must not outlive: a provider can only leave the cluster when no service uses it."""
+        return self._own_cluster or self._resource or self._cluster
+
+    def require_free(self, provider_name: str | None) -> None:
+        """Refuses to begin on a provider that could not join the cluster.
+
+        Args:
+            provider_name: The name that was chosen; None where CloudFormation makes one.
+
+        Raises:
+            InvalidValueError: The name is taken in this cluster.
+            IncompatibleError: Another stack writes the cluster's list of providers.
+        """
+        self.require_free_name(provider_name)
+        if not self._is_writer:
+            self._require_only_writer()
+
+    def require_free_name(self, provider_name: str | None) -> None:
+        """Refuses a name that another provider has; enough for one that stands in no list.
+
+        Args:
+            provider_name: The name that was chosen; None where CloudFormation makes one.
+
+        Raises:
+            InvalidValueError: The name is taken in this cluster, or in this account and region by a provider of this
+                app.
+        """
+        if provider_name is None:
+            return
+        if provider_name in self._chosen_names or provider_name in (self._keeps or ()):
+            raise InvalidValueError(
+                f"a capacity of this cluster is already called {provider_name!r}",
+                argument="capacity_provider_name",
+                value=provider_name,
+                fix="another name, or leave it out",
+            )
+        if not is_token(provider_name) and [self._place, provider_name] in _notes(self._scope, _NAME_TAKEN):
+            raise InvalidValueError(
+                f"another cluster of this app has a capacity called {provider_name!r}, and a name is there once in an "
+                "account and region",
+                argument="capacity_provider_name",
+                value=provider_name,
+                fix="another name, or leave it out",
+            )
+
+    @contextmanager
+    def joined_together(self) -> Iterator[None]:
+        """Around several capacities of which all are made or none: each joins the cluster when the last one is made."""
+        self._waiting = waiting = list[Callable[[], None]]()
+        try:
+            yield
+        finally:
+            self._waiting = None
+        for join in waiting:
+            join()
+
+    def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
+        """Adds a capacity provider to the cluster, whose list gives no name back.
+
+        Args:
+            provider: The provider.
+            chosen_name: The name that was chosen for it, if any.
+            then: What is done after that.
+        """
+        join = partial(self._attach, provider, chosen_name, then)
+        if self._waiting is None:
+            join()
+        else:
+            self._waiting.append(join)
+
+    def _attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
+        if self._own_cluster is not None:
+            self._own_cluster.add_asg_capacity_provider(provider)
+        else:
+            self._write([*self._listed, provider.capacity_provider_name])
+        if not self._is_writer:
+            self._become_writer()
+        self._take(chosen_name)
+        then()
+
+    def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
+        """Makes a provider of Managed Instances one of the cluster, whichever stack defines it; no list names it.
+
+        Args:
+            provider: The provider.
+            chosen_name: The name that was chosen for it, if any.
+        """
+        if self._own_cluster is not None:
+            self._own_cluster.add_managed_instances_capacity_provider(provider)
+        else:
+            provider.bind(self._cluster)
+            self._managed.append(provider.capacity_provider_name)
+        self._take(chosen_name)
+
+    def set_default_strategy(self, strategy: Sequence[ecs.CapacityProviderStrategy]) -> None:
+        """Sets where tasks go for which neither a strategy nor a launch type is given.
+
+        Args:
+            strategy: Items of providers that the cluster has.
+
+        Raises:
+            InvalidValueError: It has one already, or an item is of another provider.
+            IncompatibleError: Another stack writes it.
+            RefusedByCdkError: CDK refuses it.
+        """
+        if self._default_strategy is not None:
+            raise InvalidValueError(
+                "the cluster has a default strategy already",
+                argument="strategy",
+                fix="one strategy with all of its items",
+            )
+        if not self._is_writer:
+            self._require_only_writer()
+        if self._own_cluster is not None:
+            with translated():
+                self._own_cluster.add_default_capacity_provider_strategy(list(strategy))
+        else:
+            self._require_known(strategy, "strategy")
+        self._default_strategy = strategy
+        if self._own_cluster is None:
+            self._write(self._listed)
+            self._say_what_is_kept()
+        if not self._is_writer:
+            self._become_writer()
+
+    def _require_known(self, strategy: Sequence[ecs.CapacityProviderStrategy], argument: str) -> None:
+        known = [*self._listed, *self._managed]
+        for each in strategy:
+            if each.capacity_provider not in known:
+                raise InvalidValueError(
+                    f"{shown(each.capacity_provider)} is not a capacity provider of this cluster",
+                    argument=argument,
+                    value=each.capacity_provider,
+                    allowed=", ".join(name for name in known if not is_token(name)) or None,
+                    fix="name it in keep_capacity_providers if the cluster has it, or add its capacity first",
+                )
+
+    def _take(self, chosen_name: str | None) -> None:
+        if chosen_name is None:
+            return
+        self._chosen_names.add(chosen_name)
+        if not is_token(chosen_name):
+            self._scope.node.root.node.add_metadata(_NAME_TAKEN, [self._place, chosen_name])
+
+    @cached_property
+    def _place(self) -> str:
+        """Account and region, or the stack where they are not known, in which a name is there once."""
+        environment: str = self.stack.environment
+        return self.stack.node.path if "unknown-" in environment else environment
+
+    def _write(self, names: list[str]) -> None:
+        strategy: list[cdk.IResolvable | _Item] = [
+            _Item(capacity_provider=each.capacity_provider, base=each.base, weight=each.weight)
+            for each in self._default_strategy or ()
+        ]
+        if self._resource is not None:
+            self._resource.capacity_providers = names
+            if strategy:
+                self._resource.default_capacity_provider_strategy = strategy
+        else:
+            self._resource = ecs.CfnClusterCapacityProviderAssociations(
+                self._scope,
+                "CapacityProviderAssociation",
+                cluster=self._cluster.cluster_name,
+                capacity_providers=names,
+                default_capacity_provider_strategy=strategy,
+            )
+            self._say_what_is_kept()
+        self._listed = names
+
+    def _say_what_is_kept(self) -> None:
+        if self._resource is None:
+            return
+        for key, said in ((KEEPS_PROVIDERS, self._keeps), (KEEPS_STRATEGY, self._default_strategy)):
+            if said is not None:
+                self._resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value=True)
+        if self._keeps:
+            # When CloudFormation deletes the resource it writes an empty list.
+            self._resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+
+    def _become_writer(self) -> None:
+        self._is_writer = True
+        if isinstance(self._given, ecs.Cluster):
+            _WRITERS[self._given] = self
+        else:
+            note = [self._imported_key, self.stack.node.path]
+            self._scope.node.root.node.add_metadata(_WRITER_OF_IMPORTED, note)
+
+    def _require_only_writer(self) -> None:
+        writer = self._other_writer()
+        if writer is not None:
+            here = writer == self.stack.node.path
+            raise IncompatibleError(
+                f"stack {writer} already writes the list of capacity providers of this cluster, and a second list "
+                "would replace it",
+                argument="cluster",
+                value=shown(self._given),
+                fix="add to the GpuCluster that is already there"
+                if here
+                else "add all capacity of one cluster in one stack, and use it from the others",
+            )
+
+    def _other_writer(self) -> str | None:
+        """Path of the stack that already writes the list; None if this one may."""
+        if isinstance(self._given, ecs.Cluster):
+            other = _WRITERS.get(self._given)
+            if other is not None:
+                # CDK keeps one list for a cluster that it made in the same stack, whoever adds to it.
+                return None if self._own_cluster and other.is_written_by_cdk else other.stack.node.path
+            foreign = self._own_cluster is None and self._given.capacity_provider_names
+            return self._given.stack.node.path if foreign else None
+        notes = _notes(self._scope, _WRITER_OF_IMPORTED)
+        return next((stack for key, stack in notes if key == self._imported_key), None)
+
+    @cached_property
+    def _imported_key(self) -> str:
+        """Two imports of one name into one environment are one cluster."""
+        environment: str = self.stack.environment
+        if "unknown-" in environment:
+            # Stages that say nothing else usually go to different accounts.
+            stage = cdk.Stage.of(self._scope)
+            environment += f"/{stage.node.path if stage else ''}"
+        name = self._given.cluster_name
+        return f"{environment}/{_shared_by_stacks(name, self.stack) if is_token(name) else name}"
+
+
+def _shared_by_stacks(name: str, stack: cdk.Stack) -> str:
+    """A name that is only known at deploy time, the same for the same export or SSM parameter in any stack."""
+    resolved = stack.resolve(name)
+    of_stack = isinstance(resolved, dict) and "Ref" in resolved and not resolved["Ref"].startswith(_OF_SSM)
+    return f"{stack.node.path if of_stack else ''}/{json.dumps(resolved, sort_keys=True)}"
+
+
+def _notes(scope: Construct, kind: str) -> list[list[str]]:
+    return [entry.data for entry in scope.node.root.node.metadata if entry.type == kind]

@@ -1,0 +1,227 @@
+"""A cluster that was there before keeps what it has; one list of providers has one writer, with a default strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_ssm as ssm
+
+from gpu_constructs import GpuCluster, HostNetwork, IncompatibleError, InvalidValueError
+from tests.synthesis import Properties, Site
+
+ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
+CPU = ecs.CapacityProviderStrategy(capacity_provider="cpu", weight=1)
+
+
+def around(site: Site, scope: cdk.Stack | None = None, *, name: str = "theirs", **arguments: Any) -> GpuCluster:
+    theirs = ecs.Cluster.from_cluster_attributes(scope or site.stack, "Theirs", cluster_name=name, vpc=site.vpc)
+    return GpuCluster(scope or site.stack, "Gpu", cluster=theirs, **arguments)
+
+
+def association(site: Site) -> Properties:
+    (found,) = (each for each in site.template()["Resources"].values() if each["Type"] == ASSOCIATIONS)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_what_is_named_stays_and_outlives_the_stack(site: Site) -> None:
+    gpu = around(site, keep_capacity_providers=["cpu", "FARGATE"], default_strategy=[CPU])
+    gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    written = association(site)
+    assert written["Properties"]["CapacityProviders"][:2] == ["cpu", "FARGATE"]
+    assert len(written["Properties"]["CapacityProviders"]) == 3
+    assert written["Properties"]["DefaultCapacityProviderStrategy"] == [{"CapacityProvider": "cpu", "Weight": 1}]
+    assert written["DeletionPolicy"] == "Retain"
+    assert site.warnings() == []
+
+
+def test_the_list_is_that_of_before_once_the_capacity_is_gone(site: Site) -> None:
+    around(site, keep_capacity_providers=["cpu"], default_strategy=[])
+    assert association(site)["Properties"]["CapacityProviders"] == ["cpu"]
+
+
+def test_a_cluster_that_has_none_is_said_to_have_none(site: Site) -> None:
+    around(site, keep_capacity_providers=[], default_strategy=[]).add_capacity(
+        "L4", instance_types=["g6.xlarge"], max_instances=1
+    )
+    assert "DeletionPolicy" not in association(site)
+    assert site.warnings() == []
+
+
+def test_a_default_strategy_of_which_nothing_is_said_is_a_warning(site: Site) -> None:
+    gpu = around(site, keep_capacity_providers=["cpu"])
+    gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    (warning,) = site.warnings()
+    assert "a deployment replaces the default strategy of the cluster theirs" in warning
+    assert "default_strategy=[…]" in warning
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"keep_capacity_providers": "cpu"}, "keep_capacity_providers: expects a list of text, got 'cpu'"),
+        ({"default_strategy": [CPU]}, "default_strategy: 'cpu' is not a capacity provider of this cluster"),
+        ({"default_strategy": ["cpu"]}, r"expects a list of ecs.CapacityProviderStrategy, got \['cpu'\]"),
+        ({"cluster_name": "mine"}, "cluster_name: a cluster that is there already keeps what it has"),
+        ({"container_insights_v2": ecs.ContainerInsights.DISABLED}, "container_insights_v2: a cluster that is there"),
+    ],
+)
+def test_what_such_a_cluster_cannot_be_given_leaves_nothing_behind(
+    site: Site, arguments: dict[str, Any], message: str
+) -> None:
+    before = [*site.children(), "Stack/Theirs"]
+    with pytest.raises(InvalidValueError, match=message):
+        around(site, **arguments)
+    assert [each for each in site.children() if "Vpc" not in each] == sorted(before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument"),
+    [({"keep_capacity_providers": ["cpu"]}, "keep_capacity_providers"), ({"default_strategy": []}, "default_strategy")],
+)
+def test_a_cluster_of_this_stack_needs_no_word_of_what_it_keeps(
+    site: Site, arguments: dict[str, Any], argument: str
+) -> None:
+    with pytest.raises(InvalidValueError, match=f"{argument}: a cluster of this stack keeps what it has"):
+        GpuCluster(site.stack, "Gpu", vpc=site.vpc, **arguments)
+    assert not any("Gpu" in each for each in site.children())
+
+
+def _by_export(_: cdk.Stack) -> str:
+    return cdk.Fn.import_value("shared-cluster")
+
+
+def _by_parameter(scope: cdk.Stack) -> str:
+    return ssm.StringParameter.value_for_string_parameter(scope, "/shared/cluster")
+
+
+@pytest.mark.parametrize("name", [_by_export, _by_parameter])
+def test_two_stacks_that_import_one_cluster_cannot_both_write_its_list(
+    site: Site, name: Callable[[cdk.Stack], str]
+) -> None:
+    first, second = (
+        around(site, stack, name=name(stack)) for stack in (cdk.Stack(site.app, each) for each in ("First", "Second"))
+    )
+    first.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    with pytest.raises(IncompatibleError, match="stack First already writes the list"):
+        second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+
+
+def test_a_list_that_somebody_else_writes_in_the_same_stack_is_a_warning(site: Site) -> None:
+    around(site, keep_capacity_providers=[], default_strategy=[]).add_capacity(
+        "L4", instance_types=["g6.xlarge"], max_instances=1
+    )
+    ecs.CfnClusterCapacityProviderAssociations(
+        site.stack, "Other", cluster="theirs", capacity_providers=["FARGATE"], default_capacity_provider_strategy=[]
+    )
+    assert site.findings("GPU196") == [
+        "the cluster theirs has a second list of capacity providers, and the list that is deployed last wins"
+    ]
+
+
+def test_a_list_of_plain_cdk_that_comes_after_ours_is_a_warning(site: Site) -> None:
+    theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
+    elsewhere = cdk.Stack(site.app, "Elsewhere")
+    GpuCluster(elsewhere, "Gpu", cluster=theirs).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    theirs.enable_fargate_capacity_providers()
+    assert len(site.findings("GPU196")) == 1
+
+
+def test_a_name_is_there_once_in_a_stack_and_in_a_cluster(site: Site) -> None:
+    site.capacity("g6.xlarge", capacity_provider_name="l4")
+    gpu = around(site, keep_capacity_providers=["cpu"], default_strategy=[])
+    for name, message in (("l4", "another cluster of this app has a capacity called 'l4'"), ("cpu", "already called")):
+        with pytest.raises(InvalidValueError, match=message):
+            gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1, capacity_provider_name=name)
+    elsewhere = around(site, cdk.Stack(site.app, "AnotherRegion", env=cdk.Environment(region="eu-west-1")))
+    elsewhere.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1, capacity_provider_name="l4")
+
+
+def test_a_default_strategy_starts_hosts_for_tasks_that_are_started_without_one(site: Site) -> None:
+    site.cluster.set_default_strategy([site.l4.strategy()])
+    task = site.task()
+    task.add_gpu_container("chat", image=site.image)
+    rule = events.Rule(site.stack, "Nightly", schedule=events.Schedule.rate(cdk.Duration.days(1)))
+    rule.add_target(targets.EcsTask(cluster=site.cluster.cluster, task_definition=task))
+    (item,) = site.only(ASSOCIATIONS)["DefaultCapacityProviderStrategy"]
+    assert item["Weight"] == 1
+    (target,) = site.only("AWS::Events::Rule")["Targets"]
+    assert "LaunchType" not in target["EcsParameters"]
+
+
+def test_the_default_strategy_of_an_imported_cluster_may_be_of_what_was_added(site: Site) -> None:
+    gpu = around(site, keep_capacity_providers=["cpu"])
+    l4 = gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    gpu.set_default_strategy([l4.strategy(), CPU])
+    first, second = association(site)["Properties"]["DefaultCapacityProviderStrategy"]
+    assert first["CapacityProvider"] != second["CapacityProvider"] == "cpu"
+
+
+def test_a_default_strategy_that_is_set_is_one_that_is_kept(site: Site) -> None:
+    gpu = around(site, keep_capacity_providers=[])
+    gpu.set_default_strategy([gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1).strategy()])
+    assert site.warnings() == []
+
+
+def test_a_default_strategy_that_ecs_refuses_is_refused(site: Site) -> None:
+    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    for others, message in (
+        ([ecs.CapacityProviderStrategy(capacity_provider="FARGATE", weight=1)], "either Fargate or Auto Scaling"),
+        ([managed.strategy()], "GPU140"),
+        ([CPU], "CDK refuses it: .*cpu must be added"),
+    ):
+        with pytest.raises(Exception, match=message):
+            site.cluster.set_default_strategy([site.l4.strategy(), *others])
+    site.cluster.set_default_strategy([site.l4.strategy()])
+    with pytest.raises(InvalidValueError, match="the cluster has a default strategy already"):
+        site.cluster.set_default_strategy([site.l4.strategy()])
+
+
+def test_a_new_cluster_takes_what_cdks_takes(site: Site) -> None:
+    GpuCluster(
+        site.stack,
+        "Gpu",
+        vpc=site.vpc,
+        cluster_name="inference",
+        container_insights_v2=ecs.ContainerInsights.DISABLED,
+        enable_fargate_capacity_providers=True,
+        default_cloud_map_namespace=ecs.CloudMapNamespaceOptions(name="inference.local"),
+        execute_command_configuration=ecs.ExecuteCommandConfiguration(logging=ecs.ExecuteCommandLogging.NONE),
+    )
+    made = site.only("AWS::ECS::Cluster")
+    assert made["ClusterName"] == "inference"
+    assert made["ClusterSettings"] == [{"Name": "containerInsights", "Value": "disabled"}]
+    assert made["Configuration"] == {"ExecuteCommandConfiguration": {"Logging": "NONE"}}
+    assert site.only(ASSOCIATIONS)["CapacityProviders"] == ["FARGATE", "FARGATE_SPOT"]
+    assert site.only("AWS::ServiceDiscovery::PrivateDnsNamespace")["Name"] == "inference.local"
+
+
+def test_hosts_in_public_subnets_get_an_address_on_request(site: Site) -> None:
+    public = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
+    gpu = GpuCluster(site.stack, "Gpu", vpc=site.vpc, vpc_subnets=public, associate_public_ip_address=True)
+    capacity = gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    (interface,) = site.launch_template()["NetworkInterfaces"]
+    assert interface["AssociatePublicIpAddress"] is True
+    assert capacity.pool.public_subnets is False
+    assert site.warnings() == []
+    private = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
+    inside = gpu.add_capacity("Inside", instance_types=["g6.xlarge"], max_instances=1, vpc_subnets=private)
+    assert inside.pool.interfaces[0].public_address is False
+
+
+def test_a_family_has_a_network_subnets_and_a_boot_check(site: Site) -> None:
+    subnet = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
+    family = site.cluster.add_family(
+        "p5", max_instances=2, network=HostNetwork.efa(), vpc_subnets=subnet, check_gpus_at_boot=True
+    )
+    for capacity in family.values():
+        assert capacity.efa_security_group is not None
+        assert capacity.boot_check is not None
+        assert capacity.pool.zones == 1
