@@ -7,6 +7,7 @@ answer is unknown.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import Enum
 
 from gpu_constructs.fleet import Pool, Unknown, known
@@ -16,9 +17,9 @@ from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, expected_shareable_mib, most_memory_mib
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import Need, Room
-from gpu_constructs.placement.pool_profile import profile_of
+from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 
-__all__ = ["Assumption", "hosts_of", "need_of", "room_of"]
+__all__ = ["Assumption", "hosts_of", "need_of", "room_of", "rooms_of"]
 
 
 _BILLION = 1_000_000_000
@@ -37,24 +38,15 @@ class Assumption(Enum):
 
 
 def room_of(pool: Pool, assumption: Assumption) -> Room | None:
-    """What each host of a pool has for tasks.
-
-    Of several types the worst case takes the least of each, because any of them may come, and the best case the most.
-
-    Returns:
-        None where nothing about them is certain.
-    """
-    certain, possible = _rooms(pool)
+    """What each host of a pool has for tasks; None where nothing about them is certain."""
+    certain, possible = rooms_of(profile_of(pool))
     return certain if assumption is Assumption.WORST else possible
 
 
 def hosts_of(pool: Pool, assumption: Assumption) -> int | None:
     """Hosts that a pool may have for tasks that ask for them.
 
-    Without managed scaling only `Pool.min_instances` are certain.
-
-    Returns:
-        None where there may be any number.
+    Without managed scaling only `Pool.min_instances` are certain. None stands for any number.
     """
     most = pool.max_instances
     if assumption is Assumption.BEST:
@@ -119,38 +111,38 @@ def _all_of(room: Room, gpus: int, part: int) -> tuple[int, int]:
 
 
 @by_identity(maxsize=1 << 16)
-def _rooms(pool: Pool) -> tuple[Room | None, Room]:
-    offer = profile_of(pool)
-    types = pool.instance_types
+def rooms_of(offer: PoolProfile) -> tuple[Room | None, Room]:
+    """What each host has for tasks in the worst case, None where nothing about it is certain, and in the best case.
+
+    Of several types the worst case takes the least of each, because any of them may come, and the best case the most.
+    """
     if offer.unknown_types:
         return None, _ANY_HOST
-    reserved = offer.reserved_mib
-    certain = None
-    if not isinstance(reserved, Unknown):
-        certain = Room(
-            units=(
-                min(each.gpus for each in types),
-                min(map(_part, types)),
-                min(map(cpu_units, types)),
-                min(expected_memory_mib(each, offer.may_reserve_mib) for each in types),
-                max(0, min(map(offer.free_interfaces, types))),
-            ),
-            gpu_memory_mib=min(_shareable_mib(each, certain=True) for each in types),
-            gpus=min(each.gpus for each in types),
-            ports=RESERVED_PORTS,
-        )
-    possible = Room(
-        units=(
-            max(each.gpus for each in types),
-            max(map(_part, types)),
-            max(map(cpu_units, types)),
-            max(0, *(most_memory_mib(each, known(reserved)) for each in types)),
-            max(0, *map(offer.free_interfaces, types)),
-        ),
-        gpu_memory_mib=max(_shareable_mib(each, certain=False) for each in types),
-        gpus=max(each.gpus for each in types),
+    is_certain = not isinstance(offer.reserved_mib, Unknown)
+    return _room(offer, Assumption.WORST) if is_certain else None, _room(offer, Assumption.BEST)
+
+
+def _room(offer: PoolProfile, assumption: Assumption) -> Room:
+    types, certain = offer.instance_types, assumption is Assumption.WORST
+    pick: Callable[[Iterable[int]], int] = min if certain else max
+    reserved = known(offer.reserved_mib)
+    memory = (
+        expected_memory_mib(each, offer.may_reserve_mib) if certain else most_memory_mib(each, reserved)
+        for each in types
     )
-    return certain, possible
+    gpus = pick(each.gpus for each in types)
+    return Room(
+        units=(
+            gpus,
+            pick(map(_part, types)),
+            pick(map(cpu_units, types)),
+            max(0, pick(memory)),
+            max(0, pick(map(offer.free_interfaces, types))),
+        ),
+        gpu_memory_mib=pick(_shareable_mib(each, certain=certain) for each in types),
+        gpus=gpus,
+        ports=RESERVED_PORTS if certain else frozenset(),
+    )
 
 
 def _part(instance_type: InstanceType) -> int:

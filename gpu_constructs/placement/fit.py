@@ -12,6 +12,7 @@ from functools import lru_cache
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import PlacementConstraint, Pool, Task, Unknown, known
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement.assumptions import rooms_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.gpu import of_accelerators
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
@@ -88,14 +89,16 @@ def _everywhere(offer: PoolProfile) -> Fit:
 
 def _is_within_floor(demand: Demand, offer: PoolProfile) -> bool:
     """Whether the task fits on every host for the numbers alone, which most tasks do."""
-    floor = offer.floor
+    floor, _ = rooms_of(offer)
+    if floor is None:
+        return False
+    gpus, _, cpu, memory_mib, interfaces = floor.units
     return (
-        floor is not None
-        and demand.gpus <= floor.gpus
-        and demand.memory_mib <= floor.memory_mib
-        and demand.cpu <= floor.cpu
-        and demand.interfaces <= floor.interfaces
-        and (demand.architecture is None or demand.architecture is floor.architecture)
+        demand.gpus <= gpus
+        and demand.memory_mib <= memory_mib
+        and demand.cpu <= cpu
+        and demand.interfaces <= interfaces
+        and (demand.architecture is None or demand.architecture is offer.architecture)
         and demand.has_numbers_only
         and (not demand.expressions or _holds_everywhere(demand.expressions, offer))
     )
@@ -214,9 +217,9 @@ def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) ->
     if demand.cpu > cpu_units(instance_type):
         yield _short(HostResource.CPU, demand.cpu, cpu_units(instance_type), instance_type)
     yield from _memory(demand.memory_mib, instance_type, offer)
-    free = offer.free_interfaces(instance_type)
+    free = max(0, offer.free_interfaces(instance_type))
     if demand.interfaces > free:
-        yield _short(HostResource.INTERFACES, demand.interfaces, max(0, free), instance_type)
+        yield _short(HostResource.INTERFACES, demand.interfaces, free, instance_type)
     yield from _query_reasons(demand.expressions, instance_type, offer)
 
 

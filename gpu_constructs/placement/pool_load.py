@@ -9,7 +9,6 @@ from gpu_constructs.placement.assumptions import Assumption, need_of, room_of
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host, room_beside
 from gpu_constructs.placement.pool_profile import profile_of
-from gpu_constructs.placement.proof import Place
 
 __all__ = ["PoolLoad", "Tenant"]
 
@@ -28,7 +27,6 @@ class Tenant:
         distinct: Whether no two of them may be on one host.
         is_bound: Whether a strategy names the pool, so that managed scaling launches hosts for them.
         placed: Copies that certainly have room.
-        slots: Copies that would, had the workload all hosts to itself.
     """
 
     workload: Workload
@@ -40,7 +38,6 @@ class Tenant:
     distinct: bool
     is_bound: bool
     placed: int = 0
-    slots: int = 0
 
     @property
     def likeness(self) -> tuple[object, ...]:
@@ -60,24 +57,11 @@ class Tenant:
         return need_of(self.demand, room, assumption)
 
     def slots_on(self, need: Need, room: Room, hosts: int | None) -> int | None:
-        """Copies that so many hosts take without others.
-
-        Args:
-            need: What one copy takes.
-            room: What a host has.
-            hosts: How many there are; None if there are as many as it takes.
-
-        Returns:
-            None where there is no limit.
-        """
+        """Copies that so many hosts take without others, None for as many as it takes; None where there is no limit."""
         each = copies_per_host(need, room)
         if self.distinct:
             each = min(each, 1)
         return hosts * each if hosts is not None else None if each else 0
-
-    def place(self) -> Place:
-        """The same as a value that travels."""
-        return Place(pool=self.pool, least=self.least, most=self.most, fits=self.fits, slots=self.slots)
 
 
 @dataclass(slots=True)

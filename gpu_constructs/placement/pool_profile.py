@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from gpu_constructs.fleet import Pool, PoolKind, Unknown, UserData
 from gpu_constructs.hardware import Architecture, InstanceType
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
-from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, cpu_units, expected_memory_mib
+from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB
 from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import Host, host_of
 
-__all__ = ["Floor", "PoolProfile", "profile_of"]
+__all__ = ["PoolProfile", "profile_of"]
 
 _EVERY_TYPE_TAKES = 2
 """Network interfaces that even the smallest instance types take.
 
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/AvailableIpPerENI.html
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Floor:
-    """What every host of a pool has at least, so that a task that asks for no more fits whatever is launched.
-
-    Attributes:
-        gpus: Whole GPUs.
-        cpu: CPU units.
-        memory_mib: Memory in MiB that it is expected to register.
-        interfaces: Network interfaces that are free for tasks.
-        architecture: Processor architecture; None if they differ.
-    """
-
-    gpus: int
-    cpu: int
-    memory_mib: int
-    interfaces: int
-    architecture: Architecture | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,7 +39,7 @@ class PoolProfile:
         smallest_decides: Whether managed scaling looks at the smallest type only.
         may_have_hosts: Whether hosts may run though managed scaling never launches one.
         unknown_types: Why its types are not all known; empty if they are.
-        floor: What every host has at least; None where that is not known.
+        architecture: Processor architecture of its types; None if they differ or are not known.
     """
 
     instance_types: tuple[InstanceType, ...] = ()
@@ -71,14 +52,14 @@ class PoolProfile:
     smallest_decides: bool | Unknown = False
     may_have_hosts: bool = False
     unknown_types: str = ""
-    floor: Floor | None = None
+    architecture: Architecture | None = None
 
     def free_interfaces(self, instance_type: InstanceType) -> int:
         """Network interfaces of a host for tasks in network mode ``awsvpc``, without ENI trunking.
 
         https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-eni.html
         """
-        return _interfaces(instance_type) - self.occupied
+        return (instance_type.network.max_interfaces or _EVERY_TYPE_TAKES) - self.occupied
 
     def host(self, instance_type: InstanceType) -> Host:
         """A host as a placement constraint sees it."""
@@ -110,26 +91,9 @@ def profile_of(pool: Pool) -> PoolProfile:
 @lru_cache(maxsize=1024)
 def _of_settings(types: Identical[InstanceType], **settings: Any) -> PoolProfile:  # noqa: ANN401 - the fields of an offer
     """One offer for all pools that are alike, so that what was found for one holds for the others."""
-    offer = PoolProfile(instance_types=types.values, **settings)
-    return (
-        offer if offer.unknown_types or isinstance(offer.reserved_mib, Unknown) else replace(offer, floor=_floor(offer))
-    )
-
-
-def _floor(offer: PoolProfile) -> Floor:
-    types = offer.instance_types
-    architectures = {each.architecture for each in types}
-    return Floor(
-        gpus=min(each.gpus for each in types),
-        cpu=min(map(cpu_units, types)),
-        memory_mib=min(expected_memory_mib(each, offer.may_reserve_mib) for each in types),
-        interfaces=min(map(offer.free_interfaces, types)),
-        architecture=architectures.pop() if len(architectures) == 1 else None,
-    )
-
-
-def _interfaces(instance_type: InstanceType) -> int:
-    return instance_type.network.max_interfaces or _EVERY_TYPE_TAKES
+    architectures = {each.architecture for each in types.values}
+    architecture = architectures.pop() if len(architectures) == 1 else None
+    return PoolProfile(instance_types=types.values, architecture=architecture, **settings)
 
 
 def _smallest_decides(pool: Pool) -> bool | Unknown:

@@ -10,7 +10,7 @@ from enum import Enum
 
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
 
-__all__ = ["Counts", "Idle", "Place", "PoolProof", "Proof", "Stranded", "WorkloadProof"]
+__all__ = ["Counts", "Place", "PoolProof", "Proof", "Stranded", "WorkloadProof"]
 
 
 class Counts(Enum):
@@ -26,17 +26,13 @@ class Place:
 
     Attributes:
         pool: The pool.
-        least: Copies that go there at least.
         most: Copies that go there at most; None if that is not known.
         fits: Whether one copy fits on every host that the pool may launch.
-        slots: Copies that it certainly takes, if only daemons shared the hosts with the workload.
     """
 
     pool: Pool
-    least: int
     most: int | None
     fits: bool | Unknown
-    slots: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +55,6 @@ class WorkloadProof:
     unplaced: int
     answer: bool | Unknown
 
-    @property
-    def slots(self) -> int:
-        """Copies that all places take, had the workload them to itself."""
-        return sum(place.slots for place in self.places)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stranded:
@@ -83,21 +74,6 @@ class Stranded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Idle:
-    """What no task uses on some hosts.
-
-    Attributes:
-        gpus: Whole GPUs.
-        cpu: CPU units.
-        memory_mib: Memory in MiB.
-    """
-
-    gpus: int
-    cpu: int
-    memory_mib: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolProof:
     """What a pool's hosts have to take.
 
@@ -112,8 +88,6 @@ class PoolProof:
         hosts_at_most: Hosts that the pool may have; unknown where that is only known at deploy time.
         answer: Whether all that comes to it has room together.
         stranded: GPUs that stay idle on the hosts that are needed.
-        idle: What no task uses on the hosts that are needed: GPUs, the stranded ones among them, CPU units, and memory
-            in MiB of what they are expected to register; None where the hosts that are needed are not known.
         is_packed: Whether a packing was looked for: the tasks of all pools may be too many and too different.
     """
 
@@ -125,7 +99,6 @@ class PoolProof:
     hosts_at_most: int | Unknown
     answer: bool | Unknown
     stranded: tuple[Stranded, ...] = ()
-    idle: Idle | None = None
     is_packed: bool = True
 
 

@@ -28,7 +28,7 @@ from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Need, Packing, Room, more_fit, pack
 from gpu_constructs.placement.pool_load import PoolLoad, Tenant
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
-from gpu_constructs.placement.proof import Counts, Idle, PoolProof, Proof, Stranded, WorkloadProof
+from gpu_constructs.placement.proof import Counts, Place, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.strategy import split
 
 __all__ = ["prove"]
@@ -134,7 +134,7 @@ def _prove_pools(loads: Iterable[PoolLoad]) -> Iterator[PoolProof]:
             continue
         first, proof = seen[alike]
         for tenant, same in zip(shared.tenants, first.tenants, strict=True):
-            tenant.placed, tenant.slots = same.placed, same.slots
+            tenant.placed = same.placed
         names = tuple([each.workload.name for each in shared.tenants])
         yield replace(proof, pool=shared.pool, workloads=names, hosts_at_most=shared.pool.max_instances)
 
@@ -164,7 +164,6 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
         hosts_at_most=shared.pool.max_instances,
         answer=answer,
         stranded=() if packing is None or loads is None else _stranded(shared, packing, loads),
-        idle=None if packing is None else _idle(packing),
         is_packed=not shared.is_beyond_budget,
     )
 
@@ -178,16 +177,10 @@ def _hosts_at_least(shared: PoolLoad) -> Bound | None:
 
 
 def _certain_loads(shared: PoolLoad, room: Room) -> list[Load] | None:
-    """What comes to a pool at most, and on each tenant the room there is; None where a size or number is not known."""
-    hosts = hosts_of(shared.pool, Assumption.WORST) or 0
-    loads = []
-    for tenant in shared.tenants:
-        need = tenant.need(room, Assumption.WORST)
-        if need is not None:
-            tenant.slots = tenant.slots_on(need, room, hosts) or 0 if tenant.fits is True else 0
-            if tenant.most is not None:
-                loads.append(Load(need=need, copies=tenant.most, distinct=tenant.distinct))
-    return loads if len(loads) == len(shared.tenants) and not shared.is_crowded else None
+    """What comes to a pool at most; None where a size or number is not known."""
+    found = [each.load(room, Assumption.WORST) for each in shared.tenants]
+    loads = [each for each in found if each is not None]
+    return loads if len(loads) == len(found) and not shared.is_crowded else None
 
 
 def _pack_certain(shared: PoolLoad, loads: Sequence[Load], room: Room) -> Packing | None:
@@ -238,13 +231,6 @@ def _stranded(shared: PoolLoad, packing: Packing, loads: Sequence[Load]) -> tupl
     return () if possible is None else _stranded_in(pack(loads, possible), needs)
 
 
-def _idle(packing: Packing) -> Idle:
-    gpus, _, cpu, memory_mib, _ = (
-        sum(group.hosts * group.free[index] for group in packing.groups) for index in range(len(packing.room.units))
-    )
-    return Idle(gpus=gpus, cpu=cpu, memory_mib=memory_mib)
-
-
 def _prove_workload(
     workload: Workload, tenants: tuple[Tenant, ...], counts: Counts, pools: Mapping[str, PoolLoad]
 ) -> WorkloadProof:
@@ -272,7 +258,7 @@ def _prove_workload(
     return WorkloadProof(
         workload=workload,
         copies=least if least == most and not workload.daemon else UNKNOWN,
-        places=tuple([each.place() for each in tenants]),
+        places=tuple([Place(pool=each.pool, most=each.most, fits=each.fits) for each in tenants]),
         placed=placed,
         unplaced=unplaced,
         answer=answer,

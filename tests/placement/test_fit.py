@@ -183,7 +183,7 @@ def test_each_resource_has_a_smallest_type_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("interfaces", "network_mode", "answer"),
-    [(1, "awsvpc", True), (2, "awsvpc", False), (2, "bridge", True)],
+    [(1, "awsvpc", True), (2, "awsvpc", False), (2, "bridge", True), (9, "bridge", True)],
 )
 def test_a_task_with_an_interface_of_its_own_needs_a_free_one(interfaces: int, network_mode: str, answer: bool) -> None:
     # g6f.large takes two, one of which is the host's own.

@@ -74,12 +74,7 @@ def test_two_services_share_the_hosts_of_a_pool() -> None:
     assert proof.answer is True
     (of_pool,) = proof.pools
     assert (of_pool.hosts_needed, of_pool.workloads) == (2, ("large", "small"))
-    assert of_pool.idle is not None
-    assert (of_pool.idle.gpus, of_pool.idle.cpu) == (0, (96 - 4) * 1024)
-    assert [(each.copies, each.placed, each.unplaced, each.slots) for each in proof.workloads] == [
-        (2, 2, 0, 2),
-        (2, 2, 0, 8),
-    ]
+    assert [(each.copies, each.placed, each.unplaced) for each in proof.workloads] == [(2, 2, 0), (2, 2, 0)]
 
 
 def test_what_has_room_alone_may_have_none_together() -> None:
