@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -14,6 +15,7 @@ import pytest
 
 from gpu_constructs.cli import inputs, main, program
 from tests.cli.templates import template, written
+from tests.template.large import large_json
 
 COMMANDS = ("check", "explain", "instances", "rules")
 
@@ -274,3 +276,22 @@ def test_every_command_has_a_module_that_defines_and_runs_it() -> None:
         module = import_module(f"gpu_constructs.cli.{name}")
         assert callable(module.define)
         assert callable(module.run)
+
+
+def test_the_values_of_a_large_file_are_not_searched_for_cycles_again_and_again(tmp_path: Path) -> None:
+    ours, default, collections = gc.get_threshold(), (700, 10, 10), 0
+
+    def count(phase: str, _: object) -> None:
+        nonlocal collections
+        collections += phase == "start"
+
+    (tmp_path / "large.json").write_text(large_json())
+    gc.set_threshold(*default)
+    gc.callbacks.append(count)
+    try:
+        main(["check", str(tmp_path / "large.json")])
+        assert gc.get_threshold() == default
+    finally:
+        gc.callbacks.remove(count)
+        gc.set_threshold(*ours)
+    assert collections < 10  # else more than 70
