@@ -40,6 +40,7 @@ ARGUMENTS: Mapping[str, str] = {
     "a capacity provider for each shape": "one add_capacity for each shape, or add_family for a whole family",
     "the warm pool": "warm_hosts",
     "no warm pool": "no warm_hosts",
+    "Neuron devices instead of GPUs": "add_neuron_container",
 }
 """Properties of templates, and what the constructs call them."""
 

@@ -6,23 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_constructs.cdk.refusal import raise_any
-from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem, Task, Workload
-from gpu_constructs.placement import ObstacleKind, alternatives
 from gpu_constructs.placement.fit import refusals
-from gpu_constructs.placement.reasons import Obstacle
 from gpu_constructs.rules import check, find_rule
 from gpu_constructs.tasks.host_share import types_for
 
 __all__ = ["require_fit", "require_met"]
 
-_FIT = tuple(map(find_rule, ("GPU060", "GPU063", "GPU064", "GPU067", "GPU068", "GPU069", "GPU073")))
+_FIT = tuple(map(find_rule, ("GPU054", "GPU060", "GPU063", "GPU064", "GPU067", "GPU068", "GPU069", "GPU073")))
 _NEEDS = tuple(map(find_rule, ("GPU065", "GPU066")))
 _ARGUMENTS: Mapping[str, str] = {
     "ContainerDefinitions.ResourceRequirements": "gpus",
     "ContainerDefinitions.LinuxParameters.Devices": "devices",
     "ContainerDefinitions.Cpu": "cpu",
     "ContainerDefinitions.Memory": "memory_mib",
+    "InstanceType": "capacity",
     "NetworkMode": "network_mode",
     "GpuMemoryMib": "gpu_memory_gib",
     "ComputeCapability": "min_compute_capability",
@@ -32,8 +30,6 @@ _ARGUMENTS: Mapping[str, str] = {
     "hosts of a type such as": "capacity of a type such as",
     "a separate capacity provider for": "separate capacity for",
 }
-_OF_OTHER_RULES = {ObstacleKind.SHARING: ("gpus", "GPU032"), ObstacleKind.LAUNCHER: ("devices", "GPU027")}
-"""What rules of other rooms report, with the argument that it is about."""
 
 
 def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:
@@ -50,21 +46,10 @@ def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] 
     """
     for pool in pools:
         types = types_for(task, pool)
-        found = [each for host in types for each in refusals(task, host, pool)]
-        if not found:
-            continue
-        # As it starts: from zero hosts, of which the smallest type decides.
-        starting = replace(pool, instance_types=types, min_instances=0, managed_scaling=True)
-        raise_any(check(_alone(task, starting), rules=_FIT), {**_ARGUMENTS, **(arguments or {})})
-        kinds = (each.kind for each in found if isinstance(each, Obstacle))
-        argument, rule = next((_OF_OTHER_RULES[each] for each in kinds if each in _OF_OTHER_RULES), ("gpus", None))
-        raise IncompatibleError(
-            f"{task.name} cannot run on {pool.name}: {'; '.join(map(str, found))}",
-            argument=argument,
-            value=types[0].name,
-            fix=_instead(task, pool),
-            rule=rule,
-        )
+        if any(refusals(task, each, pool) for each in types):
+            # As it starts: from zero hosts, of which the smallest type decides.
+            starting = replace(pool, instance_types=types, min_instances=0, managed_scaling=True)
+            raise_any(check(_alone(task, starting), rules=_FIT), {**_ARGUMENTS, **(arguments or {})})
 
 
 def require_met(task: Task, pools: Sequence[Pool]) -> None:
@@ -87,10 +72,3 @@ def require_met(task: Task, pools: Sequence[Pool]) -> None:
 def _alone(task: Task, pool: Pool) -> Fleet:
     strategy = (StrategyItem(provider=pool.provider or UNKNOWN, pool=pool),)
     return Fleet(pools=(pool,), tasks=(task,), workloads=(Workload(name=task.name, task=task, strategy=strategy),))
-
-
-def _instead(task: Task, pool: Pool) -> str:
-    types = alternatives(task, like=pool)
-    other = f"capacity of a type such as {types[0]}" if types else "capacity of another type"
-    part = pool.shape.partition if pool.shape else 1
-    return f"gpus={part:g}, the part that its hosts have, or {other}" if part < 1 else f"whole GPUs, or {other}"

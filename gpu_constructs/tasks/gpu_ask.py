@@ -13,9 +13,8 @@ import aws_cdk as cdk
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.tokens import is_list_token, is_token
-from gpu_constructs.errors import GpuConstructsError, IncompatibleError
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import GPU, UNKNOWN, NvidiaMps, Pool, ResourceRequirement, Unknown
-from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.tasks.gpu_share import GpuShare
 
 __all__ = ["GpuAsk", "Gpus", "ask_for", "require_gpu_pools"]
@@ -75,41 +74,21 @@ def _shared(share: GpuShare) -> GpuAsk:
     )
 
 
-def require_gpu_pools(pools: Sequence[Pool], ask: GpuAsk, gpus: Gpus) -> None:
-    """Refuses capacity that has no NVIDIA GPUs, and whole GPUs of hosts that have a part of one.
+def require_gpu_pools(pools: Sequence[Pool]) -> None:
+    """Refuses CPU capacity, of which a rule would say no more than that it has 0 GPUs.
 
     Args:
         pools: Where the task may run.
-        ask: What its newest container asks for.
-        gpus: The same, as given.
 
     Raises:
-        IncompatibleError: A pool cannot serve it.
+        IncompatibleError: The hosts of a pool have no accelerators.
     """
-    whole = ask.requirement.value is not None and not ask.requirement.part and not ask.requirement.is_all
     for pool in pools:
-        shape = pool.shape
-        if shape is None:
-            continue
-        if shape.vendor is not Vendor.NVIDIA:
-            raise _no_gpus(pool, pool.instance_types[0], shape.vendor)
-        if whole and shape.partition < 1:
+        if pool.shape is not None and pool.shape.vendor is None:
             raise IncompatibleError(
-                f"a host of {pool.name} has {shape}, and a whole GPU never fits on {pool.instance_types[0]}",
-                argument="gpus",
-                value=gpus,
-                fix=f"gpus={shape.partition:g}, or capacity with whole GPUs, such as g6.xlarge",
+                f"{pool.name} is CPU capacity, {pool.instance_types[0]} has no GPU",
+                argument="capacity",
+                value=pool.name,
+                fix="add_container for a container without GPUs, or capacity of a type such as g6.xlarge",
+                rule="GPU060",
             )
-
-
-def _no_gpus(pool: Pool, first: InstanceType, vendor: Vendor | None) -> GpuConstructsError:
-    if vendor is None:
-        problem = f"{pool.name} is CPU capacity, {first} has no GPU"
-        fix = "add_container for a container without GPUs, or capacity of a type such as g6.xlarge"
-    else:
-        model = first.accelerators.model if first.accelerators else vendor
-        problem = f"{pool.name} has {model} devices ({first}), and ECS gives out only NVIDIA GPUs as GPU"
-        fix = "capacity with NVIDIA GPUs, such as g6.xlarge"
-        if vendor is Vendor.NEURON:
-            fix = f"add_neuron_container, or {fix}"
-    return IncompatibleError(problem, argument="capacity", value=pool.name, fix=fix)

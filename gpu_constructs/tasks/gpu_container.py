@@ -52,7 +52,7 @@ def plan_gpu_container(
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
     ask = ask_for(gpus)
-    require_gpu_pools(pools, ask, gpus)
+    require_gpu_pools(pools)
     require_container_name(name, options)
     asked = Container(name=name, requirements=(ask.requirement,), needs=needs)
     plan = finish_plan(

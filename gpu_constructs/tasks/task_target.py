@@ -135,6 +135,7 @@ def landing_on(capacity: Sequence[Capacity]) -> Landing:
             argument="capacity",
             value=[each.pool.name for each in capacity],
             fix="one task definition for each architecture",
+            rule="GPU067",
         )
     managed = {each.pool.kind is PoolKind.MANAGED_INSTANCES for each in capacity}
     only_managed = managed == {True}

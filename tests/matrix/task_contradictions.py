@@ -103,7 +103,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "a GPU of hosts that have none",
         _GPU,
         IncompatibleError,
-        r"is CPU capacity, .* has no GPU|has .* devices .*only NVIDIA GPUs as GPU",
+        r"is CPU capacity, .* has no GPU|carr(y|ies) .*: ECS hands out NVIDIA GPUs only",
         lambda its: bool(its.ask.gpu_containers) and any(not (each.gpus or each.part) for each in its.hosts),
     ),
     _no(
@@ -117,7 +117,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         "a whole GPU of hosts that have a part of one",
         _GPU,
         IncompatibleError,
-        r"a whole GPU never fits|whole GPUs are asked",
+        r"whole GPUs are asked",
         lambda its: its.ask.whole - its.ask.takes_all > 0 and any(each.part for each in its.hosts),
     ),
     _no(

@@ -167,9 +167,9 @@ def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None
     ("instance_type", "message"),
     [
         ("c7i.2xlarge", "Capacity is CPU capacity, c7i.2xlarge has no GPU"),
-        ("inf2.xlarge", r"Inferentia2 devices \(inf2.xlarge\), and ECS gives out only NVIDIA GPUs"),
-        ("trn1.32xlarge", "Trainium devices.*fix: add_neuron_container, or"),
-        ("g6f.large", "0.125 of an NVIDIA GPU"),
+        ("inf2.xlarge", r"inf2.xlarge carries Inferentia2: ECS hands out NVIDIA GPUs only"),
+        ("trn1.32xlarge", "carries Trainium: .*fix: add_neuron_container, or"),
+        ("g6f.large", "0.125 of a GPU, and whole GPUs are asked"),
     ],
 )
 def test_gpus_are_not_asked_of_hosts_without_whole_nvidia_gpus(site: Site, instance_type: str, message: str) -> None:

@@ -158,7 +158,7 @@ REFUSED: list[Any] = [
         "g6f.2xlarge",
         {},
         1,
-        "whole GPU never fits on g6f.2xlarge; fix: gpus=0.25",
+        "0.25 of a GPU, and whole GPUs are asked; fix: .* or 0.25 of a GPU",
         id="a whole one",
     ),
 ]

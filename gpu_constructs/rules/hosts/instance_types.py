@@ -17,6 +17,7 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, error, warning
 
 _PROPERTY = "InstanceType"
+_NEURON = "Neuron devices instead of GPUs, or "
 _NAMES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html"
 
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
@@ -113,7 +114,7 @@ def usable(context: Context) -> Iterator[Problem]:
                 about=pool,
                 message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
                 f"{with_verb(others, 'carries', 'carry')} {and_list(devices)}: ECS hands out NVIDIA GPUs only",
-                fix="types with NVIDIA GPUs, such as g6.xlarge",
+                fix=f"{_NEURON if Vendor.NEURON in _vendors(pool) else ''}types with NVIDIA GPUs, such as g6.xlarge",
                 property_name=_PROPERTY,
             )
 
