@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -139,17 +139,7 @@ class Fleet:
     is_whole: bool = False
 
     def __post_init__(self) -> None:
-        for kind, names in (
-            ("pools", [each.name for each in self.pools]),
-            ("tasks", [each.name for each in self.tasks]),
-            ("workloads", [each.name for each in self.workloads]),
-        ):
-            _require_unique(kind, names)
-
-
-def _require_unique(kind: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InvalidValueError(f"two are called {name!r}", argument=kind, value=name, fix="a name for each")
-        seen.add(name)
+        for kind, things in (("pools", self.pools), ("tasks", self.tasks), ("workloads", self.workloads)):
+            name, count = next(iter(Counter(each.name for each in things).most_common(1)), ("", 0))
+            if count > 1:
+                raise InvalidValueError(f"two are called {name!r}", argument=kind, value=name, fix="a name for each")

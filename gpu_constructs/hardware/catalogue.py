@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
@@ -167,17 +167,22 @@ def find(
         UnknownNameError: If `model` or `region` is not in the catalogue; carries the nearest names.
     """
     needs = (
-        _need(_choice("vendor", vendor, Vendor), _made_by),
-        _need(_known("model", model, models), _of_model),
-        _need(_amount("min_gpus", min_gpus), lambda each, count: each.gpus >= count),
-        _need(_amount("gpu_memory_mib", gpu_memory_mib), _has_gpu_memory),
-        _need(_capability(min_compute_capability), _has_capability),
-        _need(_choice("architecture", architecture, Architecture), lambda each, wanted: each.architecture is wanted),
-        _need(_amount("min_vcpus", min_vcpus), lambda each, count: each.vcpus >= count),
-        _need(_amount("min_memory_mib", min_memory_mib), lambda each, size: each.memory_mib >= size),
-        _need(efa, lambda each, wanted: each.network.efa_supported is wanted),
-        _need(_choice("purchase", purchase, PurchaseClass), lambda each, wanted: wanted in each.purchase_classes),
-        _need(_known("region", region, regions), lambda each, wanted: wanted in each.regions),
+        _need("vendor", vendor, partial(_choice, Vendor), lambda each, maker: _of_device(each, "vendor") is maker),
+        _need("model", model, partial(_known, models), lambda each, named: _of_device(each, "model") == named),
+        _need("min_gpus", min_gpus, _amount, lambda each, count: each.gpus >= count),
+        _need("gpu_memory_mib", gpu_memory_mib, _amount, lambda each, size: (each.gpu_memory_mib or -1) >= size),
+        _need(
+            "min_compute_capability",
+            min_compute_capability,
+            _capability,
+            lambda each, least: (_of_device(each, "compute_capability") or ()) >= least,
+        ),
+        _need("architecture", architecture, partial(_choice, Architecture), lambda each, one: each.architecture is one),
+        _need("min_vcpus", min_vcpus, _amount, lambda each, count: each.vcpus >= count),
+        _need("min_memory_mib", min_memory_mib, _amount, lambda each, size: each.memory_mib >= size),
+        _need("efa", efa, lambda _, wanted: wanted, lambda each, wanted: each.network.efa_supported is wanted),
+        _need("purchase", purchase, partial(_choice, PurchaseClass), lambda each, one: one in each.purchase_classes),
+        _need("region", region, partial(_known, regions), lambda each, one: one in each.regions),
     )
     # Nothing without accelerators can satisfy any of these, so the general types need not be read.
     of_accelerators = min_gpus or (vendor, model, gpu_memory_mib, min_compute_capability) != (None,) * 4
@@ -185,26 +190,21 @@ def find(
     return tuple(sorted((each for each in among if all(need(each) for need in needs)), key=_size_order))
 
 
-def _need(wanted: _Wanted | None, satisfies: Callable[[InstanceType, _Wanted], bool]) -> Callable[[InstanceType], bool]:
+def _need(
+    argument: str,
+    value: object,
+    checked: Callable[[str, object], _Wanted],
+    satisfies: Callable[[InstanceType, _Wanted], bool],
+) -> Callable[[InstanceType], bool]:
     """A test of one type; what is not wanted is satisfied by every type."""
-    return lambda each: wanted is None or satisfies(each, wanted)
+    if value is None:
+        return lambda _: True
+    wanted = checked(argument, value)
+    return lambda each: satisfies(each, wanted)
 
 
-def _made_by(each: InstanceType, vendor: Vendor) -> bool:
-    return each.accelerators is not None and each.accelerators.vendor is vendor
-
-
-def _of_model(each: InstanceType, model: str) -> bool:
-    return each.accelerators is not None and each.accelerators.model == model
-
-
-def _has_gpu_memory(each: InstanceType, size_mib: int) -> bool:
-    return each.gpu_memory_mib is not None and each.gpu_memory_mib >= size_mib
-
-
-def _has_capability(each: InstanceType, wanted: tuple[int, int]) -> bool:
-    devices = each.accelerators
-    return devices is not None and devices.compute_capability is not None and devices.compute_capability >= wanted
+def _of_device(each: InstanceType, fact: str) -> Any:  # noqa: ANN401 - as the field has it
+    return getattr(each.accelerators, fact, None)
 
 
 @cache
@@ -263,9 +263,7 @@ def _require_name(name: object, what: str, example: str) -> None:
         )
 
 
-def _choice(argument: str, value: object, choices: type[_Choice]) -> _Choice | None:
-    if value is None:
-        return None
+def _choice(choices: type[_Choice], argument: str, value: object) -> _Choice:
     try:
         return choices(value)
     except ValueError:
@@ -273,32 +271,22 @@ def _choice(argument: str, value: object, choices: type[_Choice]) -> _Choice | N
         raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed=allowed) from None
 
 
-def _amount(argument: str, value: object) -> int | None:
-    if value is None:
-        return None
+def _amount(argument: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed="a whole number from 0")
     return value
 
 
-def _capability(value: object) -> tuple[int, int] | None:
+def _capability(argument: str, value: object) -> tuple[int, int]:
     match value:
-        case None:
-            return None
         case (int(major), int(minor)):
             return major, minor
         case _:
-            raise InvalidValueError(
-                f"got {value!r}",
-                argument="min_compute_capability",
-                value=value,
-                allowed="major and minor as two whole numbers, such as (8, 9)",
-            )
+            allowed = "major and minor as two whole numbers, such as (8, 9)"
+            raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed=allowed)
 
 
-def _known(argument: str, value: object, names: Callable[[], tuple[str, ...]]) -> str | None:
-    if value is None:
-        return None
+def _known(names: Callable[[], tuple[str, ...]], argument: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed="a string")
     spelled = {name.lower(): name for name in names()}

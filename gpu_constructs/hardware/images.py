@@ -159,23 +159,17 @@ def _obstacle(image: Image, instance_type: InstanceType) -> str | None:
     devices = instance_type.accelerators
     if image.architecture is not instance_type.architecture:
         return f"{image} is built for {image.architecture}, {instance_type} is {instance_type.architecture}"
-    if devices is None:
-        return _obstacle_without_devices(image, instance_type)
-    if image.accelerator is devices.vendor:
+    if devices is None and image.accelerator is Vendor.NVIDIA:
+        # https://github.com/aws/amazon-ecs-agent/issues/2424
+        return f"{instance_type} has no GPU, and the ECS agent of a GPU image does not start without one"
+    if devices is None and image.accelerator is Vendor.NEURON:
+        return f"{instance_type} has no Neuron device for the driver of {image}"
+    if devices is None or image.accelerator is devices.vendor:
         # No published image declares a vendor of _NO_DRIVER; an image of the user's own may.
         return None
     if devices.vendor in _NO_DRIVER:
         return _NO_DRIVER[devices.vendor]
     return f"{image} has no driver for the {devices.model} of {instance_type}"
-
-
-def _obstacle_without_devices(image: Image, instance_type: InstanceType) -> str | None:
-    if image.accelerator is Vendor.NVIDIA:
-        # https://github.com/aws/amazon-ecs-agent/issues/2424
-        return f"{instance_type} has no GPU, and the ECS agent of a GPU image does not start without one"
-    if image.accelerator is Vendor.NEURON:
-        return f"{instance_type} has no Neuron device for the driver of {image}"
-    return None
 
 
 def _applies(exception: ImageException, image: Image, instance_type: InstanceType) -> bool:
@@ -195,26 +189,19 @@ def _driver_answer(image: Image, instance_type: InstanceType) -> Compatibility:
         return Compatibility(verdict=Verdict.UNCONFIRMED, reason=f"{image} does not say which driver branch it has")
     if image.driver_branch is None or devices.compute_capability is None:
         return Compatibility(verdict=Verdict.DRIVES, reason=f"{image} has the driver of {devices.model}")
-    answer = drives(image.driver_branch, devices.compute_capability)
     support = driver_support(devices.compute_capability)
-    if answer is None or support is None:
+    if support is None:
         capability = ".".join(map(str, devices.compute_capability))
         return Compatibility(
             verdict=Verdict.UNCONFIRMED, reason=f"no driver branch is recorded for compute capability {capability}"
         )
-    if answer:
-        return Compatibility(
-            verdict=Verdict.DRIVES, reason=f"driver branch {image.driver_branch} drives {devices.model}"
-        )
-    bound = (
-        f"{support.last_branch} is the last that drives"
-        if support.last_branch is not None and image.driver_branch > support.last_branch
-        else f"{support.first_branch} is the first that drives"
-    )
-    return Compatibility(
-        verdict=Verdict.CANNOT,
-        reason=f"{image} has driver branch {image.driver_branch}, {bound} {devices.generation} ({devices.model})",
-    )
+    has = f"driver branch {image.driver_branch}"
+    if drives(image.driver_branch, devices.compute_capability):
+        return Compatibility(verdict=Verdict.DRIVES, reason=f"{has} drives {devices.model}")
+    is_too_new = support.last_branch is not None and image.driver_branch > support.last_branch
+    bound = f"{support.last_branch} is the last" if is_too_new else f"{support.first_branch} is the first"
+    reason = f"{image} has {has}, {bound} that drives {devices.generation} ({devices.model})"
+    return Compatibility(verdict=Verdict.CANNOT, reason=reason)
 
 
 def _instead(instance_type: InstanceType) -> str:

@@ -118,8 +118,9 @@ class JsonLines:
         """The line of a path, or of the deepest part of it that is there; None if no part is."""
         start, value = -1, self._skip(0)
         for depth, step in enumerate(path):
-            children = self._members(path[:depth], value)
-            found = of_any_case(children, step)
+            if path[:depth] not in self._children:
+                self._children[path[:depth]] = self._scan(value)
+            found = of_any_case(self._children[path[:depth]], step)
             if found is None:
                 break
             start, value = found
@@ -139,13 +140,8 @@ class JsonLines:
         match = _BLANK.match(self._text, position)
         return match.end() if match else position
 
-    def _members(self, path: Path, position: int) -> dict[str | int, tuple[int, int]]:
-        """Where each key or item of a list or object starts, and where its value does."""
-        if path not in self._children:
-            self._children[path] = self._scan(position)
-        return self._children[path]
-
     def _scan(self, position: int) -> dict[str | int, tuple[int, int]]:
+        """Where each key or item of a list or object starts, and where its value does."""
         members: dict[str | int, tuple[int, int]] = {}
         opening, text = self._text[position : position + 1], self._text
         if opening not in ("{", "["):

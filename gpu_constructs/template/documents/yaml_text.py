@@ -23,6 +23,7 @@ from gpu_constructs.template.unreadable import UnreadableError
 __all__ = ["parse_yaml"]
 
 _YAML = "tag:yaml.org,2002:"
+_TYPED = frozenset(f"{_YAML}{kind}" for kind in ("int", "float", "bool", "null"))
 _QUOTED = 100  # characters of a name in an error
 _PLAIN_WORDS: dict[str, Node] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -142,14 +143,11 @@ class _Reader:
             return (_plain(event.value) if event.plain else event.value), 0
         if tag in {"!", f"{_YAML}str"}:
             return event.value, 0
+        if tag in _TYPED:
+            return _plain(event.value), 0
         if tag.startswith(_YAML):
-            return self._typed(tag, event), 0
-        return self._function(tag, event.value, event.line)
-
-    def _typed(self, tag: str, event: Event) -> Node:
-        if tag not in {f"{_YAML}{kind}" for kind in ("int", "float", "bool", "null")}:
             raise self._error(f"a tag that templates do not have: {shown(tag)}", event.line)
-        return _plain(event.value)
+        return self._function(tag, event.value, event.line)
 
     def _function(self, tag: str, node: Node, line: int) -> tuple[Node, int]:
         """A short tag in its long form, and how much deeper that is."""
@@ -241,15 +239,10 @@ class _Reader:
             frame.merged.append(node)
             return
         if key in members:
-            path: Path = (*self._path(), key)
+            above = (each.key or "" if isinstance(each.node, dict) else len(each.node) for each in self._frames[:-1])
+            path: Path = (*above, key)
             self._twice[path] = None
         members[key] = node
-
-    def _path(self) -> Path:
-        """Where the list or object is that was opened last."""
-        return tuple(
-            len(frame.node) if isinstance(frame.node, list) else frame.key or "" for frame in self._frames[:-1]
-        )
 
     def _too_deep(self, line: int) -> UnreadableError:
         return self._error("lists and objects are nested too deeply", line, allowed=f"at most {DEPTH} levels")
@@ -267,13 +260,9 @@ def _plain(text: str) -> Node:
     if _INTEGER.fullmatch(text):
         return integer(text.replace("_", ""))
     if match := _OTHER_BASE.fullmatch(text):
-        return _in_base(match[1], match[2].replace("_", ""), text)
+        base = _BASES.get(match[2][0], 8)
+        digits = match[2].replace("_", "").removeprefix(match[2][0] if match[2][0] in _BASES else "")
+        return int(match[1] + digits, base) if 0 < len(digits) <= DIGITS else text
     if _DECIMAL.fullmatch(text):
         return decimal(text.replace("_", ""))
     return text
-
-
-def _in_base(sign: str, digits: str, text: str) -> Node:
-    base = _BASES.get(digits[0], 8)
-    digits = digits if base == 8 else digits[1:]  # noqa: PLR2004 - octal digits have no letter before them
-    return int(sign + digits, base) if 0 < len(digits) <= DIGITS else text

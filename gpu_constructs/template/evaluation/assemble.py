@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_constructs.budget import ASSEMBLY_DEPTH, STACKS
@@ -115,8 +115,9 @@ class _Assembler:
         template = document.object()
         if len(self._evaluators) >= STACKS:
             raise UnreadableError(f"more than {STACKS:,} stacks", file=document.file)
-        if not set(_texts(template.get("Transform"))) <= _KNOWN_TRANSFORMS:
-            self._shared.is_complete = False
+        macros = template.get("Transform")
+        for each in macros if isinstance(macros, list) else [macros]:
+            self._shared.is_complete &= each is None or (isinstance(each, str) and each in _KNOWN_TRANSFORMS)
         return Evaluator(
             shared=self._shared,
             name=name,
@@ -191,12 +192,6 @@ def _each_once(sources: list[Source]) -> list[Source]:
         return sources
     files = {os.path.realpath(each.document.file) for each in sources if each.is_of_assembly}
     return [each for each in sources if each.is_of_assembly or os.path.realpath(each.document.file) not in files]
-
-
-def _texts(node: Node) -> Iterator[str]:
-    for each in node if isinstance(node, list) else [node]:
-        if each is not None:
-            yield each if isinstance(each, str) else ""
 
 
 def _passed_on(evaluator: Evaluator, logical_id: str, parameters: Node) -> dict[str, Callable[[], Value]]:

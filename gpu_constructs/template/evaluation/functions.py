@@ -29,9 +29,7 @@ def _misused(name: str, takes: str, call: Node, at: Context) -> Unknown:
 
 
 def _ref(argument: Node, call: Node, at: Context) -> Value | NoValue:
-    if not isinstance(argument, str):
-        return _misused("Ref", "a name", call, at)
-    return at.reference(argument, call)
+    return at.reference(argument, call) if isinstance(argument, str) else _misused("Ref", "a name", call, at)
 
 
 def _get_att(argument: Node, call: Node, at: Context) -> Value:
@@ -86,15 +84,9 @@ def _join(argument: Node, call: Node, at: Context) -> Value:
     delimiter, items = at.value(argument[0]), at.value(argument[1])
     if not isinstance(items, list):
         return UNKNOWN if is_open(items) else joined([items])
-    result = joined(_between(delimiter, items))
+    between = [] if delimiter == "" else [delimiter]
+    result = joined([part for item in items for part in (*between, item)][len(between) :])
     return result if at.spend(text=_length(result)) else UNKNOWN
-
-
-def _between(delimiter: Value, items: list[Value]) -> Iterator[Value]:
-    for index, item in enumerate(items):
-        if index and delimiter != "":
-            yield delimiter
-        yield item
 
 
 def _length(value: Value) -> int:
@@ -203,24 +195,11 @@ def _find_in_map(argument: Node, call: Node, at: Context) -> Value | NoValue:
     return UNKNOWN
 
 
-def _base64(argument: Node, _call: Node, at: Context) -> Value:
-    # The text before it is encoded: nothing here needs the bytes, and a text with unknown pieces has none yet.
-    return at.value(argument)
-
-
-def _import_value(argument: Node, _call: Node, at: Context) -> Value:
-    return at.exported(at.value(argument))
-
-
 def _get_stack_output(argument: Node, call: Node, at: Context) -> Value:
     if not isinstance(argument, dict):
         return _misused("Fn::GetStackOutput", "an object with StackName and OutputName", call, at)
     stack, name, region = (at.value(argument.get(key)) for key in ("StackName", "OutputName", "Region"))
     return at.output_of(stack, name, region)
-
-
-def _unknown(_argument: Node, _call: Node, _at: Context) -> Value:
-    return UNKNOWN
 
 
 def _cidr(argument: Node, _call: Node, at: Context) -> Value:
@@ -246,15 +225,16 @@ def _to_json(argument: Node, _call: Node, at: Context) -> str | Unknown:
 FUNCTIONS: Mapping[str, Function] = {
     "Ref": _ref,
     "Fn::And": partial(_decided, by=False),
-    "Fn::Base64": _base64,
+    # The text before it is encoded: nothing here needs the bytes, and a text with unknown pieces has none yet.
+    "Fn::Base64": lambda argument, _, at: at.value(argument),
     "Fn::Cidr": _cidr,
     "Fn::Equals": _equals,
     "Fn::FindInMap": _find_in_map,
-    "Fn::GetAZs": _unknown,
+    "Fn::GetAZs": lambda *_: UNKNOWN,
     "Fn::GetAtt": _get_att,
     "Fn::GetStackOutput": _get_stack_output,
     "Fn::If": _if,
-    "Fn::ImportValue": _import_value,
+    "Fn::ImportValue": lambda argument, _, at: at.exported(at.value(argument)),
     "Fn::Join": _join,
     "Fn::Length": _count,
     "Fn::Not": _not,
@@ -263,6 +243,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "Fn::Split": _split,
     "Fn::Sub": _sub,
     "Fn::ToJsonString": _to_json,
-    "Fn::Transform": _unknown,
+    "Fn::Transform": lambda *_: UNKNOWN,
 }
 """What works out each function, by its long name."""

@@ -30,19 +30,12 @@ def unrolled(section: dict[str, Node], at: Context) -> dict[str, Node]:
     result: dict[str, Node] = {}
     looped = 0
     for key, value in section.items():
-        if key.startswith(FOR_EACH):
-            rounds = _rounds(key, value, section, at)
-            looped += len(rounds)
-            _require_few(looped)
-            result.update(rounds)
-        else:
-            result[key] = value
+        rounds = _rounds(key, value, section, at) if key.startswith(FOR_EACH) else {key: value}
+        looped += len(rounds) if key.startswith(FOR_EACH) else 0
+        if looped > LOOPED:
+            raise LoopedTooMuchError
+        result.update(rounds)
     return result
-
-
-def _require_few(looped: int) -> None:
-    if looped > LOOPED:
-        raise LoopedTooMuchError
 
 
 def _rounds(key: str, loop: Node, section: dict[str, Node], at: Context) -> dict[str, Node]:
@@ -62,7 +55,8 @@ def _rounds(key: str, loop: Node, section: dict[str, Node], at: Context) -> dict
             at.remark(f"{key} makes too much", section)
             return {}
         result.update(unrolled(written_out, at))
-        _require_few(len(result))
+        if len(result) > LOOPED:
+            raise LoopedTooMuchError
     return result
 
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import partial
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node, decimal, integer
 from gpu_constructs.template.evaluation.texts import resolvable, separated, written
@@ -55,19 +55,12 @@ class Parameter:
             is_list = "<List<" in self.type or "CommaDelimitedList" in self.type
             return UNKNOWN if name is None or is_list else DynamicReference(f"{{{{resolve:ssm:{name}}}}}")
         if self.is_list:
-            items = given if isinstance(given, list) else _items(given)
-            return [self._item(item) for item in items] if isinstance(items, list) else UNKNOWN
+            items = given if isinstance(given, list) else separated(given, ",")
+            if isinstance(items, Unknown):
+                return UNKNOWN
+            one = _number if self.type == "List<Number>" else _text
+            return [one(item.strip() if isinstance(item, str) and items is not given else item) for item in items]
         return _number(given) if self.type == "Number" else _text(given)
-
-    def _item(self, item: Value) -> Value:
-        return _number(item) if self.type == "List<Number>" else _text(item)
-
-
-def _items(given: Value) -> Value:
-    items = separated(given, ",")
-    if not isinstance(items, list):
-        return UNKNOWN
-    return [item.strip() if isinstance(item, str) else item for item in items]
 
 
 def _text(given: Value) -> Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from gpu_constructs.budget import ENTRIES, NAME
@@ -73,17 +72,17 @@ def instance_types_of(section: Section, architecture: Architecture | None, *, ma
     # (https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstanceRequirements.html).
     rules = tuple(section.text(key) for key in ("BareMetal", "BurstablePerformance"))
     disks = section.text("LocalStorage")
-    unread = [key for key, entries in lists.items() if not _within_limits(entries)]
+    known = {key: tuple(each for each in entries if isinstance(each, str)) for key, entries in lists.items()}
+    unread = [key for key in lists if len(lists[key]) > ENTRIES or any(len(each) > NAME for each in known[key])]
     for key in unread:
         problem = f"expects {ENTRIES} entries of {NAME} characters at most"
         section.note(problem, section.get(key), key)
     everything = (*(bound for pair in ranges.values() for bound in pair), *(x for one in lists.values() for x in one))
     if unread or any(isinstance(each, Unknown) for each in (*everything, *rules, disks)):
         return TypeChoice(has_unknown_types=True)
-    fields: dict[str, Any] = {field: _range(each) for field, each in ranges.items()}
-    fields |= {field: _known(lists[key]) for field, key in _LISTS.items()}
+    fields: dict[str, Any] = ranges | {field: known[key] for field, key in _LISTS.items()}
     requirements = InstanceRequirements(
-        cpu_architectures=_architectures(_known(lists["CpuManufacturers"]), architecture),
+        cpu_architectures=_architectures(known["CpuManufacturers"], architecture),
         local_storage=tuple(each for each in (disks,) if isinstance(each, str) and each in _LOCAL_STORAGE),
         **fields,
     )
@@ -96,16 +95,3 @@ def _architectures(manufacturers: tuple[str, ...], image: Architecture | None) -
     if image is None or made == (image,):
         return made
     return (image,) if not made or image in made else made
-
-
-def _range(bounds: tuple[int | Unknown | None, int | Unknown | None]) -> tuple[int | None, int | None]:
-    low, high = bounds
-    return (None if isinstance(low, Unknown) else low), (None if isinstance(high, Unknown) else high)
-
-
-def _within_limits(entries: tuple[str | Unknown, ...]) -> bool:
-    return len(entries) <= ENTRIES and all(len(each) <= NAME for each in _known(entries))
-
-
-def _known(texts: Iterable[str | Unknown]) -> tuple[str, ...]:
-    return tuple(each for each in texts if isinstance(each, str))

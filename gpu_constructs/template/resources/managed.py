@@ -112,10 +112,11 @@ def _is_passed(name: Value) -> bool | Unknown:
 def _has_no_other_policy(role: Resource, index: Index) -> bool:
     """Whether AWS's policy is certainly all that a role has."""
     managed = role.properties.get("ManagedPolicyArns")
+    arn = managed[0] if is_list(managed) and len(managed) == 1 else None
+    end = arn.pieces[-1] if isinstance(arn, Text) and arn.pieces else arn
     return (
-        is_list(managed)
-        and len(managed) == 1
-        and _ends(managed[0]).endswith(_AWS_POLICY)
+        isinstance(end, str)
+        and end.endswith(_AWS_POLICY)
         and role.properties.get("Policies") is None
         and not any(_may_be_of(role, each, index) for each in index.all(*_POLICIES))
     )
@@ -127,8 +128,3 @@ def _may_be_of(role: Resource, policy: Resource, index: Index) -> bool:
         return True
     found = [index.find(each, _ROLE) for each in named if each is not None]
     return any(each is None or each is role for each in found)
-
-
-def _ends(value: Value) -> str:
-    last = value.pieces[-1] if isinstance(value, Text) and value.pieces else value
-    return last if isinstance(last, str) else ""

@@ -17,7 +17,7 @@ The rule, in order:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpu_constructs.budget import MESSAGE
 from gpu_constructs.template.model import Resource, Stack
@@ -62,8 +62,8 @@ class Names:
         by_id = [f"{resource.stack}/{resource.logical_id}{suffix}" for resource, suffix in entries]
         chosen = list(plain)
         for other in (with_stack, by_id):
-            twice = _repeated(chosen)
-            chosen = [second if first in twice else first for first, second in zip(chosen, other, strict=True)]
+            count = Counter(chosen)
+            chosen = [second if count[first] > 1 else first for first, second in zip(chosen, other, strict=True)]
         return _numbered(chosen)
 
 
@@ -94,10 +94,6 @@ def _without_cdk_ids(parts: Sequence[str], resource_type: str) -> Sequence[str]:
     if len(parts) > 1 and parts[-1] in _OF_TYPE.get(resource_type, frozenset()):
         parts = parts[:-1]
     return parts
-
-
-def _repeated(values: Iterable[Hashable]) -> frozenset[Hashable]:
-    return frozenset(value for value, count in Counter(values).items() if count > 1)
 
 
 def _numbered(names: Sequence[str]) -> tuple[str, ...]:

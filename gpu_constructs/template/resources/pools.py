@@ -56,9 +56,10 @@ def ecs_pools(index: Index, clusters: Clusters, notes: Notes) -> Iterator[FoundP
             if _names_cluster(bare.launch) or not isinstance(bare.launch.setup.image, Unknown):
                 yield FoundPool(_pool(resource, bare), resource)
     for resource in index.all(_INSTANCE):
-        pool_of_one = _single_instance(resource, launches)
-        if pool_of_one is not None:
-            yield FoundPool(pool_of_one, resource)
+        launch = launches.instance(resource)
+        if _names_cluster(launch):
+            group_of_one = Group(launch=launch, min_instances=1, max_instances=1, zones=1)
+            yield FoundPool(replace(_pool(resource, group_of_one), kind=PoolKind.INSTANCE), resource)
 
 
 def _provided_pool(properties: Section, resource: Resource, group: Group, clusters: Clusters) -> Pool:
@@ -83,15 +84,8 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
     )
 
 
-def _single_instance(resource: Resource, launches: Launches) -> Pool | None:
-    launch = launches.instance(resource)
-    if not _names_cluster(launch):
-        return None
-    group = Group(launch=launch, min_instances=1, max_instances=1, zones=1)
-    return replace(_pool(resource, group), kind=PoolKind.INSTANCE)
-
-
 def _pool(resource: Resource, group: Group) -> Pool:
+    otherwise = None if group.launch.setup.user_data.complete else UNKNOWN
     return Pool(
         name=resource.logical_id,
         min_instances=group.min_instances,
@@ -99,7 +93,7 @@ def _pool(resource: Resource, group: Group) -> Pool:
         managed_scaling=False,
         zones=group.zones,
         group=group.settings,
-        cluster=_cluster_of(group.launch),
+        cluster=group.launch.cluster if _names_cluster(group.launch) else otherwise,
         has_provider=False,
         origin=resource.origin,
         **values_of(group.launch.setup),
@@ -108,12 +102,6 @@ def _pool(resource: Resource, group: Group) -> Pool:
 
 def _names_cluster(launch: Launch) -> bool:
     return launch.setup.user_data.get(CLUSTER) is not None
-
-
-def _cluster_of(launch: Launch) -> str | Unknown | None:
-    if _names_cluster(launch):
-        return launch.cluster
-    return None if launch.setup.user_data.complete else UNKNOWN
 
 
 def _told_cluster(launch: Launch, cluster: str | Unknown | None, clusters: Clusters) -> str | Unknown | None:

@@ -22,6 +22,7 @@ __all__ = ["Schedules"]
 
 _ACTION = "AWS::AutoScaling::ScheduledAction"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
+_SIZES = ("MaxSize", "DesiredCapacity", "MinSize")
 _EVENT_BRIDGE = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
 
 # What a call of UpdateAutoScalingGroup says that leaves hosts.
@@ -46,13 +47,12 @@ class Schedules:
         """When the hosts of a group in a Capacity Block are there."""
         actions = self._actions.get(group.reference, [])
         ends = _time(each for each in actions if _shrinks(each))
-        if ends is None and (self._of_any or any(self._may_empty(each, group) for each in self._others)):
+        others = (_references_to(each, group, self._index) for each in self._others)
+        if ends is None and (
+            self._of_any or any(not _LEAVES_HOSTS.search(each) for each in others if each is not None)
+        ):
             ends = UNKNOWN
         return Block(starts=_time(each for each in actions if _grows(each)), ends=ends)
-
-    def _may_empty(self, schedule: Resource, group: Resource) -> bool:
-        found = _references_to(schedule, group, self._index)
-        return found is not None and not _LEAVES_HOSTS.search(found)
 
 
 def _time(actions: Iterable[Section]) -> str | Unknown | None:
@@ -64,16 +64,13 @@ def _time(actions: Iterable[Section]) -> str | Unknown | None:
 
 def _shrinks(action: Section) -> bool:
     """Whether nothing is left afterwards, or that is not known."""
-    most, desired, least = (action.integer(key) for key in ("MaxSize", "DesiredCapacity", "MinSize"))
-    if most == 0 or isinstance(most, Unknown):
-        return True
-    return desired is not None and not desired and not least
+    most, desired, least = (action.integer(key) for key in _SIZES)
+    return most == 0 or isinstance(most, Unknown) or (desired is not None and not desired and not least)
 
 
 def _grows(action: Section) -> bool:
     """Whether there are hosts afterwards, or may be."""
-    sizes = [action.integer(key) for key in ("MaxSize", "DesiredCapacity", "MinSize")]
-    return not _shrinks(action) and any(each is not None and each != 0 for each in sizes)
+    return not _shrinks(action) and any(action.integer(key) not in {None, 0} for key in _SIZES)
 
 
 def _references_to(resource: Resource, group: Resource, index: Index) -> str | None:

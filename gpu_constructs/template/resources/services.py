@@ -40,7 +40,9 @@ class Services:
         properties = Section.of(resource, self.notes)
         cluster = self.clusters.named(properties.get("Cluster"))
         launch_type = properties.text("LaunchType")
-        daemon = _is_daemon(properties)
+        scheduling = properties.text("SchedulingStrategy")
+        daemon = UNKNOWN if isinstance(scheduling, Unknown) else scheduling == "DAEMON"
+        network = properties.section("NetworkConfiguration")
         items: Sequence[Section] = properties.sections("CapacityProviderStrategy")
         if not items and launch_type is None and daemon is not True:
             items = self.clusters.default_strategy(cluster)
@@ -61,7 +63,7 @@ class Services:
             min_healthy_percent=deployment.integer("MinimumHealthyPercent"),
             max_healthy_percent=deployment.integer("MaximumPercent"),
             constraints=constraints_of(properties),
-            network_configuration=_has_network(properties),
+            network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             origin=resource.origin,
         )
 
@@ -118,13 +120,3 @@ def _scaled(resource_id: Value, index: Index) -> Resource | None:
     if isinstance(resource_id, str) and resource_id.startswith("service/"):
         return index.named(resource_id.rpartition("/")[2], SERVICE)
     return None
-
-
-def _has_network(properties: Section) -> bool | Unknown:
-    network = properties.section("NetworkConfiguration")
-    return UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration")
-
-
-def _is_daemon(properties: Section) -> bool | Unknown:
-    scheduling = properties.text("SchedulingStrategy")
-    return scheduling if isinstance(scheduling, Unknown) else scheduling == "DAEMON"

@@ -158,7 +158,8 @@ class _Parser:
                 closed = self.bracket()
             elif found := self.match(_PIECE):
                 plain, single, double, escaped = found.groups()
-                parts.append(plain or _left_alone(single) or _unescaped(double) or _left_alone(escaped).strip("\n"))
+                unescaped = _ESCAPED.sub(lambda each: _left_alone(each[1]).strip("\n"), double or "")
+                parts.append(plain or _left_alone(single) or unescaped or _left_alone(escaped).strip("\n"))
                 closed = True
             else:
                 closed = self.text[self.position] not in "'\"`\\"
@@ -195,7 +196,3 @@ class _Parser:
 
 def _left_alone(text: str | None) -> str:
     return (text or "").replace("$", "$ ")
-
-
-def _unescaped(text: str | None) -> str:
-    return _ESCAPED.sub(lambda found: _left_alone(found[1]).strip("\n"), text or "")
