@@ -56,6 +56,7 @@ class WarmHosts:
                 value=self.state,
                 allowed=" or ".join(map(repr, _STATES)),
                 fix="leave it out, and the hosts are stopped",
+                rule="GPU176",
             )
         if self.max_prepared is None:
             return

@@ -32,7 +32,14 @@ _Given = TypeVar("_Given")
 
 
 def whole_number(
-    argument: str, value: object, *, smallest: int, largest: int = LARGEST_INTEGER, unit: str = "", fix: str
+    argument: str,
+    value: object,
+    *,
+    smallest: int,
+    largest: int = LARGEST_INTEGER,
+    unit: str = "",
+    fix: str,
+    rule: str | None = None,
 ) -> int | Unknown:
     """A whole number within limits, or unknown where it is a token.
 
@@ -46,6 +53,7 @@ def whole_number(
         largest: The largest number allowed.
         unit: What is counted, such as ``hosts`` or ``MiB``; empty for a number that counts nothing, such as a port.
         fix: The likely fix.
+        rule: Id of the rule that has the same limits for templates.
 
     Raises:
         InvalidValueError: It is not a whole number, or out of the limits.
@@ -65,6 +73,7 @@ def whole_number(
             value=value,
             allowed=f"{smallest} or more" if largest == LARGEST_INTEGER else f"{smallest} to {largest}",
             fix=fix,
+            rule=rule,
         )
     return number
 

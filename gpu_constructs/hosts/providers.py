@@ -15,6 +15,8 @@ from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIG
 
 __all__ = ["known_provider_name", "require_strategy", "strategy_item"]
 
+_STRATEGY_RULE = "GPU089"
+
 
 def known_provider_name(value: str | None) -> str | Unknown | None:
     """The name of a capacity provider as far as it is known; rule GPU046 decides whether ECS accepts it.
@@ -49,9 +51,13 @@ def strategy_item(provider: str, *, weight: int, base: int | None) -> ecs.Capaci
     Raises:
         InvalidValueError: A number is not within these limits.
     """
-    share = whole_number("weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1")
+    share = whole_number(
+        "weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1", rule=_STRATEGY_RULE
+    )
     first = (
-        None if base is None else whole_number("base", base, smallest=0, largest=MAX_BASE, unit="tasks", fix="base=1")
+        None
+        if base is None
+        else whole_number("base", base, smallest=0, largest=MAX_BASE, unit="tasks", fix="base=1", rule=_STRATEGY_RULE)
     )
     return ecs.CapacityProviderStrategy(
         capacity_provider=provider,

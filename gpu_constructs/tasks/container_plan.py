@@ -137,10 +137,9 @@ def finish_plan(
         )
         require_fit(with_container(task, asked), pools, named)
     shared = _shared_memory(options, asked, pools)
-    has_own = options.get("linux_parameters") is not None
     asked = replace(
         asked,
-        shared_memory_mib=UNKNOWN if has_own or is_token(shared) else shared,
+        shared_memory_mib=UNKNOWN if is_token(shared) else shared,
         environment=known_variables(every),
         essential=options.get("essential", True),
     )

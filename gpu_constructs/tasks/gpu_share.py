@@ -9,6 +9,8 @@ from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 
 __all__ = ["GpuShare"]
 
+_RULE = "GPU031"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuShare:
@@ -32,7 +34,9 @@ class GpuShare:
     max_compute_percent: int | None = None
 
     def __post_init__(self) -> None:
-        memory = whole_number("memory_mib", self.memory_mib, smallest=1, unit="MiB of one GPU", fix="memory_mib=4096")
+        memory = whole_number(
+            "memory_mib", self.memory_mib, smallest=1, unit="MiB of one GPU", fix="memory_mib=4096", rule=_RULE
+        )
         object.__setattr__(self, "memory_mib", known_or(self.memory_mib, memory))
         if self.max_compute_percent is not None:
             percent = whole_number(
@@ -42,5 +46,6 @@ class GpuShare:
                 largest=MAX_PERCENT,
                 unit="percent",
                 fix="leave it out for no limit",
+                rule=_RULE,
             )
             object.__setattr__(self, "max_compute_percent", known_or(self.max_compute_percent, percent))

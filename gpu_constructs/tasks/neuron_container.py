@@ -102,6 +102,7 @@ def _require_neuron(pools: Sequence[Pool]) -> None:
                 argument="capacity",
                 value=pool.name,
                 fix=f"{instead}, or capacity of a type such as inf2.xlarge",
+                rule="GPU073",
             )
 
 

@@ -71,6 +71,7 @@ class Landing:
                 value=given,
                 allowed="bridge, host, awsvpc, none",
                 fix="leave it out for bridge",
+                rule="GPU029",
             )
         if not self.is_managed:
             return given
@@ -81,6 +82,7 @@ class Landing:
                 value=given,
                 allowed="awsvpc, host",
                 fix="leave it out for awsvpc, or capacity of an Auto Scaling group",
+                rule="GPU047",
             )
         return given or ecs.NetworkMode.AWS_VPC
 
