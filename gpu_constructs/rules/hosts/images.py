@@ -104,7 +104,9 @@ def drives(context: Context) -> Iterator[Problem]:
         if each.registers_no_gpu and each.pool.kind is PoolKind.BATCH:
             waiting = _jobs(context, undriven)
         if each.is_certain and not each.leaves_others:
-            yield each.problem(f"image {each.image.name} cannot drive {or_list(each.types)}: {each.reason}")
+            yield each.problem(
+                f"image {each.image.name} cannot drive {or_list(each.types)}: {each.reason}", fix=each.without_them
+            )
         elif waiting:
             yield each.problem(
                 f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for GPUs, and image {each.image.name} has "
@@ -126,7 +128,7 @@ def drives_all(pool: Pool) -> Iterator[Problem]:
             yield each.problem(
                 f"of the types of {pool.name}, image {each.image.name} cannot drive {or_list(each.types)}: "
                 f"{each.reason}",
-                fix=f"leave {or_list(each.types)} out, or {each.instead}",
+                fix=each.without_them,
             )
 
 
@@ -144,7 +146,9 @@ def made_for(pool: Pool) -> Iterator[Problem]:
             continue
         name, devices = each.image.name, each.types[0].accelerators
         if devices is None:
-            yield each.problem(f"image {name} is not made for {or_list(each.types)}: {each.reason}")
+            yield each.problem(
+                f"image {name} is not made for {or_list(each.types)}: {each.reason}", fix=each.without_them
+            )
         else:
             yield each.problem(
                 f"image {name} has no driver for the {devices.model} of {or_list(each.types)}: {_idle(each)}"
@@ -183,16 +187,34 @@ class _Undriven:
 
     @property
     def instead(self) -> str:
-        """The images to take, of the same operating system where it has one, because user data is written for that."""
+        """The images to take."""
         system = self.image.operating_system
-        try:
-            images = dict.fromkeys(_alike(each, system) or default_image(each) for each in self.types)
-        except IncompatibleError as error:
-            return f"{error.fix}, or an AMI of your own with a driver"
+        images = self._others
+        if isinstance(images, IncompatibleError):
+            return f"{images.fix}, or an AMI of your own with a driver"
         form = self.pool.user_data.format
         others = {each.operating_system for each in images} - {system}
         toml = OperatingSystem.BOTTLEROCKET in others and form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG}
         return f"image {or_list(images)}{', with its user data in TOML' if toml else ''}"
+
+    @property
+    def without_them(self) -> str:
+        """Leaving them out, where the pool has other types, or an image that drives those as well."""
+        driven = [each for each in self.pool.instance_types if _is_driven(self.image, each)]
+        if not driven and self.pool.types_are_known:
+            return self.instead
+        images = () if isinstance(self._others, IncompatibleError) else self._others
+        do_all = all(_is_driven(image, each) for image in images for each in driven)
+        return f"leave {or_list(self.types)} out{f', or {self.instead}' if do_all else ''}"
+
+    @property
+    def _others(self) -> tuple[Image, ...] | IncompatibleError:
+        """Images for them, of the same operating system where it has one, because user data is written for that."""
+        try:
+            found = (_alike(each, self.image.operating_system) or default_image(each) for each in self.types)
+            return tuple(dict.fromkeys(found))
+        except IncompatibleError as error:
+            return error
 
     def problem(self, message: str, *, fix: str | None = None) -> Problem:
         """What a rule says of them."""
@@ -222,6 +244,10 @@ def _undriven(pool: Pool) -> list[_Undriven]:
     return [
         _Undriven(pool=pool, image=image, types=tuple(types), reason=reasons[kind]) for kind, types in groups.items()
     ]
+
+
+def _is_driven(image: Image, instance_type: InstanceType) -> bool:
+    return compatibility(image, instance_type).verdict is not Verdict.CANNOT
 
 
 def _jobs(context: Context, undriven: Iterable[_Undriven]) -> tuple[Task, ...]:

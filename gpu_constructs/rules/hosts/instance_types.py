@@ -74,7 +74,7 @@ def in_catalogue(context: Context) -> Iterator[Problem]:
     because="managed scaling compares a task with the smallest type of the Auto Scaling group; one that needs more "
     "never makes the group grow",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
-    unless=("GPU101", "GPU117"),
+    unless=("GPU052", "GPU099", "GPU101", "GPU117"),
 )
 def one_shape(context: Context) -> Iterator[Problem]:
     mixed = [pool for pool in context.fleet.pools if _is_scaled(pool) and len(pool.shapes) > 1]
@@ -87,7 +87,7 @@ def one_shape(context: Context) -> Iterator[Problem]:
         yield Problem(
             about=pool,
             message=f"its types have different shapes ({_by_shape(pool)}), and managed scaling looks at the smallest "
-            "only: a task that needs more never makes the group grow",
+            "only: a task that only the others can run may never make the group grow",
             fix="a capacity provider for each shape",
             property_name=_PROPERTY,
             value=[each.name for each in pool.instance_types],

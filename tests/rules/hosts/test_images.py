@@ -99,7 +99,22 @@ def test_some_types_that_the_image_cannot_drive_are_a_warning(
     found = asked(RULES, a_pool(*types, image=of_image(image_name), **changes))
     assert {each.rule: each.severity for each in found.values()} == {"GPU117": Severity.WARNING}
     assert f"of the types of Hosts, image {image_name} cannot drive {wrong}" in found["GPU117"].message
-    assert found["GPU117"].fix.startswith(f"leave {wrong.partition(':')[0]} out, or ")
+    assert found["GPU117"].fix.startswith(f"leave {wrong.partition(':')[0]} out")
+
+
+@pytest.mark.parametrize(
+    ("types", "image_name", "rule", "fix"),
+    [
+        (("c7i.large", "c7g.large"), "al2023", "GPU052", "leave c7g.large out"),
+        (("g5.xlarge", "inf2.xlarge"), "al2023-gpu", "GPU117", "leave inf2.xlarge out"),
+        (("g5.xlarge", "c5.large"), "al2023-gpu", "GPU099", "leave c5.large out"),
+        (("g5.xlarge", "g6f.large"), "al2-gpu", "GPU117", "leave g6f.large out, or image al2023-gpu"),
+    ],
+)
+def test_an_image_that_the_other_types_do_not_run_on_is_no_fix(
+    types: tuple[str, ...], image_name: str, rule: str, fix: str
+) -> None:
+    assert asked(RULES, a_pool(*types, image=of_image(image_name)))[rule].fix == fix
 
 
 def test_a_plain_image_under_a_gpu_task_is_an_error_because_the_agent_registers_no_gpu() -> None:

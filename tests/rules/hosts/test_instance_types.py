@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.fleet import Fleet, PoolKind
+from gpu_constructs.fleet import UNKNOWN, Fleet, PoolKind
 from gpu_constructs.hardware import accelerated, general
 from gpu_constructs.rules import check, rules_of
-from gpu_constructs.rules.hosts import instance_types
+from gpu_constructs.rules.hosts import images, instance_types
 from tests.rules.given import FIT_RULES, GPU_TASK, a_pool, a_task, asked, of_image, running_on
 
 RULES = rules_of(instance_types)
@@ -78,10 +78,22 @@ def test_any_text_is_judged_without_failing(name: str) -> None:
     ],
 )
 def test_types_of_several_shapes_never_scale_out_for_the_larger(types: tuple[str, ...], words: str) -> None:
-    found = asked(RULES, a_pool(*types))
+    found = asked(RULES, a_pool(*types, image=UNKNOWN))
     assert list(found) == ["GPU053"]
     assert words in found["GPU053"].message
     assert found["GPU053"].fix == "a capacity provider for each shape"
+
+
+@pytest.mark.parametrize(
+    ("types", "ids"),
+    [
+        (("c7g.large", "c7i.large"), ["GPU052"]),
+        (("g5.xlarge", "g5g.xlarge"), ["GPU052"]),
+        (("g5.xlarge", "c5.large"), ["GPU099"]),
+    ],
+)
+def test_a_shape_that_the_image_does_not_drive_is_reported_once(types: tuple[str, ...], ids: list[str]) -> None:
+    assert list(asked((*RULES, *rules_of(images)), a_pool(*types))) == ids
 
 
 @pytest.mark.parametrize(("gpus", "rules"), [("1", []), ("4", ["GPU053"])])
