@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 
-__all__ = ["Causes", "Problem", "Rule", "Subject", "error", "info", "warning"]
+__all__ = ["Causes", "Problem", "Problems", "Rule", "Subject", "error", "info", "warning"]
 
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
 """What a rule looks at: each pool, task or workload alone, or everything at once."""
@@ -60,6 +60,10 @@ class Problem:
     def subjects(self) -> frozenset[int]:
         """Ids of the things that it is about."""
         return frozenset({id(each) for each in (self.about, *self.involves)})
+
+
+Problems: TypeAlias = Iterator[Problem]
+"""What a rule finds."""
 
 
 class Causes:

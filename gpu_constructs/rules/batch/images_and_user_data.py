@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import Image, OperatingSystem
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html"
 
@@ -19,7 +17,7 @@ _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2C
     "keep running",
     source=_CONFIGURATION,
 )
-def not_amazon_linux_2(pool: Pool) -> Iterator[Problem]:
+def not_amazon_linux_2(pool: Pool) -> Problems:
     image = _image_of_batch(pool)
     if image is not None and image.operating_system is OperatingSystem.AMAZON_LINUX_2:
         yield Problem(
@@ -35,7 +33,7 @@ def not_amazon_linux_2(pool: Pool) -> Iterator[Problem]:
     because="AWS Batch lists p3 and g3 as unsupported on ECS_AL2023_NVIDIA, though the ECS image carries their driver",
     source=_CONFIGURATION,
 )
-def listed(pool: Pool) -> Iterator[Problem]:
+def listed(pool: Pool) -> Problems:
     image = _image_of_batch(pool)
     unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
     if image is not None and image.name == "al2023-gpu" and unlisted:
@@ -53,7 +51,7 @@ def listed(pool: Pool) -> Iterator[Problem]:
     because="AWS Batch merges the user data of a launch template with its own and takes MIME multi-part only",
     source="https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html",
 )
-def mergeable(pool: Pool) -> Iterator[Problem]:
+def mergeable(pool: Pool) -> Problems:
     form = pool.user_data.format
     if pool.kind is PoolKind.BATCH and (form is UserDataFormat.SHELL or form is UserDataFormat.CLOUD_CONFIG):
         yield Problem(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import is_gpu
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
@@ -22,7 +20,7 @@ _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
     source=_API,
     unless=("GPU028",),
 )
-def whole_gpus(task: Task) -> Iterator[Problem]:
+def whole_gpus(task: Task) -> Problems:
     if not _is_gpu_job(task):
         return
     for container in task.containers:
@@ -45,7 +43,7 @@ def whole_gpus(task: Task) -> Iterator[Problem]:
     source=_API,
     unless=("GPU028",),
 )
-def has_sizes(task: Task) -> Iterator[Problem]:
+def has_sizes(task: Task) -> Problems:
     if not _is_gpu_job(task) or _may_be_set_elsewhere(task):
         return
     for container in task.containers:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
 _LISTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html"
@@ -41,7 +40,7 @@ _DEFAULT = _Part(
     "strategy has another",
     source=_STRATEGY,
 )
-def associated(workload: Workload) -> Iterator[Problem]:
+def associated(workload: Workload) -> Problems:
     for pool in _pools_with_known_cluster(workload):
         if pool.associated is False and pool.cluster == workload.cluster:
             yield Problem(
@@ -60,7 +59,7 @@ def associated(workload: Workload) -> Iterator[Problem]:
     "has it; whether two names mean one cluster may only be known at deploy time",
     source=_STRATEGY,
 )
-def of_same_cluster(workload: Workload) -> Iterator[Problem]:
+def of_same_cluster(workload: Workload) -> Problems:
     for pool in _pools_with_known_cluster(workload):
         if pool.cluster != workload.cluster and (pool.associated is True or pool.kind is PoolKind.MANAGED_INSTANCES):
             here, there = _named(workload.cluster), _named(pool.cluster)
@@ -80,7 +79,7 @@ def of_same_cluster(workload: Workload) -> Iterator[Problem]:
     "cluster only, so its tasks are never placed",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html",
 )
-def joins_cluster_of_provider(pool: Pool) -> Iterator[Problem]:
+def joins_cluster_of_provider(pool: Pool) -> Problems:
     told = pool.told_cluster
     if pool.has_provider and isinstance(told, str) and not isinstance(pool.cluster, Unknown):
         here = _named(pool.cluster)
@@ -100,7 +99,7 @@ def joins_cluster_of_provider(pool: Pool) -> Iterator[Problem]:
     because="ECS refuses a capacity provider for an Auto Scaling group that another one already uses",
     source="https://github.com/aws/containers-roadmap/issues/632",
 )
-def one_provider(context: Context) -> Iterator[Problem]:
+def one_provider(context: Context) -> Problems:
     first: dict[str, Pool] = {}
     for pool in context.fleet.pools:
         # Of two that no cluster lists, a condition may make one or the other.
@@ -127,7 +126,7 @@ def one_provider(context: Context) -> Iterator[Problem]:
     "that is left out, Fargate included, and the deployment fails while tasks use it",
     source=_LISTS,
 )
-def of_a_cluster_that_was_read(context: Context) -> Iterator[Problem]:
+def of_a_cluster_that_was_read(context: Context) -> Problems:
     for each in context.fleet.provider_lists:
         parts = [part for kept, part in ((each.keeps_providers, _LIST), (each.keeps_strategy, _DEFAULT)) if not kept]
         if parts and not each.cluster_is_defined:
@@ -149,7 +148,7 @@ def of_a_cluster_that_was_read(context: Context) -> Iterator[Problem]:
     because="a list replaces the whole list of the cluster, so the list that is deployed last wins",
     source=_LISTS,
 )
-def one_for_each_cluster(context: Context) -> Iterator[Problem]:
+def one_for_each_cluster(context: Context) -> Problems:
     first: dict[tuple[str | None, str], ProviderList] = {}
     for each in context.fleet.provider_lists:
         if not (each.is_certain and isinstance(each.cluster, str)):

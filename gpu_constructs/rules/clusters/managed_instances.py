@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown, Workload
 from gpu_constructs.hardware.managed_instances import may_be_managed
 from gpu_constructs.placement.query import Attribute, conditions
 from gpu_constructs.rules.evidence.expressions import joined, readable
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _TYPES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html"
 _TASKS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html"
@@ -26,7 +24,7 @@ _ATTRIBUTES = frozenset({"ecs.availability-zone", "ecs.cpu-architecture", "ecs.i
     "micro; AWS adds families to the list",
     source=_TYPES,
 )
-def launched(pool: Pool) -> Iterator[Problem]:
+def launched(pool: Pool) -> Problems:
     if pool.kind is not PoolKind.MANAGED_INSTANCES:
         return
     missing = [each for each in pool.instance_types if not may_be_managed(each)]
@@ -50,7 +48,7 @@ def launched(pool: Pool) -> Iterator[Problem]:
     source=_TYPES,
     unless=("GPU187",),
 )
-def reservations_are_named(pool: Pool) -> Iterator[Problem]:
+def reservations_are_named(pool: Pool) -> Problems:
     if pool.kind is not PoolKind.MANAGED_INSTANCES or pool.bought.option is not PurchaseOption.RESERVED:
         return
     if pool.bought.reservation is None or pool.bought.reservation.group is None:
@@ -68,7 +66,7 @@ def reservations_are_named(pool: Pool) -> Iterator[Problem]:
     "reservations, leave them idle and paid for",
     source=_RESERVATIONS,
 )
-def reservations_are_used(pool: Pool) -> Iterator[Problem]:
+def reservations_are_used(pool: Pool) -> Problems:
     reservation = pool.bought.reservation
     if pool.kind is not PoolKind.MANAGED_INSTANCES or reservation is None or isinstance(pool.bought.option, Unknown):
         return
@@ -96,7 +94,7 @@ def reservations_are_used(pool: Pool) -> Iterator[Problem]:
     "instance type and the processor architecture of a host, and no others",
     source=_TASKS,
 )
-def supported_attributes(workload: Workload) -> Iterator[Problem]:
+def supported_attributes(workload: Workload) -> Problems:
     pools = [item.pool for item in workload.strategy if item.pool is not None]
     managed = [each for each in pools if each.kind is PoolKind.MANAGED_INSTANCES]
     if not managed:
@@ -124,7 +122,7 @@ def supported_attributes(workload: Workload) -> Iterator[Problem]:
     "any other name, such as one that CloudFormation makes, is an authorization error when a task is launched",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
-def may_pass_role(pool: Pool) -> Iterator[Problem]:
+def may_pass_role(pool: Pool) -> Problems:
     if pool.kind is PoolKind.MANAGED_INSTANCES and pool.passes_host_role is False:
         yield Problem(
             property_name="InfrastructureRoleArn",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gpu_constructs.budget import LABEL
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Pool, Scheduler, Task
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 
 @error(
@@ -20,7 +19,7 @@ from gpu_constructs.rules.rule import Problem, error
     "begin with aws, ecs or fargate; ECS refuses any other",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProvider.html",
 )
-def accepted(context: Context) -> Iterator[Problem]:
+def accepted(context: Context) -> Problems:
     for pool in context.fleet.pools:
         yield from _of_provider(pool)
     for task in context.tasks:
@@ -28,7 +27,7 @@ def accepted(context: Context) -> Iterator[Problem]:
             yield from _of_task(task)
 
 
-def _of_provider(pool: Pool) -> Iterator[Problem]:
+def _of_provider(pool: Pool) -> Problems:
     name = pool.provider
     if not isinstance(name, str) or not pool.has_provider:
         return
@@ -46,7 +45,7 @@ def _of_provider(pool: Pool) -> Iterator[Problem]:
         )
 
 
-def _of_task(task: Task) -> Iterator[Problem]:
+def _of_task(task: Task) -> Problems:
     if isinstance(task.family, str) and not is_ecs_name(task.family):
         yield Problem(
             about=task,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
 _WITHOUT_INTERFACE = frozenset({"host", "none"})
@@ -22,7 +20,7 @@ _WITHOUT_INTERFACE = frozenset({"host", "none"})
     because="ECS refuses a service that specifies both, whatever the launch type is",
     source=_API,
 )
-def one_destination(workload: Workload) -> Iterator[Problem]:
+def one_destination(workload: Workload) -> Problems:
     if workload.strategy and isinstance(workload.launch_type, str):
         yield Problem(
             property_name="LaunchType",
@@ -40,7 +38,7 @@ def one_destination(workload: Workload) -> Iterator[Problem]:
     "with one for a task in network mode bridge, host or none",
     source=_API,
 )
-def network_configured(context: Context) -> Iterator[Problem]:
+def network_configured(context: Context) -> Problems:
     for workload in context.once(accelerated_workloads):
         task, configured = workload.task, workload.network_configuration
         if task is None or isinstance(configured, Unknown):

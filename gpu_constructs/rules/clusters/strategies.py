@@ -11,7 +11,7 @@ from gpu_constructs.placement.destinations import FARGATE_PROVIDERS, pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 
 @error(
@@ -22,7 +22,7 @@ from gpu_constructs.rules.rule import Problem, error, warning
     "groups",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
 )
-def accepted_by_ecs(workload: Workload) -> Iterator[Problem]:
+def accepted_by_ecs(workload: Workload) -> Problems:
     for problem, fix in _problems(workload.strategy):
         yield Problem(
             property_name="CapacityProviderStrategy",
@@ -38,7 +38,7 @@ def accepted_by_ecs(workload: Workload) -> Iterator[Problem]:
     "elsewhere",
     source="UNCONFIRMED: API_RegisterTaskDefinition says what is checked, and nothing of where a task may run then",
 )
-def compatible_with_capacity(workload: Workload) -> Iterator[Problem]:
+def compatible_with_capacity(workload: Workload) -> Problems:
     task = workload.task
     if task is None or not task.compatibilities:
         return
@@ -62,7 +62,7 @@ def compatible_with_capacity(workload: Workload) -> Iterator[Problem]:
     "needs hosts that something else registers",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )
-def by_strategy(context: Context) -> Iterator[Problem]:
+def by_strategy(context: Context) -> Problems:
     all_managed: dict[str | Unknown | None, list[Pool]] = {}
     for each in context.fleet.pools:
         if each.kind is PoolKind.MANAGED_INSTANCES:
@@ -90,7 +90,7 @@ def by_strategy(context: Context) -> Iterator[Problem]:
     source="https://aws-samples.github.io/sample-apex-skills/docs/skills/ecs/ecs-build/references/"
     "capacity-provider-guide",
 )
-def one_kind(workload: Workload) -> Iterator[Problem]:
+def one_kind(workload: Workload) -> Problems:
     pools = [item.pool for item in workload.strategy if item.pool is not None]
     managed = dict.fromkeys(each.name for each in pools if each.kind is PoolKind.MANAGED_INSTANCES)
     groups = dict.fromkeys(each.name for each in pools if each.kind is PoolKind.AUTO_SCALING_GROUP)

@@ -30,7 +30,7 @@ from gpu_constructs.placement.query import (
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.rule import Problem, warning
+from gpu_constructs.rules.rule import Problem, Problems, warning
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
 
@@ -54,7 +54,7 @@ _MOST_DOUBTS = 5
     because="no host has such a name, so the condition is true on no host or excludes none",
     source=_PAGE,
 )
-def names_exist(context: Context) -> Iterator[Problem]:
+def names_exist(context: Context) -> Problems:
     set_by_user = any(pool.user_data.get(_CUSTOM) is not None for pool in context.fleet.pools)
     for place in constrained(context):
         doubts = (each for text in readable(place.own) for each in _doubts(text))
@@ -74,7 +74,7 @@ def names_exist(context: Context) -> Iterator[Problem]:
     "which is arm64",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html",
 )
-def only_named_families(context: Context) -> Iterator[Problem]:
+def only_named_families(context: Context) -> Problems:
     workloads_of: dict[str, list[Workload]] = {}
     for workload in context.fleet.workloads:
         if workload.task is not None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.placement import DoubtKind, ObstacleKind
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import provider_for
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _CONSTRAINTS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
@@ -23,7 +21,7 @@ _MOST_NAMED = 4
     source=_CONSTRAINTS,
     unless=("GPU041", "GPU045"),
 )
-def satisfied_by_hosts(context: Context) -> Iterator[Problem]:
+def satisfied_by_hosts(context: Context) -> Problems:
     for assignment in context.assignments:
         barred = [(each, why) for each in assignment.stuck if (why := each.barred_by(ObstacleKind.CONSTRAINT))]
         enough_left = not assignment.every and len(barred) < len(assignment.destinations)
@@ -46,7 +44,7 @@ def satisfied_by_hosts(context: Context) -> Iterator[Problem]:
     "not satisfy the constraints",
     source=_SCALING,
 )
-def satisfied_by_all_types(context: Context) -> Iterator[Problem]:
+def satisfied_by_all_types(context: Context) -> Problems:
     for assignment in context.assignments:
         for each in assignment.in_question if assignment.every else ():
             for doubt in each.fit.doubts:
@@ -64,7 +62,7 @@ def satisfied_by_all_types(context: Context) -> Iterator[Problem]:
     because="a task without a capacity provider strategy does not make a capacity provider scale out while it waits",
     source=_SCALING,
 )
-def makes_hosts_scale_out(context: Context) -> Iterator[Problem]:
+def makes_hosts_scale_out(context: Context) -> Problems:
     for assignment in context.assignments:
         workload = assignment.workload
         if workload.strategy or workload.daemon is not False:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import PlacementConstraint, Task
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
@@ -18,7 +16,7 @@ from gpu_constructs.rules.evidence.expressions import (
     unsatisfiable,
 )
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 _LANGUAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html"
 _CONSTRAINT = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html"
@@ -33,7 +31,7 @@ _EXAMPLE = "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"
     because="ECS refuses an expression that is not in the cluster query language",
     source=_LANGUAGE,
 )
-def readable_by_ecs(context: Context) -> Iterator[Problem]:
+def readable_by_ecs(context: Context) -> Problems:
     for place in constrained(context):
         for each in place.own:
             if each.type == _DISTINCT or not isinstance(each.expression, str) or not each.expression.strip():
@@ -55,7 +53,7 @@ def readable_by_ecs(context: Context) -> Iterator[Problem]:
     "starts",
     source=_PAGE,
 )
-def consistent(context: Context) -> Iterator[Problem]:
+def consistent(context: Context) -> Problems:
     for place in constrained(context):
         found = _contradiction(place)
         if found is not None:
@@ -74,7 +72,7 @@ def consistent(context: Context) -> Iterator[Problem]:
     "task definition",
     source=_CONSTRAINT,
 )
-def within_limits(context: Context) -> Iterator[Problem]:
+def within_limits(context: Context) -> Problems:
     for place in constrained(context):
         inherited = len(place.all) - len(place.own)
         if len(place.all) > MAX_PLACEMENT_CONSTRAINTS >= inherited:
@@ -96,7 +94,7 @@ def within_limits(context: Context) -> Iterator[Problem]:
     "does, so the task never starts",
     source=_PAGE,
 )
-def satisfied_by_a_named_type(context: Context) -> Iterator[Problem]:
+def satisfied_by_a_named_type(context: Context) -> Problems:
     for place in constrained(context):
         if _contradiction(place) is not None:
             continue
@@ -128,7 +126,7 @@ def _inherited(place: ConstrainedThing) -> tuple[str, ...]:
     return readable(place.all[: len(place.all) - len(place.own)])
 
 
-def _wrong_type(place: ConstrainedThing, constraint: PlacementConstraint) -> Iterator[Problem]:
+def _wrong_type(place: ConstrainedThing, constraint: PlacementConstraint) -> Problems:
     name, kind = place.about.name, constraint.type
     if kind == "":
         yield Problem(about=place.about, message=f"a placement constraint of {name} has no type", fix=MEMBER_OF)
@@ -149,7 +147,7 @@ def _wrong_type(place: ConstrainedThing, constraint: PlacementConstraint) -> Ite
         )
 
 
-def _wrong_expression(place: ConstrainedThing, constraint: PlacementConstraint) -> Iterator[Problem]:
+def _wrong_expression(place: ConstrainedThing, constraint: PlacementConstraint) -> Problems:
     name, kind, expression = place.about.name, constraint.type, constraint.expression
     if kind == _DISTINCT and expression is not None and expression != "":
         yield Problem(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.budget import PAIRS
 from gpu_constructs.fleet import RemarkKind
 from gpu_constructs.placement.destinations import unjudged
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, info, warning
 
 
 @warning(
@@ -17,7 +15,7 @@ from gpu_constructs.rules.rule import Problem, info, warning
     because="of a key that is written twice only the last value counts, and the first is dropped without a message",
     source="https://github.com/aws-cloudformation/cfn-lint/blob/main/docs/rules.md (E0000 refuses duplicate keys)",
 )
-def keys_written_once(context: Context) -> Iterator[Problem]:
+def keys_written_once(context: Context) -> Problems:
     return _remarks(context, RemarkKind.DUPLICATE_KEY)
 
 
@@ -27,7 +25,7 @@ def keys_written_once(context: Context) -> Iterator[Problem]:
     because="parts that were not understood were not checked",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html",
 )
-def understood(context: Context) -> Iterator[Problem]:
+def understood(context: Context) -> Problems:
     yield from _remarks(context, RemarkKind.NOT_READ)
     beyond = tuple(unjudged(context.fleet).values())
     if beyond:
@@ -40,7 +38,7 @@ def understood(context: Context) -> Iterator[Problem]:
         )
 
 
-def _remarks(context: Context, kind: RemarkKind) -> Iterator[Problem]:
+def _remarks(context: Context, kind: RemarkKind) -> Problems:
     for each in context.fleet.remarks:
         if each.kind is kind:
             yield Problem(

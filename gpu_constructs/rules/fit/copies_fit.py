@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.fleet import Unknown, Workload, known, total
@@ -13,7 +12,7 @@ from gpu_constructs.placement.strategy import split
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import Copies, counted, wanted_copies
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.rule import Problem, warning
+from gpu_constructs.rules.rule import Problem, Problems, warning
 
 _SERVICES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-definition-parameters.html"
 _TRUNK = "each takes a network interface, of which hosts have more where awsvpcTrunking is on"
@@ -28,7 +27,7 @@ _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Capac
     source=_STRATEGY,
     unless=("GPU083", "GPU084"),
 )
-def room_for_all_copies(context: Context) -> Iterator[Problem]:
+def room_for_all_copies(context: Context) -> Problems:
     for each, wanted in wanted_copies(context):
         slots = total(each.possible)
         if isinstance(slots, Unknown):
@@ -50,7 +49,7 @@ def room_for_all_copies(context: Context) -> Iterator[Problem]:
             yield from _badly_split(each, wanted)
 
 
-def _badly_split(copies: Copies, wanted: int) -> Iterator[Problem]:
+def _badly_split(copies: Copies, wanted: int) -> Problems:
     slots_of = {pool.name: known(slots) for pool, slots in zip(copies.pools, copies.possible, strict=True)}
     for share in split(copies.workload.strategy, wanted, wanted):
         name = "" if share.item.pool is None else share.item.pool.name
@@ -71,7 +70,7 @@ def _badly_split(copies: Copies, wanted: int) -> Iterator[Problem]:
     "MinimumHealthyPercent and MaximumPercent allow",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
 )
-def room_to_deploy(context: Context) -> Iterator[Problem]:
+def room_to_deploy(context: Context) -> Problems:
     for each, wanted in wanted_copies(context):
         slots, percent = total(each.certain), _percent(each.workload)
         if isinstance(slots, Unknown) or percent is None or wanted > slots or not each.task.wants_gpu:
@@ -125,7 +124,7 @@ def _in_gpus(copies: Copies, wanted: int) -> str:
     source=_SERVICES,
     unless=("GPU084",),
 )
-def known_room(context: Context) -> Iterator[Problem]:
+def known_room(context: Context) -> Problems:
     for each in context.once(counted):
         workload = each.workload
         if not each.task.wants_gpu or _is_one_copy_in_question(each):
@@ -155,7 +154,7 @@ def known_room(context: Context) -> Iterator[Problem]:
     "hosts, the rest wait",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
 )
-def a_host_for_each_copy(context: Context) -> Iterator[Problem]:
+def a_host_for_each_copy(context: Context) -> Problems:
     for each, wanted in wanted_copies(context):
         if each.workload.distinct_instances and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
             yield Problem(

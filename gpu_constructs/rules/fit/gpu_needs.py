@@ -5,15 +5,13 @@ The author of a task states it. All of these rules are warnings, because ECS pla
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import NeedKind, UnmetNeed, alternatives, unmet_needs
 from gpu_constructs.placement.needs import gib_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, warning
+from gpu_constructs.rules.rule import Problem, Problems, warning
 
 _OnType = tuple[InstanceType, tuple[UnmetNeed, ...]]
 _BLIND = "ECS looks at the number of GPUs, not at their model"
@@ -25,7 +23,7 @@ _BLIND = "ECS looks at the number of GPUs, not at their model"
     because=f"{_BLIND}; a program that needs more than its GPU has fails with a CUDA out-of-memory error",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
 )
-def enough_memory(context: Context) -> Iterator[Problem]:
+def enough_memory(context: Context) -> Problems:
     return _unmet(context, {NeedKind.GPU_MEMORY})
 
 
@@ -35,7 +33,7 @@ def enough_memory(context: Context) -> Iterator[Problem]:
     because=f"{_BLIND}; collective operations over PCIe run at a fraction of the speed",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html",
 )
-def linked(context: Context) -> Iterator[Problem]:
+def linked(context: Context) -> Problems:
     return _unmet(context, {NeedKind.NVLINK})
 
 
@@ -46,11 +44,11 @@ def linked(context: Context) -> Iterator[Problem]:
     "that the GPU does not have is emulated or refused",
     source="https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html",
 )
-def capable(context: Context) -> Iterator[Problem]:
+def capable(context: Context) -> Problems:
     return _unmet(context, {NeedKind.COMPUTE_CAPABILITY, NeedKind.PRECISION})
 
 
-def _unmet(context: Context, kinds: set[NeedKind]) -> Iterator[Problem]:
+def _unmet(context: Context, kinds: set[NeedKind]) -> Problems:
     for task, pool, types in context.once(_unmet_anywhere):
         by_type = [(each, tuple(need for need in unmet if need.need in kinds)) for each, unmet in types]
         missing = [(each, unmet) for each, unmet in by_type if unmet]

@@ -9,7 +9,7 @@ from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 
 @error(
@@ -20,7 +20,7 @@ from gpu_constructs.rules.rule import Problem, error
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html",
     unless=("GPU063",),
 )
-def same_architecture(context: Context) -> Iterator[Problem]:
+def same_architecture(context: Context) -> Problems:
     for assignment, each in _stuck(context):
         task = assignment.task
         for obstacle in each.barred_by(ObstacleKind.ARCHITECTURE):
@@ -39,7 +39,7 @@ def same_architecture(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html",
     unless=("GPU063",),
 )
-def enough_to_share(context: Context) -> Iterator[Problem]:
+def enough_to_share(context: Context) -> Problems:
     for assignment, each in _stuck(context):
         for short in each.fit.shortfalls:
             if short.resource is HostResource.SHARED_GPU_MEMORY:
@@ -64,7 +64,7 @@ def enough_to_share(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html",
     unless=("GPU063",),
 )
-def enough_neuron_devices(context: Context) -> Iterator[Problem]:
+def enough_neuron_devices(context: Context) -> Problems:
     for assignment, each in _stuck(context):
         short = [short for short in each.fit.shortfalls if short.resource is HostResource.NEURON_DEVICES]
         none = [obstacle for obstacle in each.fit.obstacles if obstacle.kind is ObstacleKind.NEURON]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from gpu_constructs.fleet import Task, Unknown
 from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
@@ -11,7 +11,7 @@ from gpu_constructs.placement import demand_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import wanted_copies
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html"
 
@@ -22,7 +22,7 @@ _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapp
     because="each host has a host port once, and the ECS agent reserves some for itself",
     source=_PORTS,
 )
-def static_ports(context: Context) -> Iterator[Problem]:
+def static_ports(context: Context) -> Problems:
     for task in context.tasks:
         kept = demand_of(task).certain_ports & RESERVED_PORTS
         if kept:
@@ -50,7 +50,7 @@ def static_ports(context: Context) -> Iterator[Problem]:
     because="the first container reserves the host port, so the second never starts",
     source=_PORTS,
 )
-def ports_once(task: Task) -> Iterator[Problem]:
+def ports_once(task: Task) -> Problems:
     if not demand_of(task).certain_ports:
         return
     for port in _taken_twice(task):

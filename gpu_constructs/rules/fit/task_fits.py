@@ -21,7 +21,7 @@ from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, fix_of, provider_for, worst
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
@@ -40,7 +40,7 @@ _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
     "runs",
     source=_MEMORY,
 )
-def certain_to_fit(context: Context) -> Iterator[Problem]:
+def certain_to_fit(context: Context) -> Problems:
     for assignment, each in _in_question(context):
         for doubt in each.fit.doubts:
             if doubt.kind in _UNSURE:
@@ -63,7 +63,7 @@ def certain_to_fit(context: Context) -> Iterator[Problem]:
     "before",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
 )
-def known_task(context: Context) -> Iterator[Problem]:
+def known_task(context: Context) -> Problems:
     placed = {each.task.name for each in context.assignments}
     for task in context.tasks:
         if not task.wants_gpu and task.name not in placed:
@@ -87,7 +87,7 @@ def known_task(context: Context) -> Iterator[Problem]:
     source=_SCALING,
     unless=("GPU022", "GPU023", "GPU063"),
 )
-def fits(context: Context) -> Iterator[Problem]:
+def fits(context: Context) -> Problems:
     for assignment in context.assignments:
         never = assignment.stuck
         if not never:
@@ -108,7 +108,7 @@ def fits(context: Context) -> Iterator[Problem]:
     "for a task that needs more; such a task only runs on a larger host that is already running",
     source=_SCALING,
 )
-def fits_the_smallest(context: Context) -> Iterator[Problem]:
+def fits_the_smallest(context: Context) -> Problems:
     for assignment, each in _in_question(context):
         for doubt in each.fit.doubts:
             if doubt.kind in UNSCALED:

@@ -11,7 +11,7 @@ from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, u
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, can_run, fix_of
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 __all__ = ["fitting_none"]
 
@@ -28,7 +28,7 @@ _FIX = "check the files that define its hosts together with these"
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
     unless=("GPU063",),
 )
-def fits_somewhere_here(context: Context) -> Iterator[Problem]:
+def fits_somewhere_here(context: Context) -> Problems:
     for task, seen in fitting_none(context) if context.fleet.is_whole else ():
         where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:4])
         yield Problem(
@@ -45,7 +45,7 @@ def fits_somewhere_here(context: Context) -> Iterator[Problem]:
     source=_SPECIFYING,
     unless=("GPU063",),
 )
-def has_gpu_hosts(context: Context) -> Iterator[Problem]:
+def has_gpu_hosts(context: Context) -> Problems:
     for task in unassigned(context.fleet):
         pools = pools_by_hand(context.fleet, task)
         if any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
@@ -72,7 +72,7 @@ def has_gpu_hosts(context: Context) -> Iterator[Problem]:
     source=_SPECIFYING,
     unless=("GPU023", "GPU024"),
 )
-def some_type_can_run_it(context: Context) -> Iterator[Problem]:
+def some_type_can_run_it(context: Context) -> Problems:
     placed = {
         each.task.name for each in context.assignments if any(destination.types for destination in each.destinations)
     }
@@ -96,7 +96,7 @@ def some_type_can_run_it(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
     unless=("GPU041", "GPU045", "GPU063"),
 )
-def fits_here(context: Context) -> Iterator[Problem]:
+def fits_here(context: Context) -> Problems:
     for assignment in context.assignments:
         never = () if assignment.is_closed else assignment.never
         task, workload = assignment.task, assignment.workload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from gpu_constructs.fleet import Unknown, known
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
@@ -14,7 +14,7 @@ from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, info, warning
 
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
@@ -37,7 +37,7 @@ def _at_maximum(context: Context) -> Proof:
     because="workloads on one capacity provider share its hosts, and a task that finds no room waits",
     source=_PLACEMENT,
 )
-def room_at_desired_counts(context: Context) -> Iterator[Problem]:
+def room_at_desired_counts(context: Context) -> Problems:
     if len(context.fleet.workloads) < 2:  # noqa: PLR2004 - fewer than two share nothing
         return
     proof = context.once(_at_desired)
@@ -68,7 +68,7 @@ def room_at_desired_counts(context: Context) -> Iterator[Problem]:
     "copies",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-auto-scaling.html",
 )
-def room_at_most_copies(context: Context) -> Iterator[Problem]:
+def room_at_most_copies(context: Context) -> Problems:
     if all(each.max_count is None for each in context.fleet.workloads):
         return
     at_desired = {each.pool.name: each for each in context.once(_at_desired).pools}
@@ -91,7 +91,7 @@ def room_at_most_copies(context: Context) -> Iterator[Problem]:
     because="a daemon runs on every host and is placed before other tasks, which cannot use a GPU that it reserves",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html",
 )
-def daemons(context: Context) -> Iterator[Problem]:
+def daemons(context: Context) -> Problems:
     for each in context.once(_at_desired).workloads if context.fleet.workloads else ():
         task = each.workload.task
         if each.workload.daemon is not True or task is None or not task.least_gpus:
@@ -116,7 +116,7 @@ def daemons(context: Context) -> Iterator[Problem]:
     "on it",
     source=_PLACEMENT,
 )
-def stranded(context: Context) -> Iterator[Problem]:
+def stranded(context: Context) -> Problems:
     proof = context.once(_at_desired)
     for each in proof.pools:
         for idle in each.stranded:
@@ -136,7 +136,7 @@ def stranded(context: Context) -> Iterator[Problem]:
     "later",
     source=_SCALING,
 )
-def two_from_zero(context: Context) -> Iterator[Problem]:
+def two_from_zero(context: Context) -> Problems:
     for each in context.once(_at_desired).pools:
         pool = each.pool
         from_zero = pool.managed_scaling is True and pool.has_provider and pool.min_instances == 0

@@ -10,7 +10,7 @@ from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import InstanceType, family
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
 _CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
@@ -25,7 +25,7 @@ _TYPES = ("interface", "efa", "efa-only")
     because="EC2 does not validate a launch template when it is created, and refuses every launch",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
 )
-def interface_type(pool: Pool) -> Iterator[Problem]:
+def interface_type(pool: Pool) -> Problems:
     wrong = dict.fromkeys(
         shown(each.type) for each in pool.interfaces if isinstance(each.type, str) and each.type not in _TYPES
     )
@@ -43,7 +43,7 @@ def interface_type(pool: Pool) -> Iterator[Problem]:
     because="EC2 refuses to launch a type with an interface that it does not support",
     source=_EFA,
 )
-def supported(pool: Pool) -> Iterator[Problem]:
+def supported(pool: Pool) -> Problems:
     without = _without(pool)
     if without and len(without) == len(pool.instance_types) and pool.types_are_known:
         yield Problem(
@@ -60,7 +60,7 @@ def supported(pool: Pool) -> Iterator[Problem]:
     because="EC2 refuses to launch a type with more interfaces than it takes, or with one on a card that has none",
     source=_CARDS,
 )
-def on_its_cards(pool: Pool) -> Iterator[Problem]:
+def on_its_cards(pool: Pool) -> Problems:
     for position, count in _positions(pool).items():
         if count > 1:
             card, device = position
@@ -80,7 +80,7 @@ def on_its_cards(pool: Pool) -> Iterator[Problem]:
     because="EC2 refuses to launch the types that do not take them, and the group launches the others only",
     source=_EFA,
 )
-def every_type(pool: Pool) -> Iterator[Problem]:
+def every_type(pool: Pool) -> Problems:
     without = _without(pool)
     if not _able(pool) and pool.types_are_known:
         return
@@ -101,7 +101,7 @@ def every_type(pool: Pool) -> Iterator[Problem]:
     because="an EFA-only interface has no IP address and cannot be the primary one",
     source=_CARDS,
 )
-def primary(pool: Pool) -> Iterator[Problem]:
+def primary(pool: Pool) -> Problems:
     if any(each.card == 0 and each.device == 0 and each.type == "efa-only" for each in pool.interfaces):
         yield Problem(
             message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
@@ -117,7 +117,7 @@ def primary(pool: Pool) -> Iterator[Problem]:
     because="EC2 refuses AssociatePublicIpAddress in a launch with more than one interface",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
 )
-def private(pool: Pool) -> Iterator[Problem]:
+def private(pool: Pool) -> Problems:
     if len(pool.interfaces) > 1 and any(each.public_address is True for each in pool.interfaces):
         yield Problem(
             message=f"AssociatePublicIpAddress cannot go with {len(pool.interfaces)} interfaces",
@@ -133,7 +133,7 @@ def private(pool: Pool) -> Iterator[Problem]:
     "other",
     source=_EFA,
 )
-def together(pool: Pool) -> Iterator[Problem]:
+def together(pool: Pool) -> Problems:
     if not _efa(pool) or pool.max_instances in {0, 1}:
         return
     if pool.zones is not None and pool.zones > 1:

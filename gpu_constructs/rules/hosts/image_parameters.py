@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimiz
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 
@@ -17,7 +17,7 @@ from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware import IMAGES, RECORDED, Image, is_published
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
 _PARAMETER = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
@@ -43,7 +43,7 @@ _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ec
     "AMI id, so no host is launched",
     source=_PAGE,
 )
-def holds_an_id(pool: Pool) -> Iterator[Problem]:
+def holds_an_id(pool: Pool) -> Problems:
     name = _parameter(pool)
     if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and name.rpartition("/")[0] in _folders():
         yield Problem(
@@ -60,7 +60,7 @@ def holds_an_id(pool: Pool) -> Iterator[Problem]:
     because="a parameter that does not exist fails the deploy, or every launch",
     source=_PAGE,
 )
-def published(pool: Pool) -> Iterator[Problem]:
+def published(pool: Pool) -> Problems:
     name = _parameter(pool)
     of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _other_system(name)
     folder = name.removesuffix(_LEAF).rpartition("/")[0]
@@ -81,7 +81,7 @@ def published(pool: Pool) -> Iterator[Problem]:
     "register its GPUs, unless the user data installs them",
     source=_PAGE,
 )
-def made_for_ecs(context: Context) -> Iterator[Problem]:
+def made_for_ecs(context: Context) -> Problems:
     for pool in context.fleet.pools:
         name = _parameter(pool)
         system = _other_system(name)
@@ -104,7 +104,7 @@ def made_for_ecs(context: Context) -> Iterator[Problem]:
     "recorded parameters of this region stop before the release",
     source=_PAGE,
 )
-def release_in_region(pool: Pool) -> Iterator[Problem]:
+def release_in_region(pool: Pool) -> Problems:
     if (pinned := _pinned(pool)) and is_published(*pinned, pool.region) is False:
         image, release = pinned
         yield _of_release(
@@ -118,7 +118,7 @@ def release_in_region(pool: Pool) -> Iterator[Problem]:
     because="a parameter that does not exist fails the deploy, and not every region publishes every release",
     source=_PAGE,
 )
-def release_in_records(pool: Pool) -> Iterator[Problem]:
+def release_in_records(pool: Pool) -> Problems:
     pinned = _pinned(pool)
     if pinned and pinned[0].stopped_in is not None and pool.region and is_published(*pinned, pool.region) is None:
         image, release = pinned

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from gpu_constructs.errors import IncompatibleError
@@ -22,7 +22,7 @@ from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
-from gpu_constructs.rules.rule import Problem, error, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _PROPERTY = "ImageId"
 
@@ -35,7 +35,7 @@ _PROPERTY = "ImageId"
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html",
     unless=("GPU003",),
 )
-def pinned(pool: Pool) -> Iterator[Problem]:
+def pinned(pool: Pool) -> Problems:
     # AWS Batch keeps the AMI of a compute environment until somebody updates it
     # (https://docs.aws.amazon.com/batch/latest/userguide/compute_resource_AMIs.html).
     if not isinstance(pool.image, Unknown) and pool.image.is_floating and pool.kind is not PoolKind.BATCH:
@@ -54,7 +54,7 @@ def pinned(pool: Pool) -> Iterator[Problem]:
     source="https://github.com/aws/amazon-ecs-ami",
     unless=("GPU033", "GPU105"),
 )
-def kept_up(pool: Pool) -> Iterator[Problem]:
+def kept_up(pool: Pool) -> Problems:
     image = _image(pool)
     if image is not None and image.end_of_life is not None and image.end_of_life < RECORDED:
         yield Problem(
@@ -72,7 +72,7 @@ def kept_up(pool: Pool) -> Iterator[Problem]:
     because="a type that is newer than the list of what an image supports may find no driver that loads",
     source="UNCONFIRMED: no list of the image's makers names the type",
 )
-def confirmed(pool: Pool) -> Iterator[Problem]:
+def confirmed(pool: Pool) -> Problems:
     image = _image(pool)
     if image is None:
         return
@@ -96,7 +96,7 @@ def confirmed(pool: Pool) -> Iterator[Problem]:
     "registered with ECS",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
-def drives(context: Context) -> Iterator[Problem]:
+def drives(context: Context) -> Problems:
     undriven = [each for pool in context.fleet.pools for each in _undriven(pool)]
     waiting_on = context.gpu_workloads if any(each.registers_no_gpu for each in undriven) else {}
     for each in undriven:
@@ -122,7 +122,7 @@ def drives(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
     unless=("GPU060", "GPU101"),
 )
-def drives_all(pool: Pool) -> Iterator[Problem]:
+def drives_all(pool: Pool) -> Problems:
     for each in _undriven(pool):
         if each.is_certain and each.leaves_others:
             yield each.problem(
@@ -140,7 +140,7 @@ def drives_all(pool: Pool) -> Iterator[Problem]:
     source="https://github.com/aws/amazon-ecs-agent/issues/2424",
     unless=("GPU052",),
 )
-def made_for(pool: Pool) -> Iterator[Problem]:
+def made_for(pool: Pool) -> Problems:
     for each in _undriven(pool):
         if each.is_certain:
             continue

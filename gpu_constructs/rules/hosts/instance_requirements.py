@@ -12,7 +12,7 @@ from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
 from gpu_constructs.hardware.accelerator_names import EC2_VALUES, ECS_VALUES
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _EC2 = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html"
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html"
@@ -39,7 +39,7 @@ _RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
     because="requirements that contradict each other select no type, so no host can ever be launched",
     source=_EC2,
 )
-def satisfiable(pool: Pool) -> Iterator[Problem]:
+def satisfiable(pool: Pool) -> Problems:
     wanted = pool.requirements
     if wanted is None:
         return
@@ -62,7 +62,7 @@ def satisfiable(pool: Pool) -> Iterator[Problem]:
     source=_EC2,
     unless=("GPU100",),
 )
-def satisfied(pool: Pool) -> Iterator[Problem]:
+def satisfied(pool: Pool) -> Problems:
     if pool.requirements is not None and _selects_nothing(pool, pool.requirements):
         yield _unsatisfied(pool.requirements)
 
@@ -75,7 +75,7 @@ def satisfied(pool: Pool) -> Iterator[Problem]:
     source=_EC2,
     unless=("GPU060", "GPU103"),
 )
-def nvidia_only(pool: Pool) -> Iterator[Problem]:
+def nvidia_only(pool: Pool) -> Problems:
     if pool.requirements is None:
         return
     others = [each for each in pool.instance_types if each.accelerators and not _is_nvidia(each)]
@@ -94,7 +94,7 @@ def nvidia_only(pool: Pool) -> Iterator[Problem]:
     because="accelerator names, manufacturers and types are enumerations; the API refuses every other value",
     source=_EC2,
 )
-def in_api(pool: Pool) -> Iterator[Problem]:
+def in_api(pool: Pool) -> Problems:
     for field, value in _outside(pool.requirements, EC2_VALUES):
         allowed = ", ".join(sorted(EC2_VALUES[field]))
         yield Problem(
@@ -112,7 +112,7 @@ def in_api(pool: Pool) -> Iterator[Problem]:
     "others",
     source=_ECS,
 )
-def in_ecs(pool: Pool) -> Iterator[Problem]:
+def in_ecs(pool: Pool) -> Problems:
     if pool.kind is not PoolKind.MANAGED_INSTANCES:
         return
     for field, value in _outside(pool.requirements, ECS_VALUES):
@@ -131,7 +131,7 @@ def in_ecs(pool: Pool) -> Iterator[Problem]:
     because="a pattern that matches nothing is newer than the catalogue, or misspelt",
     source=_EC2,
 )
-def patterns_match(pool: Pool) -> Iterator[Problem]:
+def patterns_match(pool: Pool) -> Problems:
     for pattern in _unmatched(pool.requirements):
         yield Problem(
             message=f"AllowedInstanceTypes {shown(pattern)} does not match any type of the catalogue of {RECORDED}",
@@ -146,7 +146,7 @@ def patterns_match(pool: Pool) -> Iterator[Problem]:
     because="EC2 takes AllowedInstanceTypes or ExcludedInstanceTypes, and refuses requirements with both",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html",
 )
-def one_list(pool: Pool) -> Iterator[Problem]:
+def one_list(pool: Pool) -> Problems:
     if pool.kind is not PoolKind.MANAGED_INSTANCES:
         yield from _both_lists(pool)
 
@@ -158,7 +158,7 @@ def one_list(pool: Pool) -> Iterator[Problem]:
     "does not say what happens",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html",
 )
-def one_list_managed(pool: Pool) -> Iterator[Problem]:
+def one_list_managed(pool: Pool) -> Problems:
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         yield from _both_lists(pool)
 
@@ -267,7 +267,7 @@ def _is_nvidia(each: InstanceType) -> bool:
     return each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA
 
 
-def _both_lists(pool: Pool) -> Iterator[Problem]:
+def _both_lists(pool: Pool) -> Problems:
     wanted = pool.requirements
     if wanted is not None and wanted.allowed_instance_types and wanted.excluded_instance_types:
         yield Problem(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
@@ -14,7 +13,7 @@ from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _PROPERTY = "InstanceType"
 _NEURON = "Neuron devices instead of GPUs, or "
@@ -32,7 +31,7 @@ _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|meta
     because="the name of an instance type is a family, a dot and one of few sizes; EC2 refuses any other",
     source=_NAMES,
 )
-def well_formed(pool: Pool) -> Iterator[Problem]:
+def well_formed(pool: Pool) -> Problems:
     for name in pool.unknown_type_names:
         problem = _malformed(pool, name)
         if problem:
@@ -50,7 +49,7 @@ def well_formed(pool: Pool) -> Iterator[Problem]:
     because="nothing is known about a type that is newer than the catalogue, so nothing about it can be checked",
     source=_NAMES,
 )
-def in_catalogue(context: Context) -> Iterator[Problem]:
+def in_catalogue(context: Context) -> Problems:
     wanted = {each.pool.name for one in context.assignments if one.task.wants_gpu for each in one.destinations}
     for pool in context.fleet.pools:
         for name in pool.unknown_type_names:
@@ -76,7 +75,7 @@ def in_catalogue(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
     unless=("GPU052", "GPU099", "GPU101", "GPU117"),
 )
-def one_shape(context: Context) -> Iterator[Problem]:
+def one_shape(context: Context) -> Problems:
     mixed = [pool for pool in context.fleet.pools if _is_scaled(pool) and len(pool.shapes) > 1]
     # GPU060 and GPU069 judge a task that is known, if it needs more than the smallest type has.
     known = {each.pool.name for one in context.assignments for each in one.destinations} if mixed else set()
@@ -102,7 +101,7 @@ def one_shape(context: Context) -> Iterator[Problem]:
     "placed",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
 )
-def usable(context: Context) -> Iterator[Problem]:
+def usable(context: Context) -> Problems:
     suspects = [pool for pool in context.fleet.pools if pool.types_are_known and _vendors(pool) - {None, Vendor.NVIDIA}]
     waiting_on = context.gpu_workloads if suspects else {}
     for pool in suspects:

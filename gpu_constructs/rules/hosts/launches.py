@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 __all__ = ["way_out"]
 
@@ -24,7 +22,7 @@ _FIX = (
     because="CreateLaunchConfiguration refuses instance types that were released after 2022-12-31",
     source=_PAGE,
 )
-def old_enough(pool: Pool) -> Iterator[Problem]:
+def old_enough(pool: Pool) -> Problems:
     newer = _too_new(pool)
     if newer:
         yield Problem(
@@ -41,7 +39,7 @@ def old_enough(pool: Pool) -> Iterator[Problem]:
     because="accounts that were created since 2024-10-01 cannot create launch configurations",
     source=_PAGE,
 )
-def launch_template(pool: Pool) -> Iterator[Problem]:
+def launch_template(pool: Pool) -> Problems:
     if pool.launch_configuration and not _too_new(pool):
         yield Problem(
             message=f"{pool.name} has a launch configuration, which accounts since 2024-10-01 cannot create",
@@ -57,7 +55,7 @@ def launch_template(pool: Pool) -> Iterator[Problem]:
     "template does not show what kind of subnet an id stands for",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/networking-outbound.html",
 )
-def way_out(pool: Pool) -> Iterator[Problem]:
+def way_out(pool: Pool) -> Problems:
     """Hosts without a public address in a public subnet."""
     if pool.public_subnets is True:
         yield Problem(

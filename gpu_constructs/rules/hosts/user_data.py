@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem, Vendor
 from gpu_constructs.placement.machine import gpu_support_is_off, is_off
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
@@ -29,7 +27,7 @@ _NO_SCRIPT = {
     "not TOML; the hosts then do not join your cluster",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-bottlerocket.html",
 )
-def readable(pool: Pool) -> Iterator[Problem]:
+def readable(pool: Pool) -> Problems:
     form = pool.user_data.format
     if isinstance(pool.image, Unknown) or isinstance(form, Unknown):
         return
@@ -55,7 +53,7 @@ def readable(pool: Pool) -> Iterator[Problem]:
     "user data overrides the setting of the image",
     source=_AGENT,
 )
-def gpu_support(context: Context) -> Iterator[Problem]:
+def gpu_support(context: Context) -> Problems:
     suspects = [pool for pool in context.fleet.pools if gpu_support_is_off(pool)]
     waiting_on = context.gpu_workloads if suspects else {}
     for pool in suspects:
@@ -76,7 +74,7 @@ def gpu_support(context: Context) -> Iterator[Problem]:
     because="without a cluster in its settings the agent joins the cluster called default",
     source=_AGENT,
 )
-def joins(pool: Pool) -> Iterator[Problem]:
+def joins(pool: Pool) -> Problems:
     if not pool.has_provider or not isinstance(pool.cluster, str) or pool.cluster == "default":
         return
     if _says_nothing_about(pool, "ECS_CLUSTER"):
@@ -94,7 +92,7 @@ def joins(pool: Pool) -> Iterator[Problem]:
     "new ones until it is gone",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-spot.html",
 )
-def drains(pool: Pool) -> Iterator[Problem]:
+def drains(pool: Pool) -> Problems:
     if pool.bought.option not in PARTLY_SPOT:
         return
     variable = "ECS_ENABLE_SPOT_INSTANCE_DRAINING"
@@ -115,7 +113,7 @@ def drains(pool: Pool) -> Iterator[Problem]:
     "volume, or the host takes no task",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html",
 )
-def has_local_disks(pool: Pool) -> Iterator[Problem]:
+def has_local_disks(pool: Pool) -> Problems:
     use = pool.user_data.local_disks
     if use is LocalDiskUse.NONE:
         return
@@ -147,7 +145,7 @@ def has_local_disks(pool: Pool) -> Iterator[Problem]:
     "abandoned, and so is every host after it",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html",
 )
-def can_count(pool: Pool) -> Iterator[Problem]:
+def can_count(pool: Pool) -> Problems:
     if not pool.group.checks_gpus:
         return
     vendor = pool.shape.vendor if pool.shape is not None else None
@@ -170,7 +168,7 @@ def can_count(pool: Pool) -> Iterator[Problem]:
     "when it boots: a host that waited in another state than Stopped never answers the second time and is abandoned",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/warm-pool-instance-lifecycle.html",
 )
-def boots_again(pool: Pool) -> Iterator[Problem]:
+def boots_again(pool: Pool) -> Problems:
     warm = pool.group.warm_pool
     if pool.group.checks_gpus and warm is not None and not isinstance(warm.state, Unknown) and warm.state != "Stopped":
         yield Problem(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, regions
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.rule import Problem, warning
+from gpu_constructs.rules.rule import Problem, Problems, warning
 
 _GIVE = "give the file that defines it too"
 _LIST = "a list of instance types"
@@ -22,7 +20,7 @@ _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Describ
     source=_OFFERINGS,
     unless=("GPU106", "GPU117", "GPU180"),
 )
-def offered(pool: Pool) -> Iterator[Problem]:
+def offered(pool: Pool) -> Problems:
     if pool.requirements is not None:
         return  # what attributes select comes from what the region offers
     missing = [each for each in pool.instance_types if each.accelerators and not each.is_offered_anywhere]
@@ -48,7 +46,7 @@ def offered(pool: Pool) -> Iterator[Problem]:
     because="a region launches only types that it offers; offerings change, and this is what was recorded",
     source=_OFFERINGS,
 )
-def offered_here(pool: Pool) -> Iterator[Problem]:
+def offered_here(pool: Pool) -> Problems:
     if pool.region not in regions():
         return
     missing = [each for each in pool.instance_types if each.is_offered_anywhere and pool.region not in each.regions]
@@ -65,7 +63,7 @@ def offered_here(pool: Pool) -> Iterator[Problem]:
     because="what depends on a value that exists at deploy time only cannot be checked",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
 )
-def known_before_deploy(pool: Pool) -> Iterator[Problem]:
+def known_before_deploy(pool: Pool) -> Problems:
     values = {
         "InstanceType": pool.has_unknown_types,
         "MinSize": isinstance(pool.min_instances, Unknown),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_demand_price
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
-from gpu_constructs.rules.rule import Problem, warning
+from gpu_constructs.rules.rule import Problem, Problems, warning
 
 _CLASSES = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html"
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
@@ -20,7 +18,7 @@ _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template
     "fulfilled; the list is one record and may differ by region",
     source=_CLASSES,
 )
-def sold_as_spot(pool: Pool) -> Iterator[Problem]:
+def sold_as_spot(pool: Pool) -> Problems:
     missing = _not_sold(pool, PurchaseClass.SPOT) if pool.bought.option in PARTLY_SPOT else []
     if missing:
         yield Problem(
@@ -37,7 +35,7 @@ def sold_as_spot(pool: Pool) -> Iterator[Problem]:
     "is one record, and AWS adds types to it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html",
 )
-def sold_as_block(pool: Pool) -> Iterator[Problem]:
+def sold_as_block(pool: Pool) -> Problems:
     missing = (
         _not_sold(pool, PurchaseClass.CAPACITY_BLOCK) if pool.bought.option is PurchaseOption.CAPACITY_BLOCK else []
     )
@@ -58,7 +56,7 @@ def sold_as_block(pool: Pool) -> Iterator[Problem]:
     source=_BLOCKS,
     unless=("GPU161",),
 )
-def one_block(pool: Pool) -> Iterator[Problem]:
+def one_block(pool: Pool) -> Problems:
     if pool.bought.option is not PurchaseOption.CAPACITY_BLOCK:
         return
     if len(pool.instance_types) > 1:
@@ -89,7 +87,7 @@ def one_block(pool: Pool) -> Iterator[Problem]:
     "record",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-interruptions.html",
 )
-def maximum_price_on_demand(pool: Pool) -> Iterator[Problem]:
+def maximum_price_on_demand(pool: Pool) -> Problems:
     most = pool.bought.max_price_usd_per_hour
     if pool.bought.option not in PARTLY_SPOT or not isinstance(most, str):
         return

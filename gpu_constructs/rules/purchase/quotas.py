@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, info
+from gpu_constructs.rules.rule import Problem, Problems, info
 
 _SMALL_VCPUS = 128
 """Fewer vCPUs of one quota are not worth a word; a host of 8 GPUs has 96 to 192."""
@@ -21,7 +21,7 @@ _SMALL_VCPUS = 128
     "in a new account",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html",
 )
-def quotas(context: Context) -> Iterator[Problem]:
+def quotas(context: Context) -> Problems:
     asked: dict[tuple[str, str, str], list[tuple[Pool, int]]] = defaultdict(list)
     for pool in context.fleet.pools:
         for code, group, way, vcpus in _vcpus(pool):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     RESERVATIONS_ONLY,
@@ -12,7 +10,7 @@ from gpu_constructs.fleet import (
     PurchaseOption,
     Unknown,
 )
-from gpu_constructs.rules.rule import Problem, error, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
 _GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html"
@@ -26,7 +24,7 @@ _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
     "(Incompatible launch template: github.com/kubernetes/kops/pull/7066)",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/start-instance-refresh.html",
 )
-def spot_in_one_place(pool: Pool) -> Iterator[Problem]:
+def spot_in_one_place(pool: Pool) -> Problems:
     if pool.bought.distribution is not None and pool.bought.distribution.template_option is PurchaseOption.SPOT:
         yield Problem(
             property_name="InstanceMarketOptions",
@@ -45,7 +43,7 @@ def spot_in_one_place(pool: Pool) -> Iterator[Problem]:
     "reservations with distribution segments; other types of the policy never start in the block",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-distribution-segments.html",
 )
-def block_in_segments(pool: Pool) -> Iterator[Problem]:
+def block_in_segments(pool: Pool) -> Problems:
     if _has_policy_over_block(pool):
         yield Problem(
             property_name="MixedInstancesPolicy",
@@ -63,7 +61,7 @@ def block_in_segments(pool: Pool) -> Iterator[Problem]:
     "(github.com/aws/aws-parallelcluster/pull/6311)",
     source=_GROUPS,
 )
-def block_without_group(pool: Pool) -> Iterator[Problem]:
+def block_without_group(pool: Pool) -> Problems:
     if pool.bought.option is PurchaseOption.CAPACITY_BLOCK and pool.placement_group is True:
         yield Problem(
             property_name="PlacementGroup",
@@ -79,7 +77,7 @@ def block_without_group(pool: Pool) -> Iterator[Problem]:
     because="EC2 launches into a Capacity Block only by the id of its reservation or by a resource group that holds it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-launch.html",
 )
-def block_is_named(pool: Pool) -> Iterator[Problem]:
+def block_is_named(pool: Pool) -> Problems:
     if pool.kind not in _WITH_TEMPLATE or (pool.bought.reservation is not None and pool.bought.reservation.is_targeted):
         return
     if pool.bought.distribution is not None and "capacity-block" in pool.bought.distribution.segments:
@@ -101,7 +99,7 @@ def block_is_named(pool: Pool) -> Iterator[Problem]:
     because="a group that uses its reservations only starts no host above them",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
 )
-def enough_reserved(pool: Pool) -> Iterator[Problem]:
+def enough_reserved(pool: Pool) -> Problems:
     reserved = None if pool.bought.reservation is None else pool.bought.reservation.instances
     most = pool.max_instances
     if pool.bought.option not in BOUGHT_IN_ADVANCE or reserved is None or isinstance(reserved, Unknown):
@@ -122,7 +120,7 @@ def enough_reserved(pool: Pool) -> Iterator[Problem]:
     because="30 minutes before a block ends, EC2 terminates the hosts that still run, without draining them",
     source=_BLOCKS,
 )
-def block_is_drained(pool: Pool) -> Iterator[Problem]:
+def block_is_drained(pool: Pool) -> Problems:
     if pool.bought.block is not None and pool.bought.block.ends is None:
         yield Problem(
             message="no scheduled action removes the hosts before the Capacity Block ends, and EC2 terminates them "
@@ -142,7 +140,7 @@ def block_is_drained(pool: Pool) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
     unless=("GPU160", "GPU161", "GPU187"),
 )
-def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
+def reserved_for_on_demand(pool: Pool) -> Problems:
     if pool.bought.option is not PurchaseOption.SPOT or pool.bought.reservation is None:
         return
     if pool.bought.reservation.is_targeted or pool.bought.reservation.preference == RESERVATIONS_ONLY:
@@ -159,7 +157,7 @@ def reserved_for_on_demand(pool: Pool) -> Iterator[Problem]:
     "EC2 terminates them without draining",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html",
 )
-def block_can_drain(pool: Pool) -> Iterator[Problem]:
+def block_can_drain(pool: Pool) -> Problems:
     is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
     if is_scheduled and pool.managed_termination_protection is True:
         yield Problem(
@@ -176,7 +174,7 @@ def block_can_drain(pool: Pool) -> Iterator[Problem]:
     because="EC2 refuses a CapacityReservationTarget together with the preference open or none",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservationSpecification.html",
 )
-def target_is_used(pool: Pool) -> Iterator[Problem]:
+def target_is_used(pool: Pool) -> Problems:
     if pool.bought.reservation is None or pool.bought.reservation.preference not in {"open", "none"}:
         return
     if isinstance(pool.bought.reservation.id, str) or isinstance(pool.bought.reservation.group, str):
@@ -193,7 +191,7 @@ def target_is_used(pool: Pool) -> Iterator[Problem]:
     because="a Capacity Block is in one Availability Zone, and launches in another fail",
     source=_BLOCKS,
 )
-def zone_is_known(pool: Pool) -> Iterator[Problem]:
+def zone_is_known(pool: Pool) -> Problems:
     if _is_in_one_block(pool) and pool.zones is None:
         yield Problem(
             message="whether the subnets are in the one zone of the Capacity Block is only known at deploy time",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
 from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.destinations import pools_of, unjudged
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 
 @info(
@@ -21,7 +20,7 @@ from gpu_constructs.rules.rule import Problem, error, info, warning
     source="https://github.com/aws/containers-roadmap/issues/2862",
     unless=("GPU167",),
 )
-def unprotected(pool: Pool) -> Iterator[Problem]:
+def unprotected(pool: Pool) -> Problems:
     if pool.managed_termination_protection is True:
         yield Problem(
             property_name="ManagedTerminationProtection",
@@ -37,7 +36,7 @@ def unprotected(pool: Pool) -> Iterator[Problem]:
     because=f"the service quota is {MAX_CLUSTER_PROVIDERS} capacity providers for a cluster",
     source="https://docs.aws.amazon.com/general/latest/gr/ecs-service.html",
 )
-def few_providers(context: Context) -> Iterator[Problem]:
+def few_providers(context: Context) -> Problems:
     counts = Counter(
         pool.cluster for pool in context.fleet.pools if pool.has_provider and isinstance(pool.cluster, str)
     )
@@ -59,7 +58,7 @@ def few_providers(context: Context) -> Iterator[Problem]:
     because="without managed scaling, a task that finds no room fails at once and starts no host",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
 )
-def started(context: Context) -> Iterator[Problem]:
+def started(context: Context) -> Problems:
     idle = [
         pool
         for pool in context.fleet.pools
@@ -94,7 +93,7 @@ def _workloads_by_pool(fleet: Fleet) -> dict[str, list[str]]:
     because="EC2 Auto Scaling and AWS Batch refuse a minimum above the maximum",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
 )
-def sizes_in_order(pool: Pool) -> Iterator[Problem]:
+def sizes_in_order(pool: Pool) -> Problems:
     low, high = pool.min_instances, pool.max_instances
     if isinstance(low, Unknown) or isinstance(high, Unknown) or low <= high or high < 0:
         return
@@ -119,7 +118,7 @@ def sizes_in_order(pool: Pool) -> Iterator[Problem]:
     "scale-in; ECS has refused capacity providers without them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html",
 )
-def protection_works(pool: Pool) -> Iterator[Problem]:
+def protection_works(pool: Pool) -> Problems:
     # A maintainer wrote in 2024 that ECS turns the protection on by itself, and the API page asks for it still
     # (https://github.com/aws/containers-roadmap/issues/860): so no error.
     if pool.managed_termination_protection is not True or pool.kind is not PoolKind.AUTO_SCALING_GROUP:
@@ -145,7 +144,7 @@ def protection_works(pool: Pool) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
     unless=("GPU111",),
 )
-def desired_within_sizes(pool: Pool) -> Iterator[Problem]:
+def desired_within_sizes(pool: Pool) -> Problems:
     desired = pool.group.desired_instances
     if desired is None or isinstance(desired, Unknown):
         return

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-pool.html"
 _PUT = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html"
@@ -25,7 +23,7 @@ _STATES = ("Stopped", "Running", "Hibernated")
     "On-Demand types",
     source="https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/",
 )
-def without_spot(pool: Pool) -> Iterator[Problem]:
+def without_spot(pool: Pool) -> Problems:
     policy = pool.bought.distribution
     # A policy that is all On-Demand over a launch template that requests Spot is refused for that alone (GPU160).
     is_of_template = policy is not None and policy.on_demand_percentage == MAX_PERCENT
@@ -48,7 +46,7 @@ def without_spot(pool: Pool) -> Iterator[Problem]:
     "stopped with them; Bottlerocket has no such setting (github.com/bottlerocket-os/bottlerocket/issues/4888)",
     source=_ECS,
 )
-def wait(pool: Pool) -> Iterator[Problem]:
+def wait(pool: Pool) -> Problems:
     if pool.group.warm_pool is None:
         return
     if pool.operating_system is OperatingSystem.BOTTLEROCKET:
@@ -77,7 +75,7 @@ def wait(pool: Pool) -> Iterator[Problem]:
     because="ECS does not support a warm pool that takes hosts back on scale-in",
     source=_ECS,
 )
-def not_reused(pool: Pool) -> Iterator[Problem]:
+def not_reused(pool: Pool) -> Problems:
     if pool.group.warm_pool is not None and pool.group.warm_pool.reuse_on_scale_in is True:
         yield Problem(
             property_name="ReuseOnScaleIn",
@@ -94,7 +92,7 @@ def not_reused(pool: Pool) -> Iterator[Problem]:
     "boot only, does not prepare it again",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-lifetime.html",
 )
-def keep_images(pool: Pool) -> Iterator[Problem]:
+def keep_images(pool: Pool) -> Problems:
     warm = pool.group.warm_pool
     if warm is not None and warm.state == "Stopped" and pool.user_data.local_disks is LocalDiskUse.IMAGES:
         yield Problem(
@@ -112,7 +110,7 @@ def keep_images(pool: Pool) -> Iterator[Problem]:
     because="a warm pool may be larger than the group, and hosts above MaxSize are paid for and never used",
     source=_PUT,
 )
-def within_group(pool: Pool) -> Iterator[Problem]:
+def within_group(pool: Pool) -> Problems:
     warm, most = pool.group.warm_pool, pool.max_instances
     if warm is None or not isinstance(most, int):
         return
@@ -134,7 +132,7 @@ def within_group(pool: Pool) -> Iterator[Problem]:
     because="PutWarmPool accepts Stopped, Running and Hibernated, and EC2 hibernates no type with accelerators",
     source=_PUT,
 )
-def possible_state(pool: Pool) -> Iterator[Problem]:
+def possible_state(pool: Pool) -> Problems:
     warm = pool.group.warm_pool
     if warm is None or isinstance(warm.state, Unknown):
         return
@@ -164,7 +162,7 @@ def possible_state(pool: Pool) -> Iterator[Problem]:
     "the block, and keeps its MinSize when a schedule empties the group for the end of the block",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
 )
-def outside_blocks(pool: Pool) -> Iterator[Problem]:
+def outside_blocks(pool: Pool) -> Problems:
     if pool.group.warm_pool is not None and pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
         yield Problem(
             property_name="WarmPool",

@@ -12,10 +12,10 @@ from gpu_constructs.hardware.aws_limits import MAX_CONTAINERS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated, tasks_on_accelerated_hosts
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 
-def _of_other_tasks(context: Context) -> Iterator[Problem]:
+def _of_other_tasks(context: Context) -> Problems:
     for task in tasks_on_accelerated_hosts(context):
         yield from _of_task(task)
 
@@ -29,12 +29,12 @@ def _of_other_tasks(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
     in_fleet=_of_other_tasks,
 )
-def taken_together(task: Task) -> Iterator[Problem]:
+def taken_together(task: Task) -> Problems:
     if is_accelerated(task):
         yield from _of_task(task)
 
 
-def _of_task(task: Task) -> Iterator[Problem]:
+def _of_task(task: Task) -> Problems:
     if task.scheduler is Scheduler.ECS:
         for message, fix in _problems(task):
             yield Problem(about=task, message=message, fix=fix)

@@ -12,7 +12,7 @@ from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
-from gpu_constructs.rules.rule import Problem, error, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.tasks.key_names import plain
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount of every Linux container
@@ -34,7 +34,7 @@ _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
     "refuses the task definition otherwise",
     source=_CONTAINER,
 )
-def has_memory(task: Task) -> Iterator[Problem]:
+def has_memory(task: Task) -> Problems:
     if task.scheduler is not Scheduler.ECS or task.memory_limit_mib is not None or task.is_part:
         return
     for container in task.containers:
@@ -57,7 +57,7 @@ def has_memory(task: Task) -> Iterator[Problem]:
     "and all containers together have no more CPU and memory than their task; ECS or Docker refuses other sizes",
     source=_CONTAINER,
 )
-def sizes(task: Task) -> Iterator[Problem]:
+def sizes(task: Task) -> Problems:
     for container in task.containers:
         yield from _sizes(container)
     # ECS ignores the CPU and memory of a Windows task.
@@ -81,7 +81,7 @@ def sizes(task: Task) -> Iterator[Problem]:
     "GPUs that it reserved",
     source=_GPUS,
 )
-def left_to_ecs(task: Task) -> Iterator[Problem]:
+def left_to_ecs(task: Task) -> Problems:
     for container in task.containers:
         value = _visible(container)
         if value is not None and container.wants_gpu:
@@ -103,7 +103,7 @@ def left_to_ecs(task: Task) -> Iterator[Problem]:
     "that are asked for: such a container sees no GPU, or GPUs of other tasks where NVIDIA is Docker's default runtime",
     source=_GPUS,
 )
-def asked_of_ecs(context: Context) -> Iterator[Problem]:
+def asked_of_ecs(context: Context) -> Problems:
     daemons = {each.task.name for each in context.fleet.workloads if each.daemon is True and each.task is not None}
     for task in context.tasks:
         if any(asks_for_accelerator(each) for each in task.containers):
@@ -129,7 +129,7 @@ def asked_of_ecs(context: Context) -> Iterator[Problem]:
     source="https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
     unless=("GPU023", "GPU133"),
 )
-def shared_memory(task: Task) -> Iterator[Problem]:
+def shared_memory(task: Task) -> Problems:
     for container in task.containers:
         gpus = container.gpus
         several = "all GPUs of its host" if container.takes_all_gpus else f"{gpus} GPUs"
@@ -153,7 +153,7 @@ def shared_memory(task: Task) -> Iterator[Problem]:
     "more for each GPU)",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size",
 )
-def fed(context: Context) -> Iterator[Problem]:
+def fed(context: Context) -> Problems:
     reported = set()
     for assignment in context.assignments:
         task = assignment.task
@@ -178,7 +178,7 @@ def fed(context: Context) -> Iterator[Problem]:
             )
 
 
-def _sizes(container: Container) -> Iterator[Problem]:
+def _sizes(container: Container) -> Problems:
     limit, kept = container.memory_limit_mib, container.memory_reservation_mib
     for name, size in (("Memory", limit), ("MemoryReservation", kept)):
         if isinstance(size, int) and 0 < size < MIN_CONTAINER_MEMORY_MIB:

@@ -18,7 +18,7 @@ from gpu_constructs.hardware.cuda import (
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _OLDER = "an image with an older CUDA"
 
@@ -31,7 +31,7 @@ _OLDER = "an image with an older CUDA"
     source=CUDA_COMPATIBILITY,
     unless=("GPU235",),
 )
-def recent_driver(context: Context) -> Iterator[Problem]:
+def recent_driver(context: Context) -> Problems:
     for task, container, found, each in _pairs(context):
         image = each.pool.image
         branch = None if isinstance(image, Unknown) else image.image.driver_branch
@@ -56,7 +56,7 @@ def recent_driver(context: Context) -> Iterator[Problem]:
     "kernels for GPUs below compute capability 7.5, whatever the driver",
     source=CUDA_RELEASE_NOTES,
 )
-def still_compiled(context: Context) -> Iterator[Problem]:
+def still_compiled(context: Context) -> Problems:
     for task, container, found, each in _pairs(context):
         old = [one for one in each.types if _is_dropped(one, found)]
         if old and found.has_kernels and each.is_certain and len(old) == len(each.types):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gpu_constructs.fleet import Pool, Scheduler, Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _PATH = re.compile(r"/dev/infiniband/uverbs([0-9]{1,3})")
 _UNREACHABLE = frozenset({"bridge", "none"})
@@ -23,7 +22,7 @@ _UNREACHABLE = frozenset({"bridge", "none"})
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
     unless=("GPU090", "GPU091"),
 )
-def given_efa(context: Context) -> Iterator[Problem]:
+def given_efa(context: Context) -> Problems:
     for assignment in context.assignments:
         wanted = _highest(assignment.task)
         if wanted is None:
@@ -47,7 +46,7 @@ def given_efa(context: Context) -> Iterator[Problem]:
     "mode bridge exists only on its host",
     source="https://docs.docker.com/engine/network/drivers/bridge/",
 )
-def reachable(task: Task) -> Iterator[Problem]:
+def reachable(task: Task) -> Problems:
     if task.scheduler is Scheduler.ECS and task.network_mode in _UNREACHABLE and _highest(task) is not None:
         yield Problem(
             message=f"{task.name} is given EFA devices in network mode {task.network_mode}, where ranks on other "

@@ -17,7 +17,7 @@ from gpu_constructs.hardware.managed_instances import (
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import with_verb
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.tasks.key_names import (
     CONTAINER_WORDS,
     GPU_WORDS,
@@ -36,7 +36,7 @@ _NOT_MANAGED = {
 }
 
 
-def _sent_to_managed(context: Context) -> Iterator[Problem]:
+def _sent_to_managed(context: Context) -> Problems:
     sent = {
         assignment.task.name
         for assignment in context.assignments
@@ -55,12 +55,12 @@ def _sent_to_managed(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
     in_fleet=_sent_to_managed,
 )
-def manageable(task: Task) -> Iterator[Problem]:
+def manageable(task: Task) -> Problems:
     if MANAGED_INSTANCES in task.compatibilities:
         yield from _refused_there(task)
 
 
-def _refused_there(task: Task) -> Iterator[Problem]:
+def _refused_there(task: Task) -> Problems:
     refused = dict(_refused(task)) if task.scheduler is Scheduler.ECS else {}
     if refused:
         yield Problem(
@@ -78,7 +78,7 @@ def _refused_there(task: Task) -> Iterator[Problem]:
     "does the AWS CLI",
     source=_CFN,
 )
-def spelled(task: Task) -> Iterator[Problem]:
+def spelled(task: Task) -> Problems:
     for each in _unknown(task):
         right = each.right
         if right is not None:
@@ -96,7 +96,7 @@ def spelled(task: Task) -> Iterator[Problem]:
     "list was made is taken",
     source=_CFN,
 )
-def known_keys(task: Task) -> Iterator[Problem]:
+def known_keys(task: Task) -> Problems:
     for each in _unknown(task):
         if each.right is None:
             near = each.near

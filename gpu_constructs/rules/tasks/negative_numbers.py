@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.fleet import Container, Pool, Task, Unknown, Workload
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 
 @error(
@@ -15,7 +13,7 @@ from gpu_constructs.rules.rule import Problem, error
     because="the APIs of ECS and EC2 Auto Scaling refuse a number of tasks, instances, CPU units or MiB below 0",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
 )
-def counts(context: Context) -> Iterator[Problem]:
+def counts(context: Context) -> Problems:
     for pool in context.fleet.pools:
         yield from _negative(pool, pool.name, MinSize=pool.min_instances, MaxSize=pool.max_instances)
         if pool.group.warm_pool is not None:
@@ -51,7 +49,7 @@ def counts(context: Context) -> Iterator[Problem]:
 
 def _negative(
     about: Pool | Task | Workload, who: str, container: Container | None = None, **numbers: int | Unknown | None
-) -> Iterator[Problem]:
+) -> Problems:
     for name, number in numbers.items():
         if isinstance(number, int) and number < 0:
             yield Problem(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import NEURON_DEVICE, PoolKind, Scheduler, Task, Unknown, Workload
@@ -13,7 +11,7 @@ from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _ON_EC2 = (
     "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
@@ -21,7 +19,7 @@ _ON_EC2 = (
 _ALL = '{"Type": "NeuronDevice", "Value": "ALL"}'
 
 
-def _sent_elsewhere(context: Context) -> Iterator[Problem]:
+def _sent_elsewhere(context: Context) -> Problems:
     pools = {each.workload.name: each.destinations for each in context.assignments}
     for workload in context.fleet.workloads:
         if workload.task is not None and _asks(workload.task) and not _is_for_others(workload.task):
@@ -36,7 +34,7 @@ def _sent_elsewhere(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html",
     in_fleet=_sent_elsewhere,
 )
-def neuron(task: Task) -> Iterator[Problem]:
+def neuron(task: Task) -> Problems:
     if not _asks(task):
         return
     yield from _requests(task)
@@ -57,7 +55,7 @@ def neuron(task: Task) -> Iterator[Problem]:
     "second copy on the same devices if CPU and memory are left",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference.html",
 )
-def apart(context: Context) -> Iterator[Problem]:
+def apart(context: Context) -> Problems:
     for assignment in context.assignments:
         workload, demand = assignment.workload, demand_of(assignment.task)
         alone = workload.distinct_instances or workload.daemon is True or demand.host_ports or not _several(workload)
@@ -93,7 +91,7 @@ def _asks(task: Task) -> bool:
     return task.scheduler is Scheduler.ECS and any(each.type == NEURON_DEVICE for each in entries)
 
 
-def _requests(task: Task) -> Iterator[Problem]:
+def _requests(task: Task) -> Problems:
     asking = []
     for container in task.containers:
         entries = [each for each in container.requirements if each.type == NEURON_DEVICE]
@@ -118,7 +116,7 @@ def _requests(task: Task) -> Iterator[Problem]:
         )
 
 
-def _elsewhere(workload: Workload, pools: tuple[Destination, ...]) -> Iterator[Problem]:
+def _elsewhere(workload: Workload, pools: tuple[Destination, ...]) -> Problems:
     where = [
         f"{each.pool.name} ({each.pool.kind.value})"
         for each in pools

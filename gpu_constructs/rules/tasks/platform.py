@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.placement import demand_of
@@ -11,13 +9,13 @@ from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 _BATCH_FIX = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with GPUs, such as g6.xlarge"
 _FIX = "hosts with GPUs, such as g6.xlarge, behind a capacity provider"
 
 
-def _sent_to_fargate(context: Context) -> Iterator[Problem]:
+def _sent_to_fargate(context: Context) -> Problems:
     for workload in context.fleet.workloads:
         where, task = runs_on_fargate(workload), workload.task
         if where and task is not None and "FARGATE" not in task.compatibilities and _accelerated(task):
@@ -36,7 +34,7 @@ def _sent_to_fargate(context: Context) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-tasks-services.html",
     in_fleet=_sent_to_fargate,
 )
-def on_hosts(task: Task) -> Iterator[Problem]:
+def on_hosts(task: Task) -> Problems:
     if "FARGATE" in task.compatibilities and _accelerated(task):
         yield Problem(
             message=f"{task.name} asks for GPUs ({_who(task)}) and is for "
@@ -53,7 +51,7 @@ def on_hosts(task: Task) -> Iterator[Problem]:
     because="the ECS agent finds and assigns GPUs on Linux only, so a Windows host registers none",
     source="https://github.com/aws/amazon-ecs-agent/blob/master/agent/gpu/nvidia_gpu_manager_unix.go",
 )
-def on_linux(task: Task) -> Iterator[Problem]:
+def on_linux(task: Task) -> Problems:
     if demand_of(task).windows and _accelerated(task):
         yield Problem(
             message=f"{task.name} asks for GPUs ({_who(task)}) on {brief(str(task.operating_system))}; the ECS "

@@ -10,7 +10,7 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator, is_gpu
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.tasks.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
 
 __all__ = ["RIGHT_FORM"]
@@ -40,7 +40,7 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-spe
     "task definition with another value, or gives it no GPU",
     source=_GPUS,
 )
-def countable(task: Task) -> Iterator[Problem]:
+def countable(task: Task) -> Problems:
     for container, each in _entries(task):
         value = each.value
         if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all:
@@ -64,7 +64,7 @@ def countable(task: Task) -> Iterator[Problem]:
     "value and sharingStrategy; CloudFormation refuses any other",
     source=_API,
 )
-def right_form(task: Task) -> Iterator[Problem]:
+def right_form(task: Task) -> Problems:
     keys = [each for each in task.unknown_keys if plain(each) in GPU_WORDS]
     if keys:
         yield Problem(
@@ -82,7 +82,7 @@ def right_form(task: Task) -> Iterator[Problem]:
     because="the API takes either value or sharingStrategy, not both",
     source=_API,
 )
-def one_amount(task: Task) -> Iterator[Problem]:
+def one_amount(task: Task) -> Problems:
     for container, each in _entries(task):
         if not is_gpu(each) or isinstance(each.value, Unknown) or each.unknown_keys:
             continue
@@ -109,7 +109,7 @@ def one_amount(task: Task) -> Iterator[Problem]:
     "of a GPU that a host has, serves one container, so ALL leaves none for other containers",
     source=_API,
 )
-def one_option(task: Task) -> Iterator[Problem]:
+def one_option(task: Task) -> Problems:
     asking = [each for each in task.containers if each.wants_gpu]
     if len(asking) < 2:  # noqa: PLR2004 - one agrees with itself
         return
@@ -146,7 +146,7 @@ def one_option(task: Task) -> Iterator[Problem]:
     because="no page says whether ECS adds up two entries, takes one of them or refuses the task definition",
     source="UNCONFIRMED: API_ResourceRequirement says nothing of a type that is listed twice",
 )
-def one_entry(task: Task) -> Iterator[Problem]:
+def one_entry(task: Task) -> Problems:
     for container in task.containers:
         entries = container.gpu_requirements
         if len(entries) > 1:
@@ -168,7 +168,7 @@ def one_entry(task: Task) -> Iterator[Problem]:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
     unless=("GPU038",),
 )
-def asked_at_all(task: Task) -> Iterator[Problem]:
+def asked_at_all(task: Task) -> Problems:
     if any(asks_for_accelerator(each) or _has_mistake(each) for each in task.containers):
         return
     for container in task.containers:
@@ -188,7 +188,7 @@ def asked_at_all(task: Task) -> Iterator[Problem]:
     because="Amazon Elastic Inference ended in April 2024",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ElasticInferenceAccelerator.html",
 )
-def no_elastic_inference(task: Task) -> Iterator[Problem]:
+def no_elastic_inference(task: Task) -> Problems:
     using = [c.name for c in task.containers if any(each.type == "InferenceAccelerator" for each in c.requirements)]
     listed = any(plain(key) == "inferenceaccelerators" for key in (*task.used_keys, *task.unknown_keys))
     if using or listed:
@@ -226,7 +226,7 @@ def _counted(value: str) -> str:
     return RIGHT_FORM
 
 
-def _misformed(task: Task, container: Container) -> Iterator[Problem]:
+def _misformed(task: Task, container: Container) -> Problems:
     wrong = [f"a container has no key {each}" for each in container.unknown_keys if plain(each) in GPU_WORDS]
     for entry in container.requirements:
         wrong.extend(_wrong_type(entry, task))

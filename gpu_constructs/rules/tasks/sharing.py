@@ -12,7 +12,7 @@ from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, 
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html"
 _SHARING = (
@@ -32,7 +32,7 @@ _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
     source="UNCONFIRMED: no page names an image but Amazon Linux 2023 with GPU sharing",
     unless=("GPU130", "GPU141", "GPU142"),
 )
-def served(context: Context) -> Iterator[Problem]:
+def served(context: Context) -> Problems:
     for workload, task, each in _shared(context):
         doubt = _doubt(each)
         if doubt:
@@ -50,7 +50,7 @@ def served(context: Context) -> Iterator[Problem]:
     because="the API requires memory, at least 1 MiB, and takes 1 to 100 as maxComputePercent",
     source=_API,
 )
-def measured(task: Task) -> Iterator[Problem]:
+def measured(task: Task) -> Problems:
     for container in task.containers:
         for each in container.mps:
             memory, percent = each.memory_mib, each.max_compute_percent
@@ -79,7 +79,7 @@ def measured(task: Task) -> Iterator[Problem]:
                 )
 
 
-def _sent_where_none_is_shared(context: Context) -> Iterator[Problem]:
+def _sent_where_none_is_shared(context: Context) -> Problems:
     for workload in context.fleet.workloads:
         task = workload.task
         external = workload.launch_type == "EXTERNAL"
@@ -110,7 +110,7 @@ def _sent_where_none_is_shared(context: Context) -> Iterator[Problem]:
     source=_SHARING,
     in_fleet=_sent_where_none_is_shared,
 )
-def shareable(task: Task) -> Iterator[Problem]:
+def shareable(task: Task) -> Problems:
     if task.shares_gpu and "EXTERNAL" in task.compatibilities:
         yield Problem(
             message=f"{task.name} shares GPUs through MPS ({_who(task)}) and is for "
@@ -126,7 +126,7 @@ def shareable(task: Task) -> Iterator[Problem]:
     "have no MPS service: ECS places no task that asks for a share on their hosts",
     source="https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0",
 )
-def new_enough(context: Context) -> Iterator[Problem]:
+def new_enough(context: Context) -> Problems:
     for workload, task, each in _shared(context):
         reason = why_too_old(each.pool)
         if each.is_certain and reason:
@@ -146,7 +146,7 @@ def new_enough(context: Context) -> Iterator[Problem]:
     "access, restarts the others, and there are no GPU metrics for each task",
     source=_SHARING,
 )
-def apart(context: Context) -> Iterator[Problem]:
+def apart(context: Context) -> Problems:
     copies: dict[str, list[Workload]] = {}
     for workload in context.fleet.workloads:
         if workload.task is not None and workload.task.shares_gpu:
@@ -173,7 +173,7 @@ def apart(context: Context) -> Iterator[Problem]:
     "7.0), and treats all clients of an older GPU as one",
     source="https://docs.nvidia.com/deploy/mps/introduction.html",
 )
-def limitable(context: Context) -> Iterator[Problem]:
+def limitable(context: Context) -> Problems:
     for workload, task, each in _shared(context):
         types = each.pool.instance_types
         if each.is_certain and each.pool.types_are_known and all(map(is_before_volta, types)):
