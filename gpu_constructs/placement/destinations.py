@@ -150,18 +150,13 @@ def unjudged(fleet: Fleet) -> Mapping[int, Workload | Task]:
     """
     found: dict[int, Workload | Task] = {}
     left = PAIRS
-    for each in fleet.workloads:
-        pairs = len(each.strategy or pools_of(fleet, each))
-        if pairs > left:
+    things: tuple[Workload | Task, ...] = (*fleet.workloads, *_run_by_none(fleet))
+    for each in things:
+        pools = pools_by_hand(fleet, each) if isinstance(each, Task) else each.strategy or pools_of(fleet, each)
+        if len(pools) > left:
             found[id(each)] = each
         else:
-            left -= pairs
-    for task in _run_by_none(fleet):
-        pairs = len(pools_by_hand(fleet, task))
-        if pairs > left:
-            found[id(task)] = task
-        else:
-            left -= pairs
+            left -= len(pools)
     return found
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar, cast
 
-from gpu_constructs.fleet import Fleet, Task, Workload
+from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.placement.destinations import assignments, gpu_workloads, tasks_of
 from gpu_constructs.placement.route import Assignment
 
@@ -40,6 +40,12 @@ class Context:
     def gpu_workloads(self) -> Mapping[str, tuple[Workload, ...]]:
         """Workloads with a GPU task whose copies certainly go to a pool, by the name of the pool."""
         return gpu_workloads(self.fleet)
+
+    def awaited(self, suspect: Callable[[Pool], bool]) -> Iterator[tuple[Pool, tuple[Workload, ...]]]:
+        """Pools of a kind to which copies of GPU tasks certainly go, with the workloads."""
+        for pool in self.fleet.pools:
+            if suspect(pool) and (waiting := self.gpu_workloads.get(pool.name)):
+                yield pool, waiting
 
     def once(self, derive: Callable[[Context], _Derived]) -> _Derived:
         """What a function works out about this context; the function is called the first time only."""

@@ -13,8 +13,10 @@ Every character is looked at a bounded number of times and the depth is bounded,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import lru_cache
+from typing import TypeVar
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
@@ -44,6 +46,7 @@ _CONNECTIVE_SYMBOLS = {"&&": "and", "||": "or"}
 _SUBJECTS = f"attribute:<name>, {', '.join(each.value for each in Field)}"
 _A_VALUE = "a value, in quotes if it has spaces, quotes, commas, brackets or parentheses"
 _SHOWN = 20
+_INSTANCES = "['i-abcd1234', 'i-wxyx7890']"
 _EXCERPT = 50
 """Characters shown on each side of the column."""
 
@@ -66,6 +69,9 @@ def parse(expression: str) -> Query:
             expected=f"at most {MAX_EXPRESSION_LENGTH} characters",
         )
     return _Reader(expression).whole()
+
+
+_Inner = TypeVar("_Inner", Query, tuple[Query, ...])
 
 
 class _Reader:
@@ -91,13 +97,13 @@ class _Reader:
         start, terms = self._at, [self._term()]
         while self._take_connective("or"):
             terms.append(self._term())
-        return terms[0] if len(terms) == 1 else self._joined(start, Or, terms)
+        return terms[0] if len(terms) == 1 else self._nested(start, Or, tuple(terms))
 
     def _term(self) -> Query:
         start, factors = self._at, [self._factor()]
         while self._take_connective("and"):
             factors.append(self._factor())
-        return factors[0] if len(factors) == 1 else self._joined(start, And, factors)
+        return factors[0] if len(factors) == 1 else self._nested(start, And, tuple(factors))
 
     def _factor(self) -> Query:
         self._skip_space()
@@ -106,18 +112,12 @@ class _Reader:
             negations += 1
         query = self._parenthesis() if self._peek() == "(" else self._condition()
         for _ in range(negations):
-            query = self._negated(start, query)
+            query = self._nested(start, Not, query)
         return query
 
-    def _joined(self, start: int, kind: type[And | Or], terms: list[Query]) -> Query:
+    def _nested(self, start: int, kind: Callable[[_Inner], Query], inner: _Inner) -> Query:
         try:
-            return kind(tuple(terms))
-        except InvalidValueError:
-            raise self._too_deep(start) from None
-
-    def _negated(self, start: int, query: Query) -> Query:
-        try:
-            return Not(query)
+            return kind(inner)
         except InvalidValueError:
             raise self._too_deep(start) from None
 
@@ -201,9 +201,8 @@ class _Reader:
     def _values(self, subject: Subject, operator: Operator) -> tuple[str, ...]:
         start = self._at
         if self._peek() != "[":
-            raise self._error(
-                f"expected a list, found {self._found()}", expected=f"a list such as {_list_example(subject)}"
-            )
+            example = _INSTANCES if subject is Field.EC2_INSTANCE_ID else "[g6.xlarge, g6.2xlarge]"
+            raise self._error(f"expected a list, found {self._found()}", expected=f"a list such as {example}")
         values: list[str] = []
         while not values or self._peek() == ",":
             self._at += 1
@@ -329,10 +328,6 @@ def _subject_fix(word: str) -> str | None:
         return f"did you mean attribute:{word}?"
     near = get_close_matches(word[:_SHOWN], [each.value for each in Field], n=1)
     return f"did you mean {near[0]}?" if near else None
-
-
-def _list_example(subject: Subject) -> str:
-    return "['i-abcd1234', 'i-wxyx7890']" if subject is Field.EC2_INSTANCE_ID else "[g6.xlarge, g6.2xlarge]"
 
 
 class QuerySyntaxError(GpuConstructsError):

@@ -6,7 +6,7 @@ import re
 
 from gpu_constructs.budget import LABEL
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Pool, Scheduler, Task
+from gpu_constructs.fleet import Container, Scheduler, Task
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error
@@ -21,55 +21,36 @@ from gpu_constructs.rules.rule import Problem, Problems, error
 )
 def accepted(context: Context) -> Problems:
     for pool in context.fleet.pools:
-        yield from _of_provider(pool)
-    for task in context.tasks:
-        if task.scheduler is Scheduler.ECS:
-            yield from _of_task(task)
-
-
-def _of_provider(pool: Pool) -> Problems:
-    name = pool.provider
-    if not isinstance(name, str) or not pool.has_provider:
-        return
-    prefix = reserved_prefix(name)
-    if prefix or not is_ecs_name(name):
-        allowed = "its name does not begin with aws, ecs or fargate" if prefix else _form("name")
-        fix = f"gpu-{name[:200]}" if prefix else _fixed(name)
-        yield Problem(
-            about=pool,
-            property_name="CapacityProvider.Name",
-            value=name,
-            message=f"the capacity provider is called {shown(name)}; {allowed}",
-            fix=f"{fix}, or no name, and CloudFormation makes one",
-            one_value=True,
-        )
-
-
-def _of_task(task: Task) -> Problems:
-    if isinstance(task.family, str) and not is_ecs_name(task.family):
-        yield Problem(
-            about=task,
-            property_name="Family",
-            value=task.family,
-            message=f"the family of {task.name} is {shown(task.family)}; {_form('family')}",
-            fix=_fixed(task.family),
-            one_value=True,
-        )
-    for container in task.containers:
-        if not is_ecs_name(container.name):
+        name = pool.provider
+        if isinstance(name, str) and pool.has_provider and (reserved_prefix(name) or not is_ecs_name(name)):
+            prefix = reserved_prefix(name)
             yield Problem(
-                about=task,
-                container=container,
-                property_name="Name",
-                value=container.name,
-                message=f"a container of {task.name} is called {shown(container.name)}; {_form('name')}",
-                fix=_fixed(container.name),
+                about=pool,
+                property_name="CapacityProvider.Name",
+                value=name,
+                message=f"the capacity provider is called {shown(name)}; "
+                f"{'its name does not begin with aws, ecs or fargate' if prefix else f'a name has {ECS_NAME_FORM}'}",
+                fix=f"{f'gpu-{name[:200]}' if prefix else _fixed(name)}, or no name, and CloudFormation makes one",
                 one_value=True,
             )
+    for task in (each for each in context.tasks if each.scheduler is Scheduler.ECS):
+        if isinstance(task.family, str):
+            yield from _of_task(task, task.family, f"the family of {task.name} is")
+        for container in task.containers:
+            yield from _of_task(task, container.name, f"a container of {task.name} is called", container)
 
 
-def _form(what: str) -> str:
-    return f"a {what} has {ECS_NAME_FORM}"
+def _of_task(task: Task, name: str, what: str, container: Container | None = None) -> Problems:
+    if not is_ecs_name(name):
+        yield Problem(
+            about=task,
+            container=container,
+            property_name="Family" if container is None else "Name",
+            value=name,
+            message=f"{what} {shown(name)}; a {'family' if container is None else 'name'} has {ECS_NAME_FORM}",
+            fix=_fixed(name),
+            one_value=True,
+        )
 
 
 def _fixed(name: str) -> str:

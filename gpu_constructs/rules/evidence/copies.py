@@ -70,7 +70,9 @@ def counted(context: Context) -> tuple[Copies, ...]:
             possible=_slots(each, Assumption.BEST),
         )
         for each in context.assignments
-        if each.workload.daemon is False and not each.never and not any(map(_is_managed, each.destinations))
+        if each.workload.daemon is False
+        and not each.never
+        and not any(one.pool.kind is PoolKind.MANAGED_INSTANCES for one in each.destinations)
     )
 
 
@@ -105,7 +107,3 @@ def _slots_on(assignment: Assignment, destination: Destination, assumption: Assu
     return task_slots(
         assignment.task, destination.pool, constraints=assignment.workload.constraints, assumption=assumption
     )
-
-
-def _is_managed(destination: Destination) -> bool:
-    return destination.pool.kind is PoolKind.MANAGED_INSTANCES

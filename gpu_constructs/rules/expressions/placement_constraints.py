@@ -68,10 +68,11 @@ def makes_hosts_scale_out(context: Context) -> Problems:
         if workload.strategy or workload.daemon is not False:
             continue
         idle = [each.pool for each in assignment.destinations if each.fit.answer is not False and _waits(each.pool)]
+        other = f" but launch type {workload.launch_type}" if isinstance(workload.launch_type, str) else ""
         if idle:
             yield Problem(
                 about=workload,
-                message=f"{workload.name} has no capacity provider strategy{_launch_type(workload.launch_type)}, so "
+                message=f"{workload.name} has no capacity provider strategy{other}, so "
                 f"its tasks never make {and_list(each.name for each in idle)} scale out",
                 fix=f"a capacity provider strategy with {and_list(_provider(each) for each in idle)}, and no launch "
                 "type",
@@ -82,10 +83,6 @@ def _waits(pool: Pool) -> bool:
     """Whether managed scaling could launch more hosts than there are."""
     scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
     return scaled and (isinstance(pool.min_instances, Unknown) or pool.min_instances != pool.max_instances)
-
-
-def _launch_type(launch_type: object) -> str:
-    return f" but launch type {launch_type}" if isinstance(launch_type, str) else ""
 
 
 def _provider(pool: Pool) -> str:

@@ -82,19 +82,16 @@ def published(pool: Pool) -> Problems:
     source=_PAGE,
 )
 def made_for_ecs(context: Context) -> Problems:
-    for pool in context.fleet.pools:
+    for pool, waiting in context.awaited(lambda pool: bool(_other_system(_parameter(pool)))):
         name = _parameter(pool)
-        system = _other_system(name)
-        waiting = context.gpu_workloads.get(pool.name) if system else None
-        if waiting:
-            yield Problem(
-                about=pool,
-                message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
-                f"{shown(brief(name))} is {system}",
-                fix=f"{{{{resolve:ssm:{_AMAZON_LINUX}amazon-linux-2023/gpu/recommended{_LEAF}}}}}",
-                property_name="ImageId",
-                value=name,
-            )
+        yield Problem(
+            about=pool,
+            message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
+            f"{shown(brief(name))} is {_other_system(name)}",
+            fix=f"{{{{resolve:ssm:{_AMAZON_LINUX}amazon-linux-2023/gpu/recommended{_LEAF}}}}}",
+            property_name="ImageId",
+            value=name,
+        )
 
 
 @error(

@@ -54,18 +54,14 @@ def readable(pool: Pool) -> Problems:
     source=_AGENT,
 )
 def gpu_support(context: Context) -> Problems:
-    suspects = [pool for pool in context.fleet.pools if gpu_support_is_off(pool)]
-    waiting_on = context.gpu_workloads if suspects else {}
-    for pool in suspects:
-        waiting = waiting_on.get(pool.name)
-        if waiting:
-            yield Problem(
-                about=pool,
-                message="ECS_ENABLE_GPU_SUPPORT is off, which keeps the agent from registering the GPUs that "
-                f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for",
-                fix="leave ECS_ENABLE_GPU_SUPPORT out; the GPU image sets it",
-                property_name="UserData",
-            )
+    for pool, waiting in context.awaited(gpu_support_is_off):
+        yield Problem(
+            about=pool,
+            message="ECS_ENABLE_GPU_SUPPORT is off, which keeps the agent from registering the GPUs that "
+            f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for",
+            fix="leave ECS_ENABLE_GPU_SUPPORT out; the GPU image sets it",
+            property_name="UserData",
+        )
 
 
 @warning(

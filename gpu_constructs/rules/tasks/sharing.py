@@ -9,7 +9,7 @@ from gpu_constructs.fleet import Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, mps
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
-from gpu_constructs.placement.route import Destination
+from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -33,15 +33,9 @@ _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
     unless=("GPU130", "GPU141", "GPU142"),
 )
 def served(context: Context) -> Problems:
-    for workload, task, each in _shared(context):
-        doubt = _doubt(each)
-        if doubt:
-            yield Problem(
-                about=workload,
-                involves=(each.pool,),
-                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {doubt}",
-                fix=_NEW_ENOUGH,
-            )
+    for assignment, each in _shared(context):
+        if doubt := _doubt(each):
+            yield _problem(assignment, each, f": {doubt}", fix=_NEW_ENOUGH)
 
 
 @error(
@@ -90,15 +84,14 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
                 "hosts cannot share GPUs",
                 fix=_WHOLE,
             )
-    for workload, task, each in _shared(context):
+    for assignment, each in _shared(context):
         types = each.pool.instance_types
         if each.is_certain and each.pool.types_are_known and all(map(_is_fractional, types)):
-            yield Problem(
-                about=workload,
-                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}, whose hosts "
-                f"({and_list(types)}) have a part of a GPU; only whole GPUs are shared",
+            yield _problem(
+                assignment,
+                each,
+                f", whose hosts ({and_list(types)}) have a part of a GPU; only whole GPUs are shared",
                 fix='a part of a GPU as the value, such as "Value": "0.25", or hosts with whole GPUs',
-                property_name="ResourceRequirements",
             )
 
 
@@ -127,16 +120,10 @@ def shareable(task: Task) -> Problems:
     source="https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0",
 )
 def new_enough(context: Context) -> Problems:
-    for workload, task, each in _shared(context):
+    for assignment, each in _shared(context):
         reason = why_too_old(each.pool)
         if each.is_certain and reason:
-            yield Problem(
-                about=workload,
-                involves=(each.pool,),
-                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}: {reason}",
-                fix=_NEW_ENOUGH,
-                property_name="ResourceRequirements",
-            )
+            yield _problem(assignment, each, f": {reason}", fix=_NEW_ENOUGH)
 
 
 @warning(
@@ -174,26 +161,32 @@ def apart(context: Context) -> Problems:
     source="https://docs.nvidia.com/deploy/mps/introduction.html",
 )
 def limitable(context: Context) -> Problems:
-    for workload, task, each in _shared(context):
+    for assignment, each in _shared(context):
         types = each.pool.instance_types
         if each.is_certain and each.pool.types_are_known and all(map(is_before_volta, types)):
-            yield Problem(
-                about=workload,
-                involves=(each.pool,),
-                message=f"{workload.name} shares GPUs through MPS ({_who(task)}) on {each.pool.name}, whose GPUs "
-                f"({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory and compute "
-                f"from {_LEAST} on",
+            yield _problem(
+                assignment,
+                each,
+                f", whose GPUs ({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory "
+                f"and compute from {_LEAST} on",
                 fix=f"GPUs of compute capability {_LEAST} or higher, such as g4dn.xlarge, or {_WHOLE}",
-                property_name="ResourceRequirements",
             )
 
 
-def _shared(context: Context) -> Iterator[tuple[Workload, Task, Destination]]:
+def _shared(context: Context) -> Iterator[tuple[Assignment, Destination]]:
     """Workloads with shares of a GPU, with each pool they may run on."""
-    for assignment in context.assignments:
-        if assignment.task.shares_gpu:
-            for each in assignment.destinations:
-                yield assignment.workload, assignment.task, each
+    return ((one, each) for one in context.assignments if one.task.shares_gpu for each in one.destinations)
+
+
+def _problem(assignment: Assignment, each: Destination, why: str, *, fix: str) -> Problem:
+    who = f"{assignment.workload.name} shares GPUs through MPS ({_who(assignment.task)})"
+    return Problem(
+        about=assignment.workload,
+        involves=(each.pool,),
+        message=f"{who} on {each.pool.name}{why}",
+        fix=fix,
+        property_name="ResourceRequirements",
+    )
 
 
 def _capabilities(types: Iterable[InstanceType]) -> str:
