@@ -267,6 +267,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU130": "an image has the parameter of the catalogue, or is CDK's",
     "GPU135": "types are either allowed or excluded, never both",
     "GPU107": "there is no construct for a compute environment",
+    "GPU250": "CDK alone knows the name of an image, and each container would cost a question; synth refuses it",
     "GPU133": "there is no construct for a job",
     "GPU134": "there is no construct for a job",
 }

@@ -51,6 +51,25 @@ def has_memory(task: Task) -> Problems:
 
 
 @error(
+    "GPU250",
+    question="does every container name an image?",
+    because='ECS refuses a container with an empty image: "Container.image should not be null or empty"',
+    source="https://github.com/aws/aws-cli/issues/5924",
+)
+def has_image(task: Task) -> Iterator[Problem]:
+    for container in task.containers:
+        if container.image == "":
+            yield Problem(
+                container=container,
+                message=f"container {container.name} has an empty image",
+                fix="the name of an image, such as nvidia/cuda:12.8.1-base-ubuntu24.04",
+                property_name="Image",
+                value=container.image,
+                one_value=True,
+            )
+
+
+@error(
     "GPU036",
     question="do the CPU and memory of containers match each other, and those of the task?",
     because=f"a container reserves no more memory than its limit, which is at least {MIN_CONTAINER_MEMORY_MIB} MiB, "

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task, Workload
-from gpu_constructs.rules.tasks.containers import asked_of_ecs, has_memory, left_to_ecs, shared_memory, sizes
+from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task, Unknown, Workload
+from gpu_constructs.rules.tasks.containers import asked_of_ecs, has_image, has_memory, left_to_ecs, shared_memory, sizes
 from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
 
 BARE = Container(name="main")
@@ -21,6 +21,12 @@ def test_a_container_without_memory_is_an_error(without: Container) -> None:
     finding = only(has_memory, fleet_of(task_of(without)))
     assert finding.rule == "GPU035"
     assert "container main has no memory" in finding.message
+
+
+@pytest.mark.parametrize("image", [None, UNKNOWN, "nginx"])
+def test_only_an_empty_image_is_an_error(image: str | Unknown | None) -> None:
+    assert said(has_image, fleet_of(task_of(replace(BARE, image=image)))) == []
+    assert only(has_image, fleet_of(task_of(replace(BARE, image="")))).rule == "GPU250"
 
 
 def test_a_daemon_is_told_of_the_default_runtime() -> None:
