@@ -38,15 +38,16 @@ def require_one_efa_layout(
     for each in types:
         layouts.setdefault(efa_layout(each), []).append(each)
     if () in layouts:
+        names = [each.name for each in layouts[()]]
         raise IncompatibleError(
-            f"the network cards of {_named(layouts[()])} are not recorded, and a launch template places each Elastic "
+            f"the network cards of {', '.join(names)} are not recorded, and a launch template places each Elastic "
             "Fabric Adapter on one of them",
             argument=argument,
-            value=[each.name for each in layouts[()]],
+            value=names,
             fix="a type whose cards are known, such as p5en.48xlarge",
         )
     if len(layouts) > 1:
-        groups = "; ".join(f"{_named(each)}: {_described(layout)}" for layout, each in layouts.items())
+        groups = "; ".join(f"{', '.join(map(str, each))}: {_described(layout)}" for layout, each in layouts.items())
         raise IncompatibleError(
             "one launch template places the Elastic Fabric Adapters of every host, and these types have them at "
             f"different network cards ({groups})",
@@ -56,10 +57,6 @@ def require_one_efa_layout(
             fix=fix(len(layouts)),
         )
     return next(iter(layouts))
-
-
-def _named(types: Iterable[InstanceType]) -> str:
-    return ", ".join(each.name for each in types)
 
 
 def _described(layout: tuple[NetworkInterface, ...]) -> str:

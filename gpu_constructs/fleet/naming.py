@@ -59,11 +59,11 @@ def all_called(things: Sequence[_Thing], name: str) -> tuple[_Thing, ...]:
         things: All there are.
         name: What somebody calls it.
     """
-    for is_called in (_by_name, _by_another_name, _by_its_end):
-        found = tuple(each for each in things if is_called(each, name))
-        if found:
-            return found
-    return ()
+    return (
+        tuple(each for each in things if each.name == name)
+        or tuple(each for each in things if name in _names(each))
+        or tuple(each for each in things if _ends_with(each, name))
+    )
 
 
 def most_alike(things: Sequence[_Thing], name: str) -> tuple[str, ...]:
@@ -76,19 +76,11 @@ def most_alike(things: Sequence[_Thing], name: str) -> tuple[str, ...]:
     return tuple(each.name for each in sorted(things, key=likeness, reverse=True)[:_MOST_NEAR])
 
 
-def _by_name(thing: Pool | Task, name: str) -> bool:
-    return thing.name == name
-
-
-def _by_another_name(thing: Pool | Task, name: str) -> bool:
-    return name in _names(thing)
-
-
-def _by_its_end(thing: Pool | Task, name: str) -> bool:
+def _ends_with(thing: Pool | Task, name: str) -> bool:
+    stems = [(known, _SUFFIX.sub("", known, count=1)) for known in _names(thing) if name]
     return any(
         known.endswith(f"/{name}") or stem == name or (name[:1].isupper() and stem.endswith(name))
-        for known, stem in ((known, _SUFFIX.sub("", known, count=1)) for known in _names(thing))
-        if name
+        for known, stem in stems
     )
 
 

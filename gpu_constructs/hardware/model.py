@@ -85,12 +85,12 @@ class Accelerators:
     model: str
     count: int
     logical_count: int
-    partition: float
-    memory_mib: int | None
-    generation: str | None
-    compute_capability: tuple[int, int] | None
-    interconnect: str | None
-    cores: int | None
+    partition: float = 1.0
+    memory_mib: int | None = None
+    generation: str | None = None
+    compute_capability: tuple[int, int] | None = None
+    interconnect: str | None = None
+    cores: int | None = None
 
     @property
     def is_fractional(self) -> bool:
@@ -120,14 +120,14 @@ class Network:
             its like on Neuron).
     """
 
-    performance: str | None
-    cards: int | None
-    max_interfaces: int | None
-    max_interfaces_card_0: int | None
-    efa_supported: bool | None
-    max_efa_interfaces: int | None
-    efa_cards: tuple[int, ...]
-    efa_only_cards: tuple[int, ...]
+    performance: str | None = None
+    cards: int | None = None
+    max_interfaces: int | None = None
+    max_interfaces_card_0: int | None = None
+    efa_supported: bool | None = None
+    max_efa_interfaces: int | None = None
+    efa_cards: tuple[int, ...] = ()
+    efa_only_cards: tuple[int, ...] = ()
     device_rdma: bool = False
 
 

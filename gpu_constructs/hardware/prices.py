@@ -7,22 +7,14 @@ in it. ``data/prices.json`` is written by ``tools/build_prices.py``.
 from __future__ import annotations
 
 import datetime as dt
-import json
 from dataclasses import dataclass
 from functools import cache
-from typing import TypedDict, cast
 
-from gpu_constructs.hardware import records
+from gpu_constructs.hardware.records import Row, read
 
 __all__ = ["Price", "dollars", "on_demand_price"]
 
 _REFERENCE_REGION = "us-east-1"  # the one whose list is whole
-
-
-class _RegionRow(TypedDict):
-    recorded: str
-    source: str
-    usd_per_hour: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +73,6 @@ def dollars(amount: float) -> str:
 
 
 @cache
-def _regions() -> dict[str, _RegionRow]:
-    text = (records.DATA / "prices.json").read_text(encoding="utf-8")
-    return cast("dict[str, _RegionRow]", json.loads(text)["regions"])
+def _regions() -> Row:
+    regions: Row = read("prices")["regions"]
+    return regions

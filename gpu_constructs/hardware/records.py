@@ -72,33 +72,19 @@ def decode(file: Row) -> dict[str, InstanceType]:
 
 
 def _devices(row: Row) -> Accelerators:
-    capability = row.get("compute_capability")
-    return Accelerators(
-        vendor=Vendor(row["vendor"]),
-        model=row["model"],
-        count=row["count"],
-        logical_count=row.get("logical_count", row["count"]),
-        partition=row.get("partition", 1.0),
-        memory_mib=row.get("memory_mib"),
-        generation=row.get("generation"),
-        compute_capability=(capability[0], capability[1]) if capability else None,
-        interconnect=row.get("interconnect"),
-        cores=row.get("cores"),
-    )
+    return Accelerators(**{"logical_count": row["count"], **_frozen(row), "vendor": Vendor(row["vendor"])})
 
 
 def _network(row: Row) -> Network:
+    # Where something of a network is recorded and nothing of Elastic Fabric Adapters, it takes none.
+    takes_efa = row.get("efa_supported", False if row else None)
     return Network(
-        performance=row.get("performance"),
-        cards=row.get("cards"),
-        max_interfaces=row.get("max_interfaces"),
-        max_interfaces_card_0=row.get("max_interfaces_card_0"),
-        efa_supported=row.get("efa_supported", False if row else None),
-        max_efa_interfaces=row.get("max_efa_interfaces", None if row.get("efa_supported", not row) else 0),
-        efa_cards=tuple(row.get("efa_cards", ())),
-        efa_only_cards=tuple(row.get("efa_only_cards", ())),
-        device_rdma=row.get("device_rdma", False),
+        **{"efa_supported": takes_efa, "max_efa_interfaces": 0 if takes_efa is False else None, **_frozen(row)}
     )
+
+
+def _frozen(row: Row) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
 
 
 def _sources(row: Row, family: Row, shared: dict[str, str]) -> dict[str, str]:
