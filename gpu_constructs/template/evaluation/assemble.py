@@ -12,6 +12,7 @@ from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.evaluation.evaluator import Evaluator
+from gpu_constructs.template.evaluation.functions import FUNCTIONS
 from gpu_constructs.template.evaluation.parameters import ParameterChoice, ParameterValues
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
@@ -126,6 +127,7 @@ class _Assembler:
             region=source.region,
             template=template,
             given=given,
+            functions=FUNCTIONS,
         )
 
     def _unique(self, name: str, other: str) -> str:

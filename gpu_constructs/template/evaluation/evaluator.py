@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from enum import Enum
+from typing import Final, TypeAlias
 
 from gpu_constructs.budget import EVALUATION_DEPTH, LOOPED, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, RemarkKind, Unknown
 from gpu_constructs.template.documents.node import Node, Path, path_to
-from gpu_constructs.template.evaluation.context import NO_VALUE, NoValue
-from gpu_constructs.template.evaluation.functions import FUNCTIONS, truth
-from gpu_constructs.template.evaluation.loops import FOR_EACH, LoopedTooMuchError, unrolled
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
-from gpu_constructs.template.evaluation.texts import resolvable
+from gpu_constructs.template.evaluation.texts import resolvable, written
 from gpu_constructs.template.model import Reference, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Evaluator"]
+__all__ = ["NO_VALUE", "Evaluator", "Function", "NoValue"]
+
+
+class NoValue(Enum):
+    """``AWS::NoValue``: the key or item that holds it is left out."""
+
+    NO_VALUE = "AWS::NoValue"
+
+
+NO_VALUE = NoValue.NO_VALUE
+
+Function: TypeAlias = "Callable[[Node, Node, Evaluator], Value | NoValue]"
+"""What works out one function: its argument, the whole call, where it is written."""
 
 _PSEUDO = "AWS::"
+_FOR_EACH = "Fn::ForEach::"
+_NOT_A_NAME = re.compile(r"[^A-Za-z0-9]")
 
 # Following a name takes about as much of Python's stack as this many lists or objects.
 _HOP = 4
 
 
+class _LoopedTooMuchError(Exception):
+    """Loops make more entries of one object than anybody means."""
+
+
 class Evaluator:
     """One template while it is worked out, which never raises and never goes in circles.
 
-    Values of its parameters are given as functions, since one may lead into the stack around this one.
+    Values of its parameters are given as functions, since one may lead into the stack around this one. Its `resources`
+    have their loops written out.
     """
 
     def __init__(
@@ -41,6 +59,7 @@ class Evaluator:
         region: str | None,
         template: dict[str, Node],
         given: Mapping[str, Callable[[], Value]],
+        functions: Mapping[str, Function],
     ) -> None:
         self.shared: Final = shared
         self.name: Final = name
@@ -49,6 +68,7 @@ class Evaluator:
         self.region: Final = region
         self.nested: dict[str, Evaluator] = {}
         self._given = given
+        self._functions = functions
         self._template = template
         self._place: tuple[Path, Node] = (), template
         self._known: dict[tuple[str, str], Value] = {}
@@ -56,11 +76,11 @@ class Evaluator:
             key: parameter(declaration) for key, declaration in self._section("Parameters").items()
         }
         self._mappings = self._section("Mappings")
-        self._resources: dict[str, Node] = {}
+        self.resources: Mapping[str, Node] = {}
         self._conditions = self._unrolled("Conditions")
-        self._resources = self._unrolled("Resources")
+        self.resources = self._unrolled("Resources")
         self._outputs = self._unrolled("Outputs")
-        shared.resources -= len(self._resources)
+        shared.resources -= len(self.resources)
         if shared.resources < 0:
             raise UnreadableError(
                 f"more than {RESOURCES:,} resources in all files together",
@@ -69,11 +89,6 @@ class Evaluator:
                 fix="name fewer files at once",
             )
         shared.stacks.append(self)
-
-    @property
-    def resources(self) -> Mapping[str, Node]:
-        """Everything in the section ``Resources``, loops written out."""
-        return self._resources
 
     # -- what functions ask for ------------------------------------------------------------------------------------
 
@@ -100,7 +115,7 @@ class Evaluator:
         """What ``Ref`` to a name is."""
         if name in self._parameters:
             return self._once("parameter", name, lambda: self._parameter(name))
-        if name in self._resources:
+        if name in self.resources:
             return Reference(self.name, name)
         if name.startswith(_PSEUDO):
             return self._pseudo(name)
@@ -109,7 +124,7 @@ class Evaluator:
 
     def attribute(self, resource: str, attribute: str, call: Node) -> Value:
         """What ``Fn::GetAtt`` is."""
-        if resource not in self._resources:
+        if resource not in self.resources:
             self.remark(f"Fn::GetAtt of {resource!r}, which is not a resource of this template", call)
             return UNKNOWN
         outputs, _, output = attribute.partition(".")
@@ -122,8 +137,24 @@ class Evaluator:
         if name not in self._conditions:
             self.remark(f"no condition {name!r}", call)
             return UNKNOWN
-        holds = self._once("condition", name, lambda: self._truth(name))
+        node = self._conditions[name]
+        holds = self._once(
+            "condition", name, lambda: self.at(("Conditions", name), node, lambda: self.truth(node, node))
+        )
         return holds if isinstance(holds, bool) else UNKNOWN
+
+    def truth(self, node: Node, call: Node) -> bool | Unknown:
+        """Whether a condition holds."""
+        if isinstance(node, dict) and len(node) == 1 and isinstance(name := node.get("Condition"), str):
+            return self.condition(name, node)
+        value = self.value(node)
+        if isinstance(value, bool):
+            return value
+        if value in ("true", "false"):
+            return value == "true"
+        if not isinstance(value, Unknown):
+            self.remark("a condition is a function such as Fn::Equals", call)
+        return UNKNOWN
 
     def row(self, name: str) -> Mapping[str, Node] | None:
         """One of the template's mappings; None if it has no such."""
@@ -205,7 +236,7 @@ class Evaluator:
     def _object(self, node: dict[str, Node]) -> Value | NoValue:
         if len(node) == 1:
             (name,) = node
-            function = FUNCTIONS.get(name)
+            function = self._functions.get(name)
             if function is not None:
                 return function(node[name], node, self)
         result: dict[str, Value] = {}
@@ -222,16 +253,18 @@ class Evaluator:
 
     def _with_function(self, node: dict[str, Node], key: str) -> Value | NoValue:
         """An object that holds a function and other keys, or an unknown function."""
-        if key.startswith(FOR_EACH):
+        if key.startswith(_FOR_EACH):
             try:
-                return self.part(unrolled(node, self))
-            except LoopedTooMuchError:
+                return self.part(_unrolled(node, self))
+            except _LoopedTooMuchError:
                 return self._too_much(node)
         if key == "Fn::Transform":
             # A macro adds to the keys around it: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
             self.remark("a macro adds to this, which only the deploy knows", node)
             return self.part({name: child for name, child in node.items() if name != key})
-        self.remark(f"{key} with other keys" if key in FUNCTIONS else f"a function that is not known: {key}", node)
+        self.remark(
+            f"{key} with other keys" if key in self._functions else f"a function that is not known: {key}", node
+        )
         return UNKNOWN
 
     def _list(self, node: list[Node]) -> Value:
@@ -267,10 +300,6 @@ class Evaluator:
         value = declaration.default if given is None else given()
         return UNKNOWN if value is None else declaration.value(value)
 
-    def _truth(self, name: str) -> Value:
-        node = self._conditions[name]
-        return self.at(("Conditions", name), node, lambda: truth(node, node, self))
-
     def _pseudo(self, name: str) -> Value | NoValue:
         known = {"AWS::NoValue": NO_VALUE, "AWS::Region": self.region, "AWS::StackName": self.stack_name}
         return known.get(name) or UNKNOWN
@@ -286,8 +315,8 @@ class Evaluator:
         section = self._section(name)
         self._place = (name,), section
         try:
-            result = unrolled(section, self)
-        except LoopedTooMuchError:
+            result = _unrolled(section, self)
+        except _LoopedTooMuchError:
             raise UnreadableError(
                 f"more than {LOOPED:,} entries that loops make in {name}",
                 file=self.file,
@@ -296,3 +325,68 @@ class Evaluator:
             ) from None
         self._place = (), self._template
         return result
+
+
+def _unrolled(section: dict[str, Node], at: Evaluator) -> dict[str, Node]:
+    """An object with every ``Fn::ForEach`` in it written out; a loop that cannot be is left out and remarked.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-foreach.html
+    """
+    if not any(key.startswith(_FOR_EACH) for key in section):
+        return section
+    result: dict[str, Node] = {}
+    looped = 0
+    for key, value in section.items():
+        rounds = _rounds(key, value, section, at) if key.startswith(_FOR_EACH) else {key: value}
+        looped += len(rounds) if key.startswith(_FOR_EACH) else 0
+        if looped > LOOPED:
+            raise _LoopedTooMuchError
+        result.update(rounds)
+    return result
+
+
+def _rounds(key: str, loop: Node, section: dict[str, Node], at: Evaluator) -> dict[str, Node]:
+    name, collection, body = loop if isinstance(loop, list) and len(loop) == 3 else (None, None, None)  # noqa: PLR2004
+    if not isinstance(name, str) or not isinstance(body, dict):
+        at.remark(f"{key} takes a name, a list and an object", section)
+        return {}
+    items = at.value(collection)
+    texts = [written(item) for item in items] if isinstance(items, list) else [None]
+    result: dict[str, Node] = {}
+    for text in texts:
+        if text is None:
+            at.remark(f"{key} goes over a list that is only known at deploy time", section)
+            return {}
+        written_out = _replaced(body, _replacement(name, text), at)
+        if not isinstance(written_out, dict):
+            at.remark(f"{key} makes too much", section)
+            return {}
+        result.update(_unrolled(written_out, at))
+        if len(result) > LOOPED:
+            raise _LoopedTooMuchError
+    return result
+
+
+def _replacement(name: str, item: str) -> Callable[[Node], Node]:
+    plain, letters = f"${{{name}}}", f"&{{{name}}}"
+
+    def replace(node: Node) -> Node:
+        if node == {"Ref": name}:
+            return item
+        if isinstance(node, str) and name in node:
+            return node.replace(plain, item).replace(letters, _NOT_A_NAME.sub("", item))
+        return node
+
+    return replace
+
+
+def _replaced(node: Node, replace: Callable[[Node], Node], at: Evaluator) -> Node:
+    """A copy with the loop's name replaced; None once there is more than may be made."""
+    node = replace(node)
+    if isinstance(node, str):
+        return node if at.spend(text=len(node)) else None
+    if isinstance(node, dict) and at.spend(nodes=len(node) + 1):
+        return {str(replace(key)): _replaced(child, replace, at) for key, child in node.items()}
+    if isinstance(node, list) and at.spend(nodes=len(node) + 1):
+        return [_replaced(child, replace, at) for child in node]
+    return None if isinstance(node, (dict, list)) else node

@@ -13,26 +13,26 @@ from functools import partial
 from gpu_constructs.budget import DIGITS
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.evaluation.context import Context, Function, NoValue
+from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue
 from gpu_constructs.template.evaluation.texts import joined, same, separated, written
 from gpu_constructs.template.model import Text, Value, is_open
 
-__all__ = ["FUNCTIONS", "truth"]
+__all__ = ["FUNCTIONS"]
 
 _VARIABLE = re.compile(r"\$\{([^${}]*)\}")
 _MOST_SUBNETS = 256
 
 
-def _misused(name: str, takes: str, call: Node, at: Context) -> Unknown:
+def _misused(name: str, takes: str, call: Node, at: Evaluator) -> Unknown:
     at.remark(f"{name} takes {takes}", call)
     return UNKNOWN
 
 
-def _ref(argument: Node, call: Node, at: Context) -> Value | NoValue:
+def _ref(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
     return at.reference(argument, call) if isinstance(argument, str) else _misused("Ref", "a name", call, at)
 
 
-def _get_att(argument: Node, call: Node, at: Context) -> Value:
+def _get_att(argument: Node, call: Node, at: Evaluator) -> Value:
     steps = argument.split(".", 1) if isinstance(argument, str) else argument
     if not isinstance(steps, list) or len(steps) < 2 or not isinstance(steps[0], str):  # noqa: PLR2004
         return _misused("Fn::GetAtt", "a resource and an attribute", call, at)
@@ -40,7 +40,7 @@ def _get_att(argument: Node, call: Node, at: Context) -> Value:
     return UNKNOWN if None in names else at.attribute(steps[0], ".".join(filter(None, names)), call)
 
 
-def _sub(argument: Node, call: Node, at: Context) -> Value:
+def _sub(argument: Node, call: Node, at: Evaluator) -> Value:
     text, variables = argument, {}
     if isinstance(argument, list) and len(argument) == 2 and isinstance(argument[1], dict):  # noqa: PLR2004
         text, variables = argument[0], argument[1]
@@ -52,7 +52,7 @@ def _sub(argument: Node, call: Node, at: Context) -> Value:
     return result if at.spend(text=_length(result)) else UNKNOWN
 
 
-def _substituted(text: str, variables: Mapping[str, Node], call: Node, at: Context) -> Iterator[Value]:
+def _substituted(text: str, variables: Mapping[str, Node], call: Node, at: Evaluator) -> Iterator[Value]:
     known: dict[str, Value] = {}
     position = 0
     for match in _VARIABLE.finditer(text):
@@ -68,7 +68,7 @@ def _substituted(text: str, variables: Mapping[str, Node], call: Node, at: Conte
     yield text[position:]
 
 
-def _variable(name: str, variables: Mapping[str, Node], call: Node, at: Context) -> Value:
+def _variable(name: str, variables: Mapping[str, Node], call: Node, at: Evaluator) -> Value:
     if name in variables:
         return at.value(variables[name])
     resource, dot, attribute = name.partition(".")
@@ -78,7 +78,7 @@ def _variable(name: str, variables: Mapping[str, Node], call: Node, at: Context)
     return UNKNOWN if isinstance(value, NoValue) else value
 
 
-def _join(argument: Node, call: Node, at: Context) -> Value:
+def _join(argument: Node, call: Node, at: Evaluator) -> Value:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         return _misused("Fn::Join", "a delimiter and a list", call, at)
     delimiter, items = at.value(argument[0]), at.value(argument[1])
@@ -95,7 +95,7 @@ def _length(value: Value) -> int:
     return len(value) if isinstance(value, str) else 1
 
 
-def _select(argument: Node, call: Node, at: Context) -> Value:
+def _select(argument: Node, call: Node, at: Evaluator) -> Value:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         return _misused("Fn::Select", "an index and a list", call, at)
     text, items = written(at.value(argument[0])), at.value(argument[1])
@@ -113,7 +113,7 @@ def _counted(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() and len(text) <= DIGITS else None
 
 
-def _split(argument: Node, call: Node, at: Context) -> Value:
+def _split(argument: Node, call: Node, at: Evaluator) -> Value:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         return _misused("Fn::Split", "a delimiter and a text", call, at)
     delimiter, text = written(at.value(argument[0])), at.value(argument[1])
@@ -123,34 +123,20 @@ def _split(argument: Node, call: Node, at: Context) -> Value:
     return items if not isinstance(items, list) or at.spend(nodes=len(items)) else UNKNOWN
 
 
-def truth(node: Node, call: Node, at: Context) -> bool | Unknown:
-    """Whether a condition holds."""
-    if isinstance(node, dict) and len(node) == 1 and isinstance(name := node.get("Condition"), str):
-        return at.condition(name, node)
-    value = at.value(node)
-    if isinstance(value, bool):
-        return value
-    if value in ("true", "false"):
-        return value == "true"
-    if not isinstance(value, Unknown):
-        at.remark("a condition is a function such as Fn::Equals", call)
-    return UNKNOWN
-
-
-def _equals(argument: Node, call: Node, at: Context) -> bool | Unknown:
+def _equals(argument: Node, call: Node, at: Evaluator) -> bool | Unknown:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         return _misused("Fn::Equals", "two values", call, at)
     return same(at.value(argument[0]), at.value(argument[1]))
 
 
-def _decided(argument: Node, call: Node, at: Context, *, by: bool) -> bool | Unknown:
+def _decided(argument: Node, call: Node, at: Evaluator, *, by: bool) -> bool | Unknown:
     """One that is false decides an ``And``, one that is true an ``Or``; else one that is unknown leaves it open."""
     if not isinstance(argument, list):
         at.remark("Fn::And and Fn::Or take a list of conditions", call)
         return UNKNOWN
     result: bool | Unknown = not by
     for each in argument:
-        holds = truth(each, call, at)
+        holds = at.truth(each, call)
         if holds is by:
             return by
         if isinstance(holds, Unknown):
@@ -158,25 +144,25 @@ def _decided(argument: Node, call: Node, at: Context, *, by: bool) -> bool | Unk
     return result
 
 
-def _not(argument: Node, call: Node, at: Context) -> bool | Unknown:
+def _not(argument: Node, call: Node, at: Evaluator) -> bool | Unknown:
     if not isinstance(argument, list) or len(argument) != 1:
         return _misused("Fn::Not", "a list of one condition", call, at)
-    holds = truth(argument[0], call, at)
+    holds = at.truth(argument[0], call)
     return holds if isinstance(holds, Unknown) else not holds
 
 
-def _if(argument: Node, call: Node, at: Context) -> Value | NoValue:
+def _if(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
     if not isinstance(argument, list) or len(argument) != 3:  # noqa: PLR2004
         return _misused("Fn::If", "a condition and two values", call, at)
     name, then, otherwise = argument
-    holds = at.condition(name, call) if isinstance(name, str) else truth(name, call, at)
+    holds = at.condition(name, call) if isinstance(name, str) else at.truth(name, call)
     if not isinstance(holds, Unknown):
         return at.part(then if holds else otherwise)
     one, other = at.part(then), at.part(otherwise)
     return one if type(one) is type(other) and one == other else UNKNOWN
 
 
-def _find_in_map(argument: Node, call: Node, at: Context) -> Value | NoValue:
+def _find_in_map(argument: Node, call: Node, at: Evaluator) -> Value | NoValue:
     if not isinstance(argument, list) or len(argument) not in {3, 4}:
         return _misused("Fn::FindInMap", "a mapping and two keys", call, at)
     name, first, second = (written(at.value(each)) for each in argument[:3])
@@ -195,26 +181,26 @@ def _find_in_map(argument: Node, call: Node, at: Context) -> Value | NoValue:
     return UNKNOWN
 
 
-def _get_stack_output(argument: Node, call: Node, at: Context) -> Value:
+def _get_stack_output(argument: Node, call: Node, at: Evaluator) -> Value:
     if not isinstance(argument, dict):
         return _misused("Fn::GetStackOutput", "an object with StackName and OutputName", call, at)
     stack, name, region = (at.value(argument.get(key)) for key in ("StackName", "OutputName", "Region"))
     return at.output_of(stack, name, region)
 
 
-def _cidr(argument: Node, _call: Node, at: Context) -> Value:
+def _cidr(argument: Node, _call: Node, at: Evaluator) -> Value:
     """As many unknown blocks as it makes."""
     count = _counted(written(at.value(argument[1]))) if isinstance(argument, list) and len(argument) > 1 else None
     return UNKNOWN if count is None or count > _MOST_SUBNETS else [UNKNOWN] * count
 
 
-def _count(argument: Node, _call: Node, at: Context) -> Value:
+def _count(argument: Node, _call: Node, at: Evaluator) -> Value:
     items = at.value(argument)
     # An unknown item may be one that is left out.
     return len(items) if isinstance(items, list) and UNKNOWN not in items else UNKNOWN
 
 
-def _to_json(argument: Node, _call: Node, at: Context) -> str | Unknown:
+def _to_json(argument: Node, _call: Node, at: Evaluator) -> str | Unknown:
     try:
         text = json.dumps(at.value(argument), separators=(",", ":"))
     except (TypeError, ValueError):  # a value that is not known yet
