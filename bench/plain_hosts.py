@@ -193,6 +193,7 @@ def capacity(
         "ECS_AWSVPC_BLOCK_IMDS=true",
         "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true",
         *agent_settings,
+        f"ECS_INSTANCE_ATTRIBUTES={hosts.attributes}",
         "EOF",
         *boot_commands,
     )

@@ -32,6 +32,7 @@ class Hosts:
         gpus: GPUs of one host.
         image_parameter: The SSM parameter that holds the AMI id.
         device: The device that holds container images.
+        attributes: What hosts say about their accelerators, in JSON.
         shares: What goes with 1, 2, … GPUs of a host, in this order, or what the one container of a host gets.
     """
 
@@ -39,6 +40,7 @@ class Hosts:
     gpus: int
     image_parameter: str
     device: str
+    attributes: str
     shares: tuple[Share, ...]
 
 

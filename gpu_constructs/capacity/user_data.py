@@ -6,13 +6,21 @@ Bottlerocket: https://bottlerocket.dev/en/os/latest/api/settings/ecs/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_constructs.fleet import Unknown, UserData, UserDataFormat
-from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
 from gpu_constructs.placement import ASSUMED_RESERVE_MIB
 
-__all__ = ["agent_lines", "around_join", "join_lines", "what_hosts_are_told"]
+__all__ = ["OFF_ACCELERATORS", "agent_lines", "around_join", "host_attributes", "join_lines", "what_hosts_are_told"]
+
+_ATTRIBUTES = "ECS_INSTANCE_ATTRIBUTES"
+_VENDOR = "accelerator"
+_NONE = "none"
+
+OFF_ACCELERATORS = f"attribute:{_VENDOR} == {_NONE} or attribute:{_VENDOR} !exists"
+"""The placement constraint that keeps tasks off hosts with accelerators; hosts of others have no such attribute."""
 
 # Memory is kept for the agent and the driver's daemons; tasks in network mode awsvpc cannot reach the instance role
 # (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be reclaimed
@@ -30,6 +38,34 @@ _IN_TOML = {
     "ECS_IMAGE_PULL_BEHAVIOR": "image-pull-behavior",
 }
 """What Bottlerocket calls them in ``[settings.ecs]``; a setting that is not here it has no word for."""
+
+
+def host_attributes(types: Sequence[InstanceType]) -> Mapping[str, str]:
+    """The agent's setting for what placement constraints can ask about the accelerators of a host.
+
+    ``accelerator`` is the vendor or ``none``; on NVIDIA hosts ``gpu.count``, ``gpu.name`` and ``gpu.memory-gib`` of one
+    GPU, rounded down, are there as well. An attribute in which types of one capacity differ is left out.
+
+    Args:
+        types: The instance types of a capacity.
+    """
+    of_each = [_attributes_of(each) for each in types]
+    shared = {name: value for name, value in of_each[0].items() if all(each.get(name) == value for each in of_each)}
+    return {_ATTRIBUTES: json.dumps(shared, sort_keys=True, separators=(",", ":"))}
+
+
+def _attributes_of(instance_type: InstanceType) -> dict[str, str]:
+    devices = instance_type.accelerators
+    if devices is None:
+        return {_VENDOR: _NONE}
+    found = {_VENDOR: devices.vendor.value}
+    if devices.vendor is Vendor.NVIDIA:
+        found["gpu.count"] = f"{devices.count or devices.partition:g}"
+        # A name in an expression has no spaces.
+        found["gpu.name"] = devices.model.replace(" ", "-")
+        if devices.memory_mib is not None:
+            found["gpu.memory-gib"] = str(devices.memory_mib // 1024)
+    return found
 
 
 def join_lines(operating_system: OperatingSystem, cluster_name: str) -> tuple[str, ...]:
@@ -55,7 +91,7 @@ def agent_lines(operating_system: OperatingSystem, more: Mapping[str, str]) -> t
     """
     settings = {**_SETTINGS, **more}
     if operating_system is OperatingSystem.BOTTLEROCKET:
-        return tuple(f"{_IN_TOML[variable]} = {_toml(value)}" for variable, value in settings.items())
+        return tuple(line for variable, value in settings.items() for line in _in_toml(variable, value))
     lines = (f"{variable}={value}" for variable, value in settings.items())
     return ("#!/bin/bash", "cat <<'EOF' >> /etc/ecs/ecs.config", *lines, "EOF")
 
@@ -94,6 +130,14 @@ def what_hosts_are_told(
     form = UserDataFormat.TOML if operating_system is OperatingSystem.BOTTLEROCKET else UserDataFormat.SHELL
     agent = tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster_name}.items()))
     return UserData(format=form, agent=agent)
+
+
+def _in_toml(variable: str, value: str) -> Iterator[str]:
+    if variable == _ATTRIBUTES:
+        # Not as a table of their own, so that settings that are added after them are still the agent's.
+        yield from (f'instance-attributes."{name}" = "{each}"' for name, each in json.loads(value).items())
+    else:
+        yield f"{_IN_TOML[variable]} = {_toml(value)}"
 
 
 def _toml(value: str) -> str:

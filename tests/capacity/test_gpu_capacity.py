@@ -120,6 +120,7 @@ def test_the_agent_is_told_what_to_keep_and_what_to_block(site: Site) -> None:
         "ECS_RESERVED_MEMORY=256\n"
         "ECS_AWSVPC_BLOCK_IMDS=true\n"
         "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true\n"
+        'ECS_INSTANCE_ATTRIBUTES={"accelerator":"nvidia","gpu.count":"1","gpu.memory-gib":"22","gpu.name":"L4"}\n'
         "EOF\n"
         "echo ECS_CLUSTER=<ClusterC2E21B66> >> /etc/ecs/ecs.config"
     )
@@ -138,7 +139,11 @@ def test_arm_hosts_run_bottlerocket_and_are_told_in_toml(site: Site) -> None:
         'cluster = "<ClusterC2E21B66>"\n'
         "reserved-memory = 256\n"
         "awsvpc-block-imds = true\n"
-        "enable-spot-instance-draining = true"
+        "enable-spot-instance-draining = true\n"
+        'instance-attributes."accelerator" = "nvidia"\n'
+        'instance-attributes."gpu.count" = "1"\n'
+        'instance-attributes."gpu.memory-gib" = "16"\n'
+        'instance-attributes."gpu.name" = "T4g"'
     )
     system, images = template["BlockDeviceMappings"]
     assert (system["DeviceName"], system["Ebs"]["Encrypted"], "VolumeSize" in system["Ebs"]) == (

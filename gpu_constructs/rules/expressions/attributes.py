@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Pool, Task, Workload
+from gpu_constructs.fleet import Pool, Task, Unknown, Workload
 from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.destinations import pools_of
@@ -55,11 +55,11 @@ _MOST_DOUBTS = 5
     source=_PAGE,
 )
 def names_exist(context: Context) -> Problems:
-    set_by_user = any(pool.user_data.get(_CUSTOM) is not None for pool in context.fleet.pools)
+    set_by_user = [pool.user_data.get(_CUSTOM) or "" for pool in context.fleet.pools]
     for place in constrained(context):
         doubts = (each for text in readable(place.own) for each in _doubts(text))
-        for message, fix, is_custom in dict.fromkeys(doubts):
-            if not (is_custom and set_by_user):
+        for message, fix, custom in dict.fromkeys(doubts):
+            if not (custom and any(isinstance(each, Unknown) or f'"{custom}"' in each for each in set_by_user)):
                 yield Problem(
                     about=place.about,
                     message=f"in a placement expression of {place.about.name}, {message}",
@@ -101,10 +101,10 @@ def only_named_families(context: Context) -> Problems:
 
 
 @lru_cache(maxsize=4096)
-def _doubts(expression: str) -> tuple[tuple[str, str, bool], ...]:
-    """Names in an expression that do not exist: the message, the fix, and whether it may be a custom attribute."""
+def _doubts(expression: str) -> tuple[tuple[str, str, str], ...]:
+    """Names in an expression that do not exist: the message, the fix, and the custom attribute that it may be."""
     query = joined((expression,))
-    found: dict[tuple[str, str, bool], None] = {}
+    found: dict[tuple[str, str, str], None] = {}
     for each in () if query is None else conditions(query):
         for doubt in _of_condition(each):
             found[doubt] = None
@@ -113,7 +113,7 @@ def _doubts(expression: str) -> tuple[tuple[str, str, bool], ...]:
     return tuple(found)
 
 
-def _of_condition(condition: Condition) -> Iterator[tuple[str, str, bool]]:
+def _of_condition(condition: Condition) -> Iterator[tuple[str, str, str]]:
     subject = condition.subject
     if not isinstance(subject, Attribute):
         return
@@ -124,20 +124,20 @@ def _of_condition(condition: Condition) -> Iterator[tuple[str, str, bool]]:
     if allowed:
         for value in _arguments(condition):
             if value not in allowed:
-                yield f"{subject.name} is never {shown(value)}", f"{or_list(allowed)}", False
+                yield f"{subject.name} is never {shown(value)}", f"{or_list(allowed)}", ""
 
 
-def _of_attribute(name: str) -> Iterator[tuple[str, str, bool]]:
+def _of_attribute(name: str) -> Iterator[tuple[str, str, str]]:
     if name in BUILT_IN_ATTRIBUTES or name in _OPTIONAL or name.startswith(_CAPABILITY):
         return
     if name.lower().startswith("ecs."):
         near = get_close_matches(name.lower(), BUILT_IN_ATTRIBUTES | _OPTIONAL, n=1, cutoff=_NEAR)
-        yield f"ECS documents no attribute {name}", f"did you mean {near[0]}?" if near else "", False
+        yield f"ECS documents no attribute {name}", f"did you mean {near[0]}?" if near else "", ""
     elif f"ecs.{name}" in BUILT_IN_ATTRIBUTES:
-        yield f"{name} would be a custom attribute, and that of ECS is called ecs.{name}", f"attribute:ecs.{name}", True
+        yield f"{name} would be a custom attribute, and that of ECS is called ecs.{name}", f"attribute:ecs.{name}", name
 
 
-def _of_types(condition: Condition) -> Iterator[tuple[str, str, bool]]:
+def _of_types(condition: Condition) -> Iterator[tuple[str, str, str]]:
     recorded = recorded_types()
     for value in _arguments(condition):
         if value not in recorded:
@@ -145,7 +145,7 @@ def _of_types(condition: Condition) -> Iterator[tuple[str, str, bool]]:
             yield (
                 f"no instance type {shown(value)} was known on {RECORDED}",
                 f"did you mean {or_list(near)}?" if near else "",
-                False,
+                "",
             )
     if (
         isinstance(condition, Matches)
@@ -154,7 +154,7 @@ def _of_types(condition: Condition) -> Iterator[tuple[str, str, bool]]:
     ):
         text = f"the pattern {condition.pattern} matches no instance type that was known on {RECORDED}"
         named = [one for word in _FAMILY.findall(condition.pattern) if word in families() for one in _near_types(word)]
-        yield text, f"a list such as {describe(instance_type_in(named or ['g6.xlarge']))}", False
+        yield text, f"a list such as {describe(instance_type_in(named or ['g6.xlarge']))}", ""
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,7 @@ __all__ = ["AgentConfig", "agent_config"]
 _SHELL = re.compile(r"ECS_(?P<key>CLUSTER|RESERVED_MEMORY)=[\"']?(?P<value>[A-Za-z0-9_-]+)")
 _SHELL_ATTRIBUTES = re.compile(r"ECS_INSTANCE_ATTRIBUTES=[\"']?(\{[^}]*\})")
 _SECTION = re.compile(r"^\s*\[(?P<name>[^\]]+)\]\s*$")
-_SETTING = re.compile(r"^\s*\"?(?P<key>[A-Za-z0-9._-]+)\"?\s*=\s*[\"']?(?P<value>[^\"'#]*?)[\"']?\s*(?:#.*)?$")
+_SETTING = re.compile(r"^\s*(?P<key>[A-Za-z0-9._\"-]+)\s*=\s*[\"']?(?P<value>[^\"'#]*?)[\"']?\s*(?:#.*)?$")
 
 
 @dataclass(frozen=True)
@@ -58,5 +58,5 @@ def _toml(text: str) -> dict[str, str]:
         if heading := _SECTION.match(line):
             section = heading["name"].replace('"', "") + "."
         elif setting := _SETTING.match(line):
-            settings[section + setting["key"]] = setting["value"]
+            settings[section + setting["key"].replace('"', "")] = setting["value"]
     return settings

@@ -71,6 +71,10 @@ def test_an_attribute_of_the_users_own_may_be_called_as_one_of_ecs() -> None:
     data = UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", '{"instance-type": "fast"}'),))
     fleet = replace(expressed("attribute:instance-type == fast"), pools=(a_pool(user_data=data),))
     assert said(names_exist, fleet) == []
+    other = replace(
+        fleet, pools=(a_pool(user_data=UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", '{"gpu.count":"1"}'),))),)
+    )
+    assert len(said(names_exist, other)) == 1
 
 
 def test_the_same_doubt_in_two_constraints_is_said_once() -> None:

@@ -108,5 +108,6 @@ def settings_of_toml(text: str) -> Settings:
                 attributes[key.removeprefix(_ATTRIBUTES)] = value
     if attributes:
         is_known = UNKNOWN not in attributes.values()
-        settings["ECS_INSTANCE_ATTRIBUTES"] = json.dumps(attributes, sort_keys=True) if is_known else UNKNOWN
+        written = json.dumps(attributes, sort_keys=True, separators=(",", ":"))
+        settings["ECS_INSTANCE_ATTRIBUTES"] = written if is_known else UNKNOWN
     return settings

@@ -150,7 +150,7 @@ def test_bottlerocket_sets_the_agents_variables_by_names_of_its_own() -> None:
         "ECS_AWSVPC_BLOCK_IMDS": "true",
         "ECS_CLUSTER": "gpu-cluster",
         "ECS_IMAGE_PULL_BEHAVIOR": "once",
-        "ECS_INSTANCE_ATTRIBUTES": '{"gpu": "l4"}',
+        "ECS_INSTANCE_ATTRIBUTES": '{"gpu":"l4"}',
         "ECS_RESERVED_MEMORY": "256",
     }
 
