@@ -56,7 +56,10 @@ class Site:
         return GpuTaskDefinition(self.stack, name, capacity=list(capacity) or [self.l4], **arguments)
 
     def template(self, stack: cdk.Stack | None = None) -> Properties:
-        return dict(assertions.Template.from_stack(stack or self.stack).to_json())
+        # `assertions.Template` would carry the whole template through Node once more.
+        file = Path(self.app.synth().directory, (stack or self.stack).template_file)
+        template: Properties = json.loads(file.read_text(encoding="utf-8"))
+        return template
 
     def number(self, name: str) -> int:
         """A number that is only known at deploy time; the type checker takes a CDK number for a float."""
