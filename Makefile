@@ -25,7 +25,7 @@ unit: $(READY) ## the test suite without tests/e2e, which is the emulator and wh
 	@pytest --ignore tests/e2e
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
-	@MATRIX=all pytest tests/matrix
+	@MATRIX=all pytest tests/matrix tests/e2e/matrix
 
 lint: $(READY)
 	@ruff check .
@@ -41,9 +41,10 @@ bench: $(READY) ## measure synth against plain aws-cdk-lib, the proof against an
 	@python -m bench.large
 	@python -m bench.check_at_synth
 
-fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts at both parsers
+fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts and values at every reader
 	@python -m bench.oracle --examples 30000
 	@python -m bench.fuzz --runs 5000
+	@TIMES=20 pytest tests/properties/test_two_readers.py tests/template/test_hostile.py tests/template/resources/test_hostile_values.py tests/test_lint.py
 
 LOCK = uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 
 from gpu_constructs import GpuConstructsError, IncompatibleError
+from tests.matrix.choices import Combination, every_combination
 
-__all__ = ["CONTRADICTIONS", "Contradiction", "applying"]
+__all__ = ["CONTRADICTIONS", "Contradiction", "applying", "legal"]
 
 _EC2 = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide"
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide"
@@ -191,3 +193,9 @@ CONTRADICTIONS = (
 def applying(traits: Collection[str]) -> list[Contradiction]:
     """Every contradiction of a combination with these traits; none where it is legal."""
     return [each for each in CONTRADICTIONS if each.applies(traits)]
+
+
+@cache
+def legal() -> tuple[Combination, ...]:
+    """Every combination that contradicts nothing."""
+    return tuple(each for each in every_combination() if not applying(each.traits))

@@ -16,9 +16,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-
 from gpu_constructs import GpuCluster, IncompatibleError
 from gpu_constructs.checking.report import check_files
+
 from tests.e2e.local import Local, local
 from tests.matrix.asks import LANDINGS, MANAGED, MODES, PURCHASES, STORAGE, WITHOUT_LOCAL_DISKS, Host
 from tests.matrix.building import REGIONS, Built, build, deploy_and_destroy, findings, lint
@@ -193,7 +193,7 @@ print(sum(len(each.combinations) for each in defined))
 """
 
 
-# By default tests/cdk/test_cdks_own_validation.py has one share.
+# By default tests/e2e/test_cdks_own_validation.py has one share.
 if EVERYTHING:
 
     def test_cdks_own_validation_takes_every_share_under_the_flags_of_a_new_app(

@@ -1,0 +1,49 @@
+"""The rule pack through the command line of cfn-lint, with its line numbers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.checked_templates import BAD, GOOD
+from tests.synthesis import ROOT
+
+PACK = "gpu_constructs.lint"
+
+
+def line_of(text: str, template: str) -> int:
+    (line,) = [number for number, line in enumerate(template.splitlines(), start=1) if line == text]
+    return line
+
+
+def cfn_lint(folder: Path, template: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "template.yaml").write_text(template)
+    return subprocess.run(
+        [Path(sys.executable).with_name("cfn-lint"), *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_line_says_at_which_line_a_task_fits_no_host(tmp_path: Path) -> None:
+    ended = cfn_lint(tmp_path, BAD, "--format", "parseable", "template.yaml", "--append-rules", PACK)
+    assert ended.stderr == ""
+    assert ended.returncode & 2  # cfn-lint adds 4 for warnings
+    (line,) = [each for each in ended.stdout.splitlines() if ":E9560:" in each]
+    assert line.startswith(f"template.yaml:{line_of('  Service:', BAD)}:3:")
+    assert ":E9560:GPU060: Train does not fit on Provider: GPUs: 8 asked, g5.xlarge has 1; fix: " in line
+
+
+def test_the_command_line_is_silent_about_a_good_template(tmp_path: Path) -> None:
+    ended = cfn_lint(tmp_path, GOOD, "template.yaml", "--append-rules", PACK)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("", "", 0)
+
+
+def test_a_configuration_file_may_name_the_pack(tmp_path: Path) -> None:
+    (tmp_path / ".cfnlintrc").write_text(f"append_rules: [{PACK}]\n")
+    assert "E9560" in cfn_lint(tmp_path, BAD, "template.yaml").stdout
