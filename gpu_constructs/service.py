@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_ecs as ecs
 from constructs import Construct
+from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.arguments import name as require_name
@@ -19,10 +18,11 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Unknown, Workload, total
-from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_WEIGHT
-from gpu_constructs.placement import demand_of, rollout_percentages, task_slots
+from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Workload, total
+from gpu_constructs.placement import demand_of, task_slots
+from gpu_constructs.serving.deployment import percentages, shares
 from gpu_constructs.serving.reached import ReachedService
+from gpu_constructs.serving.service_options import ServiceOptions, constraints_of, with_defaults
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
 
@@ -31,6 +31,7 @@ __all__ = ["GpuService"]
 _ARGUMENTS: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
     "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
+    "Strategy": "deployment_strategy",
 }
 
 
@@ -41,12 +42,12 @@ class GpuService(ReachedService):
     before. Tasks are packed, so that hosts become empty and leave (Managed Instances take no placement strategy, and
     place tasks themselves); a failed deployment rolls back; tasks are not moved only to even out zones, because a moved
     GPU task needs a second GPU; tags of the service are on its tasks, so that costs can be separated. It is an
-    `ecs.Ec2Service`: load balancers, scaling and Service Connect are added to it as to any other.
+    `ecs.Ec2Service`: scaling, Service Connect, and load balancers that CDK attaches are added to it as to any other.
 
     Its connections are the security group of the hosts in network mode ``bridge`` and ``host``, and its own group
-    in ``awsvpc``. An Application Load Balancer is let in when the service becomes its target; a Network Load Balancer
-    has to be, as in CDK, with ``service.connections.allow_from(balancer, port)``, where a container in ``bridge`` mode
-    without a host port gets any port from 32768 to 65535.
+    in ``awsvpc``. Load balancers that its own methods add are let in, and an Application Load Balancer that CDK
+    attaches. A Network Load Balancer that CDK attaches has to be, with ``service.connections.allow_from(balancer,
+    port)``, where a container in ``bridge`` mode without a host port gets any port from 32768 to 65535.
 
     Args:
         scope: Where it is defined.
@@ -68,6 +69,8 @@ class GpuService(ReachedService):
         enable_execute_command: Whether ECS Exec may open a shell in its containers. By default not.
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
+        **options: The other arguments of `ecs.Ec2Service`, explained at `ServiceOptions`: how it is deployed, Cloud
+            Map, Service Connect.
 
     Raises:
         InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
@@ -93,6 +96,7 @@ class GpuService(ReachedService):
         enable_execute_command: bool = False,
         security_groups: Sequence[ec2.ISecurityGroup] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
+        **options: Unpack[ServiceOptions],
     ) -> None:
         require_construct_id(construct_id)
         count = (
@@ -106,35 +110,34 @@ class GpuService(ReachedService):
             whole_seconds("health_check_grace_period", health_check_grace_period)
         _require_task(cluster, task_definition)
         used = capacity_of_service(capacity, task_definition.capacity)
-        task, pools = task_definition.task, [each.pool for each in used]
+        task, pools = task_definition.with_its_ports(), [each.pool for each in used]
         is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES
-        slots = [task_slots(task, pool) for pool in pools]
-        low, high = (
-            _percent("min_healthy_percent", min_healthy_percent),
-            _percent("max_healthy_percent", max_healthy_percent),
-        )
-        _require_order(low, high)
+        constraints = constraints_of(options.get("placement_constraints"))
+        slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
         # Managed Instances have no maximum: a host comes for every task that waits.
         room = 2 * count if is_managed and isinstance(count, int) else total(slots)
-        least, most = rollout_percentages(count, room, low, high)
-        shares = _shares(slots, [each.comes_first for each in used])
-        # CDK compares tokens as if they were numbers, so they are written past it.
-        by_token = isinstance(low, Unknown) or isinstance(high, Unknown)
+        percent = percentages(
+            count, room, min_healthy_percent=min_healthy_percent, max_healthy_percent=max_healthy_percent
+        )
+        given = list(zip(used, shares(slots, [each.comes_first for each in used]), strict=True))
+        strategy = options.get("deployment_strategy")
         workload = Workload(
             name=construct_id,
             task=task,
             strategy=tuple(
                 StrategyItem(provider=each.pool.provider or UNKNOWN, pool=each.pool, weight=weight, base=base)
-                for each, (weight, base) in zip(used, shares, strict=True)
+                for each, (weight, base) in given
             ),
             # What ECS starts with where no count is written.
             desired_count=1 if desired_count is None else count,
-            min_healthy_percent=UNKNOWN if isinstance(low, Unknown) else least,
-            max_healthy_percent=UNKNOWN if isinstance(high, Unknown) else most,
+            min_healthy_percent=UNKNOWN if percent.are_tokens[0] else percent.least,
+            max_healthy_percent=UNKNOWN if percent.are_tokens[1] else percent.most,
+            constraints=constraints,
+            deployment_strategy=None if strategy is None else strategy.name,
         )
         _require_home(workload, cluster, used)
         require_allowed(workload, _ARGUMENTS)
-        require_yes(workload, "GPU140", arguments=_ARGUMENTS)
+        require_yes(workload, "GPU140", "GPU203", arguments=_ARGUMENTS)
         for name, chosen in (("security_groups", security_groups), ("vpc_subnets", vpc_subnets)):
             if chosen is not None:
                 _require_interfaces(workload, name)
@@ -146,93 +149,43 @@ class GpuService(ReachedService):
                 task_definition=task_definition,
                 desired_count=None if desired_count is None else known_or(desired_count, count),
                 capacity_provider_strategies=[
-                    each.strategy(weight=weight, base=base or None)
-                    for each, (weight, base) in zip(used, shares, strict=True)
+                    each.strategy(weight=weight, base=base or None) for each, (weight, base) in given
                 ],
-                min_healthy_percent=0 if by_token else least,
-                max_healthy_percent=200 if by_token else most,
-                circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
-                availability_zone_rebalancing=ecs.AvailabilityZoneRebalancing.DISABLED,
-                # "Amazon ECS Managed Instances does not support task placement strategies"
-                # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html).
-                placement_strategies=None if is_managed else [ecs.PlacementStrategy.packed_by_memory()],
-                enable_ecs_managed_tags=True,
-                propagate_tags=ecs.PropagatedTagSource.SERVICE,
+                # CDK compares tokens as if they were numbers, so they are written past it.
+                min_healthy_percent=0 if any(percent.are_tokens) else percent.least,
+                max_healthy_percent=200 if any(percent.are_tokens) else percent.most,
                 service_name=service_name,
                 health_check_grace_period=health_check_grace_period,
                 enable_execute_command=enable_execute_command or None,
                 security_groups=None if security_groups is None else list(security_groups),
                 vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
+                **with_defaults(options, is_managed=is_managed),
             )
         resource = self._resource
-        # With a circuit breaker CDK writes one, ECS's own default, unless the app has its flag
-        # @aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker. CloudFormation replaces a service that
-        # gets one, which takes every GPU twice.
-        resource.deployment_controller = None
-        if by_token:
-            for name, given, default in (
-                ("MinimumHealthyPercent", min_healthy_percent, least),
-                ("MaximumPercent", max_healthy_percent, most),
+        if options.get("deployment_controller") is None:
+            # With a circuit breaker CDK writes one, ECS's own default, unless the app has its flag
+            # @aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker. CloudFormation replaces a service
+            # that gets one, which takes every GPU twice.
+            resource.deployment_controller = None
+        if any(percent.are_tokens):
+            for name, chosen_percent, default in (
+                ("MinimumHealthyPercent", min_healthy_percent, percent.least),
+                ("MaximumPercent", max_healthy_percent, percent.most),
             ):
-                resource.add_property_override(f"DeploymentConfiguration.{name}", default if given is None else given)
+                value = default if chosen_percent is None else chosen_percent
+                resource.add_property_override(f"DeploymentConfiguration.{name}", value)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
         self._gpu_task = task_definition
         self._grace_is_chosen = health_check_grace_period is not None
+        self._shifts_requests = workload.runs_twice_to_deploy
         self._workload = workload
 
     @property
     def workload(self) -> Workload:
         """So many copies of its task on its capacity, as the value that every check reads."""
         return replace(self._workload, task=self._gpu_task.task)
-
-
-def _shares(slots: Sequence[int | Unknown], comes_first: Sequence[bool]) -> list[tuple[int, int]]:
-    """Weight and base of each capacity: the first of an order is filled, and the others share the rest.
-
-    A provider with a weight of 0 "cannot place tasks", a base or not (CapacityProviderStrategyItem of the ECS API), so
-    the first has the smallest weight that can be combined with the largest.
-    """
-    firsts = [place for place, is_first in enumerate(comes_first) if is_first]
-    rooms = [each for each in slots if not isinstance(each, Unknown)]
-    # One provider of a strategy may have a base, and a base that is not known does not count.
-    if len(firsts) != 1 or len(rooms) < len(slots) or len(slots) == 1 or not all(rooms):
-        return [(weight, 0) for weight in _weights(slots)]
-    (first,) = firsts
-    largest = max(room for place, room in enumerate(rooms) if place != first)
-    return [
-        (1, min(room, MAX_BASE)) if place == first else (max(1, room * MAX_WEIGHT // largest), 0)
-        for place, room in enumerate(rooms)
-    ]
-
-
-def _weights(slots: Sequence[int | Unknown]) -> list[int]:
-    """Shares of the tasks by the room there is: ECS moves no task from a provider that is full to another."""
-    sizes = [each for each in slots if not isinstance(each, Unknown)]
-    if len(sizes) < len(slots) or not all(sizes):
-        return [1] * len(slots)
-    divisor = max(math.gcd(*sizes), -(-max(sizes) // MAX_WEIGHT))
-    return [max(1, each // divisor) for each in sizes]
-
-
-def _percent(argument: str, value: int | None) -> int | Unknown | None:
-    if value is None:
-        return None
-    smallest = 1 if argument.startswith("max") else 0
-    fix = "leave it out for one that lets a deployment go on"
-    return whole_number(argument, value, smallest=smallest, unit="percent", fix=fix)
-
-
-def _require_order(low: int | Unknown | None, high: int | Unknown | None) -> None:
-    if isinstance(low, int) and isinstance(high, int) and low >= high:
-        raise InvalidValueError(
-            f"{low} % that keep running and {high} % at most leave a deployment nothing to do",
-            argument="min_healthy_percent",
-            value=low,
-            allowed=f"less than {high}",
-            fix="leave both out for percentages that let a deployment go on",
-        )
 
 
 def _require_task(cluster: GpuCluster, task_definition: GpuTaskDefinition) -> None:

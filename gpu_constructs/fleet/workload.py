@@ -49,6 +49,8 @@ class Workload:
         min_healthy_percent: Copies that keep running during a deployment, in percent; None is ECS's default of 100, or
             0 for daemons.
         max_healthy_percent: Copies that may run at once during a deployment, in percent; None is ECS's default of 200.
+        deployment_strategy: ``ROLLING``, ``BLUE_GREEN``, ``LINEAR``, ``CANARY`` as written; None is ECS's default, the
+            first.
         constraints: Where its tasks may be placed, besides those of the task.
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
         origin: Where it was written.
@@ -64,9 +66,15 @@ class Workload:
     daemon: bool | Unknown = False
     min_healthy_percent: int | Unknown | None = None
     max_healthy_percent: int | Unknown | None = None
+    deployment_strategy: str | Unknown | None = None
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def runs_twice_to_deploy(self) -> bool:
+        """Whether a deployment starts all of its copies again before it stops the old ones."""
+        return self.deployment_strategy in {"BLUE_GREEN", "LINEAR", "CANARY"}
 
     @property
     def distinct_instances(self) -> bool:

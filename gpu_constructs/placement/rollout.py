@@ -54,6 +54,8 @@ def task_slots(
         return UNKNOWN
     need = need_of(demand_of(task, constraints), room, assumption)
     each = 0 if need is None else copies_per_host(need, room)
+    if any(constraint.type == "distinctInstance" for constraint in constraints):
+        each = min(each, 1)
     # None by what a host is expected to register: it may register more.
     return max(0, pool.max_instances) * each if each else UNKNOWN
 

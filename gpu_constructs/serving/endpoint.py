@@ -19,7 +19,6 @@ __all__ = [
     "ServiceEndpoint",
     "health_check",
     "require_certificate",
-    "require_idle_timeout",
     "require_path",
     "require_port",
     "require_together",
@@ -34,7 +33,6 @@ https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl
 
 _LAST_PORT = 65535
 _LAST_PRIORITY = 50_000
-_LONGEST_IDLE = 4000  # seconds, as https://docs.aws.amazon.com/elasticloadbalancing/latest/application/
 
 # What only a new load balancer has, what only a new listener has, and what only a rule of a given listener has.
 _OF_NEW_BALANCER = ("internet_facing", "vpc_subnets", "idle_timeout", "access_logs_bucket")
@@ -231,23 +229,3 @@ def require_port(port: float | None) -> None:
     """
     if port is not None:
         whole_number("port", port, smallest=1, largest=_LAST_PORT, unit="a port", fix="leave it out for 443")
-
-
-def require_idle_timeout(idle_timeout: cdk.Duration | None) -> None:
-    """Refuses a time that no Application Load Balancer waits.
-
-    Args:
-        idle_timeout: As given; None for the default.
-
-    Raises:
-        InvalidValueError: It is out of the limits.
-    """
-    if idle_timeout is not None:
-        whole_number(
-            "idle_timeout",
-            idle_timeout.to_seconds(),
-            smallest=1,
-            largest=_LONGEST_IDLE,
-            unit="seconds",
-            fix="cdk.Duration.minutes(10)",
-        )

@@ -15,6 +15,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.serving.door import door_of
 from gpu_constructs.serving.endpoint import (
@@ -23,7 +24,6 @@ from gpu_constructs.serving.endpoint import (
     ServiceEndpoint,
     health_check,
     require_certificate,
-    require_idle_timeout,
     require_path,
     require_port,
     require_together,
@@ -38,14 +38,20 @@ _SCHEMES = {_HTTPS: ("https", 443), _HTTP: ("http", 80)}
 # Seven minutes were measured for 7 billion parameters in 4 bits on a host that had to start first
 # (aws-samples/sample-ecs-inference-pipeline).
 _LOADING_MINUTES = 10
+_NOTHING = elbv2.ListenerAction.fixed_response(404)
 # A completion that is not streamed is silent until it is whole; ELB's own default of 60 seconds would cut it off.
 _LONGEST_SILENCE_MINUTES = 10
+# In seconds: idle_timeout.timeout_seconds and deregistration_delay.timeout_seconds of
+# https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_LoadBalancerAttribute.html and
+# https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetGroupAttribute.html
+_LONGEST_IDLE, _LONGEST_DELAY = 4000, 3600
 
 
 class ReachedService(ecs.Ec2Service):
     """An `ecs.Ec2Service` that gets a load balancer in one line."""
 
     _grace_is_chosen = False
+    _shifts_requests = False
 
     @cached_property
     def _resource(self) -> ecs.CfnService:
@@ -161,30 +167,27 @@ class ReachedService(ecs.Ec2Service):
         if listener is None:
             require_certificate(certificate, is_plain=protocol is _HTTP, plain="elbv2.ApplicationProtocol.HTTP")
             require_port(port)
-            require_idle_timeout(idle_timeout)
+            if idle_timeout is not None:
+                whole_seconds("idle_timeout", idle_timeout, smallest=1, largest=_LONGEST_IDLE)
             peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
+        _require_delay(deregistration_delay)
         with creating(self, construct_id):
             scope = Construct(self, construct_id)
         with rolled_back_on_error(self, construct_id):
-            targets = elbv2.ApplicationTargetGroup(
-                scope,
-                "Targets",
-                vpc=vpc,
-                protocol=_HTTP,
-                port=door.container_port,
-                target_type=door.target_type,
-                deregistration_delay=deregistration_delay,
-                health_check=health_check(path),
+            targets, *others = (
+                elbv2.ApplicationTargetGroup(
+                    scope,
+                    name,
+                    vpc=vpc,
+                    protocol=_HTTP,
+                    port=door.container_port,
+                    target_type=door.target_type,
+                    deregistration_delay=deregistration_delay,
+                    health_check=health_check(path),
+                )
+                for name in ("Targets", "OtherTargets")[: 1 + self._shifts_requests]
             )
             if listener is not None:
-                elbv2.ApplicationListenerRule(
-                    scope,
-                    "Rule",
-                    listener=listener,
-                    priority=priority or 0,
-                    conditions=list(conditions or ()),
-                    target_groups=[targets],
-                )
                 url = ""
                 balancer = listener.load_balancer if isinstance(listener, elbv2.ApplicationListener) else None
             else:
@@ -208,7 +211,8 @@ class ReachedService(ecs.Ec2Service):
                     port=port or usual,
                     certificates=None if certificate is None else [_certificate(certificate)],
                     ssl_policy=None if certificate is None else ssl_policy or TLS,
-                    default_target_groups=[targets],
+                    default_action=_NOTHING if others else None,
+                    default_target_groups=None if others else [targets],
                     open=False,
                 )
                 _let_in(listener, peer)
@@ -216,8 +220,25 @@ class ReachedService(ecs.Ec2Service):
                 if certificate is not None and redirects:
                     _let_in(_redirect(scope, balancer, port or usual), peer)
                 url = f"{scheme}://{balancer.load_balancer_dns_name}{_suffix(port, usual)}"
+                conditions = [elbv2.ListenerCondition.path_patterns(["/*"])] if others else None
+            alternate = None
+            if conditions:
+                rule = elbv2.ApplicationListenerRule(
+                    scope,
+                    "Rule",
+                    listener=listener,
+                    priority=priority or 1,
+                    conditions=list(conditions),
+                    target_groups=[targets],
+                )
+                # ECS shifts requests by rewriting a rule; a listener's default action is none.
+                alternate = _alternate(
+                    construct_id, others, ecs.ListenerRuleConfiguration.application_listener_rule(rule)
+                )
             targets.add_target(
-                self.load_balancer_target(container_name=door.container_name, container_port=door.container_port)
+                self.load_balancer_target(
+                    container_name=door.container_name, container_port=door.container_port, alternate_target=alternate
+                )
             )
         return ServiceEndpoint(listener=listener, target_group=targets, url=url, balancer=balancer)
 
@@ -273,6 +294,7 @@ class ReachedService(ecs.Ec2Service):
         vpc = self.cluster.vpc
         peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
         arrival = port or (443 if certificate is not None else door.container_port)
+        _require_delay(deregistration_delay)
         with creating(self, construct_id):
             scope = Construct(self, construct_id)
         with rolled_back_on_error(self, construct_id):
@@ -288,15 +310,18 @@ class ReachedService(ecs.Ec2Service):
             )
             if access_logs_bucket is not None:
                 balancer.log_access_logs(access_logs_bucket)
-            targets = elbv2.NetworkTargetGroup(
-                scope,
-                "Targets",
-                vpc=vpc,
-                protocol=_TCP,
-                port=door.container_port,
-                target_type=door.target_type,
-                deregistration_delay=deregistration_delay,
-                health_check=health_check(path, _TCP if path is None else elbv2.Protocol.HTTP),
+            targets, *others = (
+                elbv2.NetworkTargetGroup(
+                    scope,
+                    name,
+                    vpc=vpc,
+                    protocol=_TCP,
+                    port=door.container_port,
+                    target_type=door.target_type,
+                    deregistration_delay=deregistration_delay,
+                    health_check=health_check(path, _TCP if path is None else elbv2.Protocol.HTTP),
+                )
+                for name in ("Targets", "OtherTargets")[: 1 + self._shifts_requests]
             )
             listener = elbv2.NetworkListener(
                 scope,
@@ -310,8 +335,11 @@ class ReachedService(ecs.Ec2Service):
             )
             if peer is not None:
                 balancer.connections.allow_from(peer, ec2.Port.tcp(arrival))
+            alternate = _alternate(construct_id, others, ecs.ListenerRuleConfiguration.network_listener(listener))
             targets.add_target(
-                self.load_balancer_target(container_name=door.container_name, container_port=door.container_port)
+                self.load_balancer_target(
+                    container_name=door.container_name, container_port=door.container_port, alternate_target=alternate
+                )
             )
             # CDK lets an Application Load Balancer in by itself, and a Network Load Balancer not.
             self.connections.allow_from(balancer, door.port)
@@ -325,6 +353,20 @@ class ReachedService(ecs.Ec2Service):
 
 def _certificate(certificate: acm.ICertificate) -> elbv2.ListenerCertificate:
     return elbv2.ListenerCertificate.from_certificate_manager(certificate)
+
+
+def _require_delay(deregistration_delay: cdk.Duration | None) -> None:
+    if deregistration_delay is not None:
+        whole_seconds("deregistration_delay", deregistration_delay, largest=_LONGEST_DELAY)
+
+
+def _alternate(
+    construct_id: str, others: Sequence[elbv2.ITargetGroup], production: ecs.ListenerRuleConfiguration
+) -> ecs.AlternateTarget | None:
+    """The second target group, to which a blue/green deployment shifts requests."""
+    if not others:
+        return None
+    return ecs.AlternateTarget(f"{construct_id}Shift", alternate_target_group=others[0], production_listener=production)
 
 
 def _let_in(listener: elbv2.ApplicationListener, peer: ec2.IPeer | None) -> None:

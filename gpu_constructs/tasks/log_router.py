@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.fleet import Container, Task
 from gpu_constructs.tasks.container_plan import with_container
+from gpu_constructs.tasks.container_values import host_ports
 
 __all__ = ["Containers"]
 
@@ -57,3 +59,15 @@ class Containers:
         self.task = with_container(self.task, container)
         self.route_logs = self.route_logs or isinstance(logging, ecs.FireLensLogDriver)
         self.have_router = self.have_router or is_router
+
+    def map_ports(self, containers: Sequence[ecs.ContainerDefinition]) -> None:
+        """Takes over the host ports that containers have by now.
+
+        Args:
+            containers: The containers, in the order in which they were added.
+        """
+        mode = self.task.network_mode
+        ports = [host_ports(each.port_mappings, mode) for each in containers]
+        if len(ports) == len(self.task.containers):
+            mapped = [replace(each, host_ports=of) for each, of in zip(self.task.containers, ports, strict=True)]
+            self.task = replace(self.task, containers=tuple(mapped))

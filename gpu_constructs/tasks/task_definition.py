@@ -120,6 +120,12 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         return self._so_far.before(None)
 
     @naming(ContainerOptions)
+    def with_its_ports(self) -> Task:
+        """The same, with the host ports of `ecs.ContainerDefinition.add_port_mappings`, which only CDK knows."""
+        if self.task.network_mode in {"bridge", "host"}:
+            self._so_far.map_ports(self._containers)
+        return self.task
+
     @checked
     def add_gpu_container(
         self,

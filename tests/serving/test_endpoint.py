@@ -190,6 +190,7 @@ def test_connections_that_are_not_http_have_a_network_load_balancer(site: Site) 
         ({"container_name": "vlm"}, InvalidValueError, "container_name: "),
         ({"port": 70000}, InvalidValueError, "port: expects a whole number .*1 to 65535"),
         ({"idle_timeout": cdk.Duration.hours(2)}, InvalidValueError, "idle_timeout: .*1 to 4000"),
+        ({"deregistration_delay": cdk.Duration.hours(2)}, InvalidValueError, "deregistration_delay: .*0 to 3600"),
         ({"priority": 1}, IncompatibleError, "priority: it is for a rule of a listener of yours"),
         ({"access_logs_bucket": "logs"}, InvalidValueError, "access_logs_bucket: expects an? s3.IBucket"),
         ({"construct_id": "SecurityGroup"}, InvalidValueError, "construct_id: 'SecurityGroup' is already used"),

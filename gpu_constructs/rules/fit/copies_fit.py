@@ -75,7 +75,7 @@ def room_to_deploy(context: Context) -> Problems:
         slots, percent = total(each.certain), _percent(each.workload)
         if isinstance(slots, Unknown) or percent is None or wanted > slots or not each.task.wants_gpu:
             continue
-        if not can_go_on(wanted, slots, percent):
+        if not each.workload.runs_twice_to_deploy and not can_go_on(wanted, slots, percent):
             trunk = slots == wanted and _is_short_of_interfaces(each, slots)
             yield Problem(
                 about=each.workload,
@@ -86,6 +86,28 @@ def room_to_deploy(context: Context) -> Problems:
                 f"run{_in_gpus(each, wanted) if slots == wanted else ''}",
                 fix=_step(wanted, slots, percent),
             )
+
+
+@warning(
+    "GPU203",
+    question="is there room for both versions of a blue/green deployment?",
+    because="a blue/green, linear or canary deployment starts every copy again before it stops the old ones",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-blue-green.html",
+)
+def room_for_both_versions(context: Context) -> Problems:
+    for each, wanted in wanted_copies(context):
+        slots = total(each.possible)
+        if not each.workload.runs_twice_to_deploy or isinstance(slots, Unknown) or not wanted <= slots < 2 * wanted:
+            continue
+        yield Problem(
+            about=each.workload,
+            property_name="Strategy",
+            value=each.workload.deployment_strategy,
+            message=f"a deployment never ends: it runs {wanted} {'task' if wanted == 1 else 'tasks'} twice, and "
+            f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize",
+            fix="raise MaxSize to room for twice as many, or replace tasks one after the other with ROLLING",
+            is_shortage=True,
+        )
 
 
 def _step(wanted: int, slots: int, percent: Rollout) -> str:

@@ -62,6 +62,7 @@ class Services:
             daemon=daemon,
             min_healthy_percent=deployment.integer("MinimumHealthyPercent"),
             max_healthy_percent=deployment.integer("MaximumPercent"),
+            deployment_strategy=deployment.text("Strategy"),
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             origin=resource.origin,

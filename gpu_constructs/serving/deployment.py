@@ -1,0 +1,98 @@
+"""How a service spreads its tasks over its capacity, and how it replaces them with the GPUs there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_WEIGHT
+from gpu_constructs.placement import rollout_percentages
+
+__all__ = ["Percentages", "percentages", "shares"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Percentages:
+    """The percentages of a rolling deployment.
+
+    Attributes:
+        least: Tasks that keep running; of a token any number, since the token is written.
+        most: Tasks that may run at once; likewise.
+        are_tokens: Which of them are only known at deploy time.
+    """
+
+    least: int
+    most: int
+    are_tokens: tuple[bool, bool]
+
+
+def percentages(
+    count: int | Unknown, room: int | Unknown, *, min_healthy_percent: int | None, max_healthy_percent: int | None
+) -> Percentages:
+    """Percentages that let a deployment go on.
+
+    Args:
+        count: Tasks of the service.
+        room: Tasks that all hosts hold at most.
+        min_healthy_percent: As given.
+        max_healthy_percent: As given.
+
+    Raises:
+        InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
+    """
+    low = _percent("min_healthy_percent", min_healthy_percent)
+    high = _percent("max_healthy_percent", max_healthy_percent)
+    if isinstance(low, int) and isinstance(high, int) and low >= high:
+        raise InvalidValueError(
+            f"{low} % that keep running and {high} % at most leave a deployment nothing to do",
+            argument="min_healthy_percent",
+            value=low,
+            allowed=f"less than {high}",
+            fix="leave both out for percentages that let a deployment go on",
+        )
+    least, most = rollout_percentages(count, room, low, high)
+    return Percentages(least=least, most=most, are_tokens=(isinstance(low, Unknown), isinstance(high, Unknown)))
+
+
+def _percent(argument: str, value: int | None) -> int | Unknown | None:
+    if value is None:
+        return None
+    smallest = 1 if argument.startswith("max") else 0
+    fix = "leave it out for one that lets a deployment go on"
+    return whole_number(argument, value, smallest=smallest, unit="percent", fix=fix)
+
+
+def shares(slots: Sequence[int | Unknown], comes_first: Sequence[bool]) -> list[tuple[int, int]]:
+    """Weight and base of each capacity: the first of an order is filled, and the others share the rest.
+
+    A provider with a weight of 0 "cannot place tasks", a base or not (CapacityProviderStrategyItem of the ECS API), so
+    the first has the smallest weight that can be combined with the largest.
+
+    Args:
+        slots: Tasks that each capacity holds at its maximum.
+        comes_first: Whether each is the first of an order.
+    """
+    firsts = [place for place, is_first in enumerate(comes_first) if is_first]
+    rooms = [each for each in slots if not isinstance(each, Unknown)]
+    # One provider of a strategy may have a base, and a base that is not known does not count.
+    if len(firsts) != 1 or len(rooms) < len(slots) or len(slots) == 1 or not all(rooms):
+        return [(weight, 0) for weight in _weights(slots)]
+    (first,) = firsts
+    largest = max(room for place, room in enumerate(rooms) if place != first)
+    return [
+        (1, min(room, MAX_BASE)) if place == first else (max(1, room * MAX_WEIGHT // largest), 0)
+        for place, room in enumerate(rooms)
+    ]
+
+
+def _weights(slots: Sequence[int | Unknown]) -> list[int]:
+    """Shares of the tasks by the room there is: ECS moves no task from a provider that is full to another."""
+    sizes = [each for each in slots if not isinstance(each, Unknown)]
+    if len(sizes) < len(slots) or not all(sizes):
+        return [1] * len(slots)
+    divisor = max(math.gcd(*sizes), -(-max(sizes) // MAX_WEIGHT))
+    return [max(1, each // divisor) for each in sizes]

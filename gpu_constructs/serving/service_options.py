@@ -1,0 +1,122 @@
+"""What `ecs.Ec2Service` takes and a GPU service hands on, under CDK's own names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from typing_extensions import TypedDict
+
+from gpu_constructs.cdk.tokens import known_text
+from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.fleet import PlacementConstraint
+
+__all__ = ["ServiceOptions", "constraints_of", "with_defaults"]
+
+
+class ServiceOptions(TypedDict, total=False):
+    """Arguments that reach CDK as they are given; what is said here is what is left out.
+
+    Attributes:
+        assign_public_ip: Whether tasks in network mode ``awsvpc`` get a public address. By default not.
+        availability_zone_rebalancing: Whether tasks are moved to even out zones. By default not, because a task that
+            moves needs a second GPU.
+        bake_time: How long both versions run once all requests go to the new one, where they are shifted.
+        canary_configuration: How many requests the new version gets first, and how long.
+        circuit_breaker: What happens to a deployment whose tasks do not start. By default it is rolled back.
+        cloud_map_options: A name in Cloud Map: an A or SRV record in network mode ``awsvpc``, else an SRV record.
+        deployment_alarms: Alarms that stop a deployment. By default none.
+        deployment_controller: ``ECS`` written out, for a service that had it: CloudFormation replaces a service whose
+            controller comes or goes. CDK writes it for a circuit breaker where an app has not its flag
+            ``@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker``. By default it is not written.
+        deployment_strategy: Whether tasks are replaced one after the other, the default, or requests are shifted to a
+            second set of them, which takes every GPU twice.
+        enable_ecs_managed_tags: Whether tasks are tagged with cluster and service. By default they are.
+        force_new_deployment: Whether tasks are replaced although nothing changed.
+        lifecycle_hooks: Functions that a deployment waits for.
+        linear_configuration: In which steps requests are shifted.
+        placement_constraints: Where tasks may be placed, besides those of the task definition.
+        placement_strategies: How hosts are chosen. By default tasks are packed, so that hosts become empty and leave.
+        propagate_tags: Whose tags tasks get. By default those of the service.
+        service_connect_configuration: Its names in Service Connect, and those that it reaches.
+        task_definition_revision: Which revision it runs. By default the one of this deploy.
+        volume_configurations: An EBS volume for each task.
+    """
+
+    assign_public_ip: bool | None
+    availability_zone_rebalancing: ecs.AvailabilityZoneRebalancing | None
+    bake_time: cdk.Duration | None
+    canary_configuration: ecs.TrafficShiftConfig | None
+    circuit_breaker: ecs.DeploymentCircuitBreaker | None
+    cloud_map_options: ecs.CloudMapOptions | None
+    deployment_alarms: ecs.DeploymentAlarmConfig | None
+    deployment_controller: ecs.DeploymentController | None
+    deployment_strategy: ecs.DeploymentStrategy | None
+    enable_ecs_managed_tags: bool | None
+    force_new_deployment: ecs.ForceNewDeployment | None
+    lifecycle_hooks: Sequence[ecs.IDeploymentLifecycleHookTarget] | None
+    linear_configuration: ecs.TrafficShiftConfig | None
+    placement_constraints: Sequence[ecs.PlacementConstraint] | None
+    placement_strategies: Sequence[ecs.PlacementStrategy] | None
+    propagate_tags: ecs.PropagatedTagSource | None
+    service_connect_configuration: ecs.ServiceConnectProps | None
+    task_definition_revision: ecs.TaskDefinitionRevision | None
+    volume_configurations: Sequence[ecs.ServiceManagedVolume] | None
+
+
+def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOptions:
+    """The options of a service, with the library's defaults for those that were not given.
+
+    Args:
+        options: What was given.
+        is_managed: Whether it runs on ECS Managed Instances, which "does not support task placement strategies"
+            (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html).
+
+    Raises:
+        IncompatibleError: The service would be deployed by something other than ECS.
+    """
+    _require_ecs(options.get("deployment_controller"))
+    defaults: ServiceOptions = {
+        "availability_zone_rebalancing": ecs.AvailabilityZoneRebalancing.DISABLED,
+        "circuit_breaker": ecs.DeploymentCircuitBreaker(rollback=True),
+        "enable_ecs_managed_tags": True,
+        "placement_strategies": None if is_managed else _packed(options.get("availability_zone_rebalancing")),
+        "propagate_tags": ecs.PropagatedTagSource.SERVICE,
+    }
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+    return cast("ServiceOptions", {**defaults, **{name: value for name, value in given.items() if value is not None}})
+
+
+def _packed(rebalancing: ecs.AvailabilityZoneRebalancing | None) -> list[ecs.PlacementStrategy]:
+    """Tasks packed; rebalancing wants zones to be even before that."""
+    packed = [ecs.PlacementStrategy.packed_by_memory()]
+    if rebalancing is not ecs.AvailabilityZoneRebalancing.ENABLED:
+        return packed
+    return [ecs.PlacementStrategy.spread_across(ecs.BuiltInAttributes.AVAILABILITY_ZONE), *packed]
+
+
+def _require_ecs(controller: ecs.DeploymentController | None) -> None:
+    kind = controller.get("type") if isinstance(controller, dict) else getattr(controller, "type", None)
+    if kind not in {None, ecs.DeploymentControllerType.ECS}:
+        raise IncompatibleError(
+            "ECS itself deploys a GPU service",
+            argument="deployment_controller",
+            value=kind,
+            allowed="ecs.DeploymentControllerType.ECS",
+            fix="deployment_strategy=ecs.DeploymentStrategy.BLUE_GREEN for two versions at once",
+        )
+
+
+def constraints_of(given: Sequence[ecs.PlacementConstraint] | None) -> tuple[PlacementConstraint, ...]:
+    """Placement constraints as every check reads them.
+
+    Args:
+        given: As CDK has them.
+    """
+    written = [each for constraint in given or () for each in constraint.to_json()]
+    return tuple(
+        PlacementConstraint(type=each.type, expression=None if each.expression is None else known_text(each.expression))
+        for each in written
+    )

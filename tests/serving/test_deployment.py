@@ -1,0 +1,167 @@
+"""A service is deployed with the GPUs and host ports there are, takes CDK's options by name, and replaces nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from aws_cdk import aws_servicediscovery as cloudmap
+
+from gpu_constructs import DoesNotFitError, GpuConstructsError, GpuService, IncompatibleError, UnknownNameError
+from tests.synthesis import Site
+
+_PORTS = [ecs.PortMapping(container_port=8000)]
+_SHIFTING = [ecs.DeploymentStrategy.BLUE_GREEN, ecs.DeploymentStrategy.LINEAR, ecs.DeploymentStrategy.CANARY]
+_OF_ECS = ecs.DeploymentController(type=ecs.DeploymentControllerType.ECS)
+_ROLLED_BACK = ecs.DeploymentCircuitBreaker(rollback=True)
+# "Update requires: Replacement" in the reference of AWS::ECS::Service, which `cdk diff` shows as well.
+_OWN = ("Plain", "Ours", "Kept")
+_REPLACING = ("Cluster", "DeploymentController", "LaunchType", "Role", "SchedulingStrategy", "ServiceName")
+
+
+def serve(
+    site: Site,
+    *,
+    hosts: int = 4,
+    mode: ecs.NetworkMode | None = None,
+    ports: list[ecs.PortMapping] | None = None,
+    late: ecs.PortMapping | None = None,
+    **service: Any,
+) -> GpuService:
+    task = site.task(site.capacity("g6.12xlarge", max_instances=hosts), network_mode=mode)
+    container = task.add_gpu_container("vllm", image=site.image, port_mappings=None if late else ports or _PORTS)
+    if late:
+        container.add_port_mappings(late)
+    return GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **service)
+
+
+def deployment(site: Site) -> dict[str, Any]:
+    configuration: dict[str, Any] = site.only("AWS::ECS::Service")["DeploymentConfiguration"]
+    return configuration
+
+
+@pytest.mark.parametrize(
+    ("mode", "late"),
+    [
+        (ecs.NetworkMode.HOST, None),
+        (ecs.NetworkMode.HOST, ecs.PortMapping(container_port=8000)),
+        (ecs.NetworkMode.BRIDGE, ecs.PortMapping(container_port=8000, host_port=80)),
+    ],
+)
+def test_a_host_has_a_port_once_so_a_copy_stops_before_the_next_one_starts(
+    site: Site, mode: ecs.NetworkMode, late: ecs.PortMapping | None
+) -> None:
+    serve(site, mode=mode, late=late, desired_count=4)
+    assert (deployment(site)["MinimumHealthyPercent"], deployment(site)["MaximumPercent"]) == (75, 100)
+    assert site.warnings() == []
+
+
+def test_copies_on_different_hosts_are_counted_by_hosts(site: Site) -> None:
+    serve(site, desired_count=4, placement_constraints=[ecs.PlacementConstraint.distinct_instances()])
+    assert (deployment(site)["MinimumHealthyPercent"], deployment(site)["MaximumPercent"]) == (75, 100)
+    assert site.warnings() == []
+
+
+@pytest.mark.parametrize("strategy", _SHIFTING)
+def test_both_versions_of_a_shifted_deployment_have_room(site: Site, strategy: ecs.DeploymentStrategy) -> None:
+    with pytest.raises(DoesNotFitError, match=r"deployment_strategy: .*runs 3 tasks twice, and .*holds 4.*\(GPU203"):
+        serve(site, hosts=1, desired_count=3, deployment_strategy=strategy)
+
+
+def test_requests_are_shifted_to_a_second_target_group(site: Site) -> None:
+    service = serve(
+        site, deployment_strategy=ecs.DeploymentStrategy.BLUE_GREEN, bake_time=cdk.Duration.minutes(15), desired_count=1
+    )
+    service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP, health_check_path="/health")
+    service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+    assert (deployment(site)["Strategy"], deployment(site)["BakeTimeInMinutes"]) == ("BLUE_GREEN", 15)
+    of_http, of_tcp = site.only("AWS::ECS::Service")["LoadBalancers"]
+    for each, rule in ((of_http, "ServiceHttpRule"), (of_tcp, "ServiceTcpListener")):
+        assert each["AdvancedConfiguration"]["ProductionListenerRule"]["Ref"].startswith(rule)
+        assert "OtherTargets" in each["AdvancedConfiguration"]["AlternateTargetGroupArn"]["Ref"]
+    assert site.warnings() == []
+
+
+def test_options_of_cdk_are_taken_by_name_and_replace_our_defaults(site: Site) -> None:
+    alarm = cloudwatch.Alarm.from_alarm_name(site.stack, "Alarm", "errors")
+    serve(
+        site,
+        circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=False),
+        deployment_alarms=ecs.DeploymentAlarmConfig(alarm_names=[alarm.alarm_name]),
+        propagate_tags=ecs.PropagatedTagSource.TASK_DEFINITION,
+        availability_zone_rebalancing=ecs.AvailabilityZoneRebalancing.ENABLED,
+        min_healthy_percent=50,
+        max_healthy_percent=150,
+    )
+    service = site.only("AWS::ECS::Service")
+    assert deployment(site)["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": False}
+    assert deployment(site)["Alarms"] == {"AlarmNames": ["errors"], "Enable": True, "Rollback": True}
+    assert (service["PropagateTags"], service["AvailabilityZoneRebalancing"]) == ("TASK_DEFINITION", "ENABLED")
+    assert [each["Type"] for each in service["PlacementStrategies"]] == ["spread", "binpack"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "record"),
+    [(ecs.NetworkMode.AWS_VPC, "A"), (ecs.NetworkMode.BRIDGE, "SRV"), (ecs.NetworkMode.HOST, "SRV")],
+)
+def test_it_has_a_name_in_cloud_map(site: Site, mode: ecs.NetworkMode, record: str) -> None:
+    namespace = cloudmap.PrivateDnsNamespace(site.stack, "Names", name="gpu.local", vpc=site.vpc)
+    serve(site, mode=mode, cloud_map_options=ecs.CloudMapOptions(name="chat", cloud_map_namespace=namespace))
+    (found,) = site.only("AWS::ServiceDiscovery::Service")["DnsConfig"]["DnsRecords"]
+    assert found["Type"] == record
+
+
+def test_a_record_of_an_address_needs_an_address_of_its_own(site: Site) -> None:
+    namespace = cloudmap.PrivateDnsNamespace(site.stack, "Names", name="gpu.local", vpc=site.vpc)
+    record = ecs.CloudMapOptions(cloud_map_namespace=namespace, dns_record_type=cloudmap.DnsRecordType.A)
+    with pytest.raises(GpuConstructsError, match="SRV"):
+        serve(site, cloud_map_options=record)
+
+
+def test_it_is_in_service_connect(site: Site) -> None:
+    of_chat = ecs.ServiceConnectService(port_mapping_name="http", dns_name="chat", port=80)
+    connect = ecs.ServiceConnectProps(namespace="gpu", services=[of_chat])
+    serve(site, ports=[ecs.PortMapping(container_port=8000, name="http")], service_connect_configuration=connect)
+    configuration = site.only("AWS::ECS::Service")["ServiceConnectConfiguration"]
+    assert (configuration["Namespace"], configuration["Services"][0]["PortName"]) == ("gpu", "http")
+
+
+@pytest.mark.parametrize("flags", ["site", "recommended_flags"])
+@pytest.mark.parametrize("breaker", [None, _ROLLED_BACK])
+def test_a_plain_service_becomes_one_of_ours_without_being_replaced(
+    request: pytest.FixtureRequest, flags: str, breaker: ecs.DeploymentCircuitBreaker | None
+) -> None:
+    site: Site = request.getfixturevalue(flags)
+    l4 = site.capacity("g6.xlarge")
+    task = site.task(l4)
+    task.add_gpu_container("vllm", image=site.image, port_mappings=_PORTS)
+    arguments: dict[str, Any] = {"task_definition": task, "circuit_breaker": breaker, "min_healthy_percent": 50}
+    ecs.Ec2Service(
+        site.stack,
+        "Plain",
+        cluster=site.cluster.cluster,
+        capacity_provider_strategies=[l4.strategy(weight=1)],
+        **arguments,
+    )
+    GpuService(site.stack, "Ours", cluster=site.cluster, **arguments)
+    GpuService(site.stack, "Kept", cluster=site.cluster, deployment_controller=_OF_ECS, **arguments)
+    found = {name: each["Properties"] for name, each in site.template()["Resources"].items() if "Service" in name[:12]}
+    plain, ours, kept = (next(each for name, each in found.items() if name.startswith(own)) for own in _OWN)
+    same = kept if "DeploymentController" in plain else ours
+    for name in _REPLACING:
+        assert plain.get(name) == same.get(name), name
+
+
+def test_what_ecs_does_not_deploy_is_refused(site: Site) -> None:
+    code_deploy = ecs.DeploymentController(type=ecs.DeploymentControllerType.CODE_DEPLOY)
+    with pytest.raises(IncompatibleError, match="deployment_controller: ECS itself deploys .*BLUE_GREEN"):
+        serve(site, deployment_controller=code_deploy)
+
+
+def test_a_misspelt_option_gets_the_nearest_name(site: Site) -> None:
+    with pytest.raises(UnknownNameError, match="circuit_breaker"):
+        serve(site, circuit_braker=_ROLLED_BACK)
