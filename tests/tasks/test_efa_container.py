@@ -8,12 +8,11 @@ from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import NetworkInterface, Pool, PoolKind
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
-from gpu_constructs.rules import rules_of
-from gpu_constructs.rules.tasks import efa_devices as rules_on_efa_devices
+from gpu_constructs.rules.tasks.devices import given_efa, reachable
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from tests.rules.given import a_pool, container, gpu, running_on, said, task_of
 
-RULES = rules_of(rules_on_efa_devices)
+RULES = (given_efa, reachable)
 
 
 def efa_pool(*types: str, name: str = "Hosts") -> Pool:

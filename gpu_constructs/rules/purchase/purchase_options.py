@@ -31,8 +31,7 @@ def sold_as_spot(pool: Pool) -> Problems:
     "GPU097",
     question="do Capacity Blocks of the instance types exist?",
     because="Capacity Blocks exist for some types only, and hosts of another type have no block to launch into; the "
-    "list "
-    "is one record, and AWS adds types to it",
+    "list is one record, and AWS adds types to it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html",
 )
 def sold_as_block(pool: Pool) -> Problems:

@@ -39,8 +39,7 @@ def spot_in_one_place(pool: Pool) -> Problems:
     "GPU161",
     question="does a mixed instances policy with a Capacity Block have distribution segments?",
     because="a group uses a Capacity Block through its launch template without a policy, or through a resource group "
-    "of "
-    "reservations with distribution segments; other types of the policy never start in the block",
+    "of reservations with distribution segments; other types of the policy never start in the block",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-distribution-segments.html",
 )
 def block_in_segments(pool: Pool) -> Problems:
@@ -124,8 +123,7 @@ def block_is_drained(pool: Pool) -> Problems:
     if pool.bought.block is not None and pool.bought.block.ends is None:
         yield Problem(
             message="no scheduled action removes the hosts before the Capacity Block ends, and EC2 terminates them "
-            "with "
-            "their tasks 30 minutes before",
+            "with their tasks 30 minutes before",
             fix="add an AWS::AutoScaling::ScheduledAction with MinSize and MaxSize 0, more than 30 minutes before the "
             "end",
         )
@@ -135,8 +133,7 @@ def block_is_drained(pool: Pool) -> Problems:
     "GPU166",
     question="are reservations used by On-Demand hosts?",
     because="a Capacity Reservation holds capacity for On-Demand hosts; a Spot host never runs in it, so it is paid "
-    "for "
-    "and stays empty",
+    "for and stays empty",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
     unless=("GPU160", "GPU161", "GPU187"),
 )

@@ -114,8 +114,7 @@ def sizes_in_order(pool: Pool) -> Problems:
     "GPU123",
     question="can ECS manage termination protection as it is asked to?",
     because="managed termination protection needs managed scaling and an Auto Scaling group that protects new hosts "
-    "from "
-    "scale-in; ECS has refused capacity providers without them",
+    "from scale-in; ECS has refused capacity providers without them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html",
 )
 def protection_works(pool: Pool) -> Problems:

@@ -42,8 +42,7 @@ def without_spot(pool: Pool) -> Problems:
     "GPU171",
     question="do the hosts of a warm pool wait before they join the cluster?",
     because="without ECS_WARM_POOLS_CHECK the agent registers its host while it is prepared; the host gets tasks and "
-    "is "
-    "stopped with them; Bottlerocket has no such setting (github.com/bottlerocket-os/bottlerocket/issues/4888)",
+    "is stopped with them; Bottlerocket has no such setting (github.com/bottlerocket-os/bottlerocket/issues/4888)",
     source=_ECS,
 )
 def wait(pool: Pool) -> Problems:
@@ -53,8 +52,7 @@ def wait(pool: Pool) -> Problems:
         yield Problem(
             property_name="WarmPool",
             message="the hosts join the cluster while they are prepared, because Bottlerocket has no setting that "
-            "makes "
-            "the agent wait (github.com/bottlerocket-os/bottlerocket/issues/4888)",
+            "makes the agent wait (github.com/bottlerocket-os/bottlerocket/issues/4888)",
             allowed="Amazon Linux",
             fix="use an Amazon Linux image, or remove the warm pool",
         )

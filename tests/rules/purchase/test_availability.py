@@ -12,7 +12,7 @@ from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.purchase import availability
 from tests.rules.given import a_pool, asked
 
-RULES = rules_of(availability)
+RULES = tuple(each for each in rules_of(availability) if each.id != "GPU088")
 
 
 def test_a_type_that_no_recorded_region_offers_is_for_the_account_to_say() -> None:

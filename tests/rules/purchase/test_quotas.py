@@ -6,10 +6,10 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, Fleet, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import instance_type
-from gpu_constructs.rules import Severity, check, rules_of
-from gpu_constructs.rules.purchase import quotas
+from gpu_constructs.rules import Severity, check
+from gpu_constructs.rules.purchase import availability
 
-RULES = rules_of(quotas)
+RULES = (availability.quotas,)
 
 
 def pool(

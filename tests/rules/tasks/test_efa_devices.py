@@ -11,7 +11,7 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, Schedul
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.tasks.efa_devices import given_efa, reachable
+from gpu_constructs.rules.tasks.devices import given_efa, reachable
 from tests.rules.given import GPU_TASK, a_pool, on_launch_type, only, running_on, said
 
 P4D = efa_layout(instance_type("p4d.24xlarge"))

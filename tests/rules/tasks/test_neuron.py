@@ -17,7 +17,7 @@ from gpu_constructs.fleet import (
     Task,
     Workload,
 )
-from gpu_constructs.rules.tasks.neuron import apart, neuron
+from gpu_constructs.rules.tasks.devices import apart, neuron
 from tests.rules.given import a_pool, container, fleet_of, managed_pool, of_image, only, said, service, task_of
 
 ALL = ResourceRequirement(type="NeuronDevice", value="ALL")

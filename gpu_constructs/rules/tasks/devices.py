@@ -1,22 +1,27 @@
-"""Neuron devices: what a request may say and where it can run, and which tasks share devices given by path."""
+"""Devices that containers are given: Neuron devices, which tasks may share, and EFA devices, for which tasks meet."""
 
 from __future__ import annotations
 
+import re
+
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import NEURON_DEVICE, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import NEURON_DEVICE, Pool, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _ON_EC2 = (
     "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
 )
 _ALL = '{"Type": "NeuronDevice", "Value": "ALL"}'
+_EFA_PATH = re.compile(r"/dev/infiniband/uverbs([0-9]{1,3})")
+_UNREACHABLE = frozenset({"bridge", "none"})
 
 
 def _sent_elsewhere(context: Context) -> Problems:
@@ -77,6 +82,47 @@ def apart(context: Context) -> Problems:
             )
 
 
+@error(
+    "GPU132",
+    question="do the hosts have the EFA devices that the task is given?",
+    because="each Elastic Fabric Adapter of a host is one device, and a container does not start where its host does "
+    "not have a device that it is given",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
+    unless=("GPU090", "GPU091"),
+)
+def given_efa(context: Context) -> Problems:
+    for assignment in context.assignments:
+        wanted = _highest_efa(assignment.task)
+        if wanted is None:
+            continue
+        for each in assignment.destinations:
+            reason = _lacking_efa(each.pool, wanted) if each.is_certain else ""
+            if reason:
+                yield Problem(
+                    about=assignment.workload,
+                    involves=(each.pool,),
+                    message=f"{assignment.task.name} is given /dev/infiniband/uverbs{wanted}, and {reason}",
+                    fix="hosts with as many EFA interfaces, and a launch template that asks for them, or leave the "
+                    "device out",
+                )
+
+
+@warning(
+    "GPU150",
+    question="can a task with EFA devices be reached from other hosts?",
+    because="NCCL and MPI connect their ranks over IP before EFA carries anything, and the address of a container in "
+    "mode bridge exists only on its host",
+    source="https://docs.docker.com/engine/network/drivers/bridge/",
+)
+def reachable(task: Task) -> Problems:
+    if task.scheduler is Scheduler.ECS and task.network_mode in _UNREACHABLE and _highest_efa(task) is not None:
+        yield Problem(
+            message=f"{task.name} is given EFA devices in network mode {task.network_mode}, where ranks on other "
+            "hosts have no address to connect to",
+            fix="network mode host, or awsvpc",
+        )
+
+
 def _is_for_others(task: Task) -> bool:
     return bool(task.compatibilities) and MANAGED_INSTANCES not in task.compatibilities
 
@@ -134,3 +180,37 @@ def _elsewhere(workload: Workload, pools: tuple[Destination, ...]) -> Problems:
             f"on {and_list(where)}",
             fix=f"a capacity provider of ECS Managed Instances; {_ON_EC2}",
         )
+
+
+def _highest_efa(task: Task) -> int | None:
+    found = (_EFA_PATH.fullmatch(path) for container in task.containers for path in container.devices)
+    return max((int(each[1]) for each in found if each), default=None)
+
+
+def _lacking_efa(pool: Pool, index: int) -> str:
+    """Why no host of the pool has this device; empty if one may have it."""
+    if not pool.types_are_known:
+        return ""
+    if all(_lacks_efa(each, index) for each in pool.instance_types):
+        return _most(pool)
+    adapters = [each for each in pool.interfaces if each.is_efa]
+    # Without a list of interfaces nothing is known about them: the launch template may not be among what was read.
+    if not pool.interfaces or index < len(adapters) or any(isinstance(each.type, Unknown) for each in pool.interfaces):
+        return ""
+    number = f"{len(adapters)} EFA interface{'s' if len(adapters) > 1 else ''}" if adapters else "no EFA interface"
+    return f"the launch template of {pool.name} asks for {number}"
+
+
+def _lacks_efa(instance_type: InstanceType, index: int) -> bool:
+    network = instance_type.network
+    if network.efa_supported is False:
+        return True
+    return bool(network.max_efa_interfaces) and index >= (network.max_efa_interfaces or 0)
+
+
+def _most(pool: Pool) -> str:
+    without = [each for each in pool.instance_types if each.network.efa_supported is False]
+    if len(without) == len(pool.instance_types):
+        return f"{or_list(without)} does not support EFA"
+    most = max(each.network.max_efa_interfaces or 0 for each in pool.instance_types)
+    return f"{or_list(pool.instance_types)} has {most} at most, from uverbs0 on"
