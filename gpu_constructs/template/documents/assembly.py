@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import TypeAlias
 
 from gpu_constructs.budget import ASSEMBLY_DEPTH
@@ -55,7 +55,6 @@ class _Assembly:
         self._root = root
         self._files = files
         self._manifest = self._path(MANIFEST)
-        self._assets: dict[str, str] | None = None
         self._document = self._read(MANIFEST)
         artifacts = self._document.object("the manifest of a cloud assembly").get("artifacts", {})
         if not isinstance(artifacts, dict):
@@ -113,19 +112,19 @@ class _Assembly:
         return self._files.inside(self._root, self._path(file), wanted_by=self._manifest)
 
     def _nested(self, declaration: Mapping[str, Node], url: Value, notes: _Notes) -> Document | None:
-        path = asset_path(declaration) or self._asset_files().get(last_step(url) or "")
+        path = asset_path(declaration) or self._asset_files.get(last_step(url) or "")
         path = path or asset_by_parameter(declaration, (asset for _, asset in _noted(notes(), "aws:cdk:asset")))
         return None if path is None else self._read(path)
 
+    @cached_property
     def _asset_files(self) -> Mapping[str, str]:
         """Files of the assembly by the name that they get in the bucket of their assets."""
-        if self._assets is None:
-            self._assets = {}
-            for name, artifact in self._artifacts.items():
-                properties = artifact.get("properties")
-                if artifact.get("type") == _ASSETS and isinstance(properties, dict):
-                    self._assets.update(published(self._read(self._file(name, properties, "file")).data))
-        return self._assets
+        found: dict[str, str] = {}
+        for name, artifact in self._artifacts.items():
+            properties = artifact.get("properties")
+            if artifact.get("type") == _ASSETS and isinstance(properties, dict):
+                found |= published(self._read(self._file(name, properties, "file")).data)
+        return found
 
     def _notes(self, artifact: Mapping[str, Node]) -> dict[str, Node]:
         """What the app notes about its constructs, by their path."""

@@ -29,7 +29,7 @@ def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None
     elif os.path.isdir(path):  # noqa: PTH112 - a path keeps the user's spelling
         yield from _of_assembly(path, files, region)
     else:
-        document = files.named(path)
+        document = files.read(path)
         if os.path.basename(path) == MANIFEST and is_manifest(document.data):  # noqa: PTH119
             yield from _of_assembly(os.path.dirname(path) or ".", files, region)  # noqa: PTH120
         else:

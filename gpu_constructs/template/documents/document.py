@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 
 from gpu_constructs.budget import BYTES
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
@@ -18,6 +20,7 @@ _YAML_ENDINGS = (".yaml", ".yml", ".template")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Document:
     """A file's values.
 
@@ -25,17 +28,13 @@ class Document:
         file: The file as the user named it.
         data: What is in it.
         twice: Paths of keys that are written twice; the last one counts, as for CloudFormation.
+        lines: Finds lines in its text; None where no text is at hand.
     """
 
-    __slots__ = ("_is_json", "_lines", "_text", "data", "file", "twice")
-
-    def __init__(self, *, file: str, data: Node, twice: tuple[Path, ...], text: str | None, is_json: bool) -> None:
-        self.file = file
-        self.data = data
-        self.twice = twice
-        self._text = text
-        self._is_json = is_json
-        self._lines: JsonLines | YamlLines | None = None
+    file: str
+    data: Node
+    twice: tuple[Path, ...] = ()
+    lines: Callable[[], JsonLines | YamlLines] | None = None
 
     @classmethod
     def read(cls, content: bytes, *, file: str) -> Document:
@@ -53,18 +52,17 @@ class Document:
                 if not file.lower().endswith(_YAML_ENDINGS):
                     raise
             else:
-                return cls(file=file, data=data, twice=twice, text=text, is_json=True)
+                return cls(file=file, data=data, twice=twice, lines=cache(lambda: JsonLines(text)))
         data, twice = parse_yaml(text, file=file)
-        return cls(file=file, data=data, twice=twice, text=text, is_json=False)
+        return cls(file=file, data=data, twice=twice, lines=cache(lambda: YamlLines(text, file=file)))
 
     @classmethod
     def of(cls, template: Mapping[str, object], *, file: str) -> Document:
         """Takes what somebody else has parsed."""
         try:
-            data = plain_values(template)
+            return cls(file=file, data=plain_values(template))
         except (TooDeepError, RecursionError):
             raise UnreadableError("nested too deeply, or too large", file=file) from None
-        return cls(file=file, data=data, twice=(), text=None, is_json=True)
 
     def object(self, allowed: str = "a template with Resources") -> dict[str, Node]:
         """The object that it is."""
@@ -75,11 +73,7 @@ class Document:
 
     def line(self, path: Path) -> int | None:
         """The line of a path, or of the deepest part of it that is there; None where no text is at hand."""
-        if self._text is None:
-            return None
-        if self._lines is None:
-            self._lines = JsonLines(self._text) if self._is_json else YamlLines(self._text, file=self.file)
-        return self._lines.find(path)
+        return None if self.lines is None else self.lines().find(path)
 
 
 def _decoded(content: bytes, file: str) -> str:

@@ -26,14 +26,10 @@ class Files:
         self._bytes = 0
         self._real: dict[str, str] = {}
 
-    def named(self, path: str) -> Document:
-        """A file that the user named, which may be a pipe."""
-        return self._read(path, path)
-
     def inside(self, root: str, path: str, *, wanted_by: str) -> Document:
         """A file that another one names; a plain file, and none outside of a directory."""
         self.require_inside(root, path, wanted_by=wanted_by)
-        return self._read(path, path, only_plain=True)
+        return self.read(path, only_plain=True)
 
     def is_inside(self, root: str, path: str) -> bool:
         """Whether a path stays in a directory, links followed."""
@@ -57,13 +53,14 @@ class Files:
         self.documents[document.file] = document
         return document
 
-    def _read(self, path: str, file: str, *, only_plain: bool = False) -> Document:
+    def read(self, file: str, *, only_plain: bool = False) -> Document:
+        """A file that the user named, which may be a pipe; or one that must be a plain file."""
         if file in self.documents:
             return self.documents[file]
         try:
-            if only_plain and not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - resolved where it is opened
+            if only_plain and not stat.S_ISREG(os.stat(file).st_mode):  # noqa: PTH116 - resolved where it is opened
                 raise UnreadableError("a device, a pipe or a directory", file=file, allowed="a plain file")
-            with open(path, "rb") as opened:  # noqa: PTH123 - a path keeps the user's spelling
+            with open(file, "rb") as opened:  # noqa: PTH123 - a path keeps the user's spelling
                 content = opened.read(BYTES + 1)
         except (OSError, ValueError) as error:
             if isinstance(error, UnreadableError):

@@ -28,6 +28,7 @@ from gpu_constructs.template.resources.images import host_image
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.managed import managed_purchase, managed_types
+from gpu_constructs.template.resources.pools import FoundPool
 from gpu_constructs.template.resources.section import Notes, Section
 
 __all__ = ["batch_pools"]
@@ -49,7 +50,7 @@ _IMAGES = {
 _NVIDIA = "_NVIDIA"
 
 
-def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[tuple[Resource, Pool]]:
+def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[FoundPool]:
     """Reads every compute environment that has its own hosts and runs its jobs on ECS."""
     for resource in index.all(_ENVIRONMENT):
         properties = Section.of(resource, notes)
@@ -59,7 +60,7 @@ def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[tupl
         names = resources.texts("InstanceTypes")
         # Of words alone, Batch takes types without accelerators.
         if not fargate and on_ecs and not (names and BATCH_TYPE_WORDS.issuperset(names)):
-            yield resource, _pool(resource, resources, launches, index)
+            yield FoundPool(_pool(resource, resources, launches, index), resource)
 
 
 def _pool(resource: Resource, section: Section, launches: Launches, index: Index) -> Pool:

@@ -14,7 +14,7 @@ from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.names import Names
-from gpu_constructs.template.resources.pools import FoundPool, ecs_pools
+from gpu_constructs.template.resources.pools import ecs_pools
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
@@ -36,37 +36,31 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
     found_tasks = [(each, "", task_of(each, each.logical_id, notes)) for each in index.all(TASK_DEFINITION)]
     found_tasks += batch_tasks(index, notes)
     task_names = names.unique([(resource, suffix) for resource, suffix, _ in found_tasks])
-    all_tasks = tuple(replace(task, name=name) for (_, _, task), name in zip(found_tasks, task_names, strict=True))
-
-    found_pools = list(ecs_pools(index, clusters, notes))
+    tasks_by_resource = [
+        (resource.reference, replace(task, name=name))
+        for (resource, _, task), name in zip(found_tasks, task_names, strict=True)
+    ]
     launches = Launches(index, notes, clusters.named)
-    found_pools += [FoundPool(pool, resource) for resource, pool in batch_pools(index, launches, notes)]
+    found_pools = [*ecs_pools(index, clusters, launches, notes), *batch_pools(index, launches, notes)]
     pool_names = names.unique([(each.resource, "") for each in found_pools])
-    all_pools = tuple(
-        replace(each.pool, name=name, region=each.resource.origin.region)
+    pools = [
+        (each.provider, replace(each.pool, name=name, region=each.resource.origin.region))
         for each, name in zip(found_pools, pool_names, strict=True)
-    )
-
+    ]
     services = Services(
         index=index,
         clusters=clusters,
-        pools={
-            found.provider: pool
-            for found, pool in zip(found_pools, all_pools, strict=True)
-            if found.provider is not None
-        },
-        tasks={resource.reference: task for (resource, _, _), task in zip(found_tasks, all_tasks, strict=True)},
+        pools={provider: pool for provider, pool in pools if provider is not None},
+        tasks=dict(tasks_by_resource),
         counts=scaled_services(index, notes),
         notes=notes,
     )
     found_services = tuple(index.all(SERVICE))
     service_names = names.unique([(each, "") for each in found_services])
     return Fleet(
-        pools=all_pools,
-        tasks=all_tasks,
-        workloads=tuple(
-            services.workload(each, name) for each, name in zip(found_services, service_names, strict=True)
-        ),
+        pools=tuple(pool for _, pool in pools),
+        tasks=tuple(task for _, task in tasks_by_resource),
+        workloads=tuple(map(services.workload, found_services, service_names)),
         provider_lists=clusters.provider_lists,
         remarks=(*remarks, *dict.fromkeys(notes)),
     )

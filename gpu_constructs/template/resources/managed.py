@@ -42,7 +42,7 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, in
     provider = properties.section("ManagedInstancesProvider")
     launch = provider.section("InstanceLaunchTemplate")
     cluster = clusters.named(properties.get("ClusterName"))
-    if cluster is None and clusters.lists(resource.reference):
+    if cluster is None:
         cluster = clusters.of_provider(resource.reference)
     return Pool(
         name=resource.logical_id,

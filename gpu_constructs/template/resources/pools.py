@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, values_of
-from gpu_constructs.template.model import Resource
+from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAULT_CLUSTER, Clusters, ProviderKey
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
 from gpu_constructs.template.resources.index import Index
@@ -21,8 +22,7 @@ _INSTANCE = "AWS::EC2::Instance"
 _STATUS = {"DISABLED": False, "ENABLED": True}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPool:
+class FoundPool(NamedTuple):
     """A pool, called by its logical id as yet, the resource that it is called after, and its capacity provider."""
 
     pool: Pool
@@ -30,28 +30,26 @@ class FoundPool:
     provider: ProviderKey | None = None
 
 
-def ecs_pools(index: Index, clusters: Clusters, notes: Notes) -> Iterator[FoundPool]:
+def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes) -> Iterator[FoundPool]:
     """Reads every pool of hosts but those of AWS Batch.
 
     An Auto Scaling group is a pool if a capacity provider, its user data or an image of ECS ties it to ECS.
     """
-    launches = Launches(index, notes, clusters.named)
     groups = Groups(index, launches, notes)
-    provided: set[tuple[str, str]] = set()
+    provided: set[Reference] = set()
     for resource in index.all(CAPACITY_PROVIDER):
         properties = Section.of(resource, notes)
         if properties.get("ManagedInstancesProvider") is not None:
             pool = managed_pool(properties, resource, clusters, index)
         else:
-            group = index.find(
-                properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn"), AUTO_SCALING_GROUP
-            )
+            arn = properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
+            group = index.find(arn, AUTO_SCALING_GROUP)
             if group is not None:
-                provided.add((group.stack, group.logical_id))
+                provided.add(group.reference)
             pool = _provided_pool(properties, resource, groups.of(group), clusters)
         yield FoundPool(pool, resource, resource.reference)
     for resource in index.all(AUTO_SCALING_GROUP):
-        if (resource.stack, resource.logical_id) not in provided:
+        if resource.reference not in provided:
             bare = groups.of(resource)
             if _names_cluster(bare.launch) or not isinstance(bare.launch.setup.image, Unknown):
                 yield FoundPool(_pool(resource, bare), resource)

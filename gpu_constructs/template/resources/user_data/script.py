@@ -8,7 +8,7 @@ command is known to do nothing else to the agent is complete; in any other, what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from gpu_constructs.budget import LABEL
 from gpu_constructs.fleet import UNKNOWN
@@ -184,15 +184,14 @@ class _Reader:
         return [(self._text(file), is_new) for file, is_new in files]
 
 
-def _pipelines(commands: Iterable[Command]) -> Iterator[list[Command]]:
-    pipeline: list[Command] = []
+def _pipelines(commands: Iterable[Command]) -> list[list[Command]]:
+    pipelines: list[list[Command]] = []
     for each in commands:
-        if pipeline and each.before not in {"|", "|&"}:
-            yield pipeline
-            pipeline = []
-        pipeline.append(each)
-    if pipeline:
-        yield pipeline
+        if pipelines and each.before in {"|", "|&"}:
+            pipelines[-1].append(each)
+        else:
+            pipelines.append([each])
+    return pipelines
 
 
 def _words(command: Command) -> list[str]:
