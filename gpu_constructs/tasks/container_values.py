@@ -13,7 +13,7 @@ import aws_cdk as cdk
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 
@@ -104,8 +104,8 @@ def _require_health_check(check: object) -> None:
     command = _field(check, "command")
     if isinstance(command, str) or not _listed(command) or not all(isinstance(each, str) for each in _listed(command)):
         raise InvalidValueError(
-            f"a health check runs a command, got {command!r}",
-            argument="command",
+            f"runs a command, got {shown(command)}",
+            argument="health_check",
             value=command,
             allowed="a list of text that is not empty",
             fix="ecs.HealthCheck(command=['CMD-SHELL', 'curl -f http://localhost:8000/health'])",

@@ -119,13 +119,13 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         """What it asks of a host so far, as the value that every check reads."""
         return self._so_far.before(None)
 
-    @naming(ContainerOptions)
     def with_its_ports(self) -> Task:
         """The same, with the host ports of `ecs.ContainerDefinition.add_port_mappings`, which only CDK knows."""
         if self.task.network_mode in {"bridge", "host"}:
             self._so_far.map_ports(self._containers)
         return self.task
 
+    @naming(ContainerOptions)
     @checked
     def add_gpu_container(
         self,

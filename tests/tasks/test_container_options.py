@@ -99,7 +99,7 @@ def test_linux_parameters_go_before_the_default_ones_and_get_the_devices(site: S
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"health_check": ecs.HealthCheck(command=[])}, "command: a health check runs a command, got []"),
+    ({"health_check": ecs.HealthCheck(command=[])}, "health_check: runs a command, got []"),
     ({"health_check": ecs.HealthCheck(command=["a"], retries=0)}, "retries: expects a whole number of retries, got 0"),
     (
         {"health_check": ecs.HealthCheck(command=["a"], interval=cdk.Duration.seconds(1))},
