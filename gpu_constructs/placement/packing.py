@@ -211,12 +211,14 @@ class Packing:
         return load.copies - left
 
     def _open(self, load: Load, left: int) -> int:
+        may_open = _MANY if self.most_hosts is None else self.most_hosts - self.hosts
+        if may_open <= 0:
+            return left
         empty = _empty(self.room)
         most = _most(empty, load.need, load.need.asked, self.room, load.most)
-        may_open = _MANY if self.most_hosts is None else self.most_hosts - self.hosts
-        empty.hosts = min(-(-left // most), may_open) if most else 0
-        if empty.hosts <= 0:
+        if not most:
             return left
+        empty.hosts = min(-(-left // most), may_open)
         self.hosts += empty.hosts
         opened, left = _filled(empty, load.need, most, left, self.room)
         if not self._blocks or len(self._blocks[-1].groups) >= _BLOCK:
