@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpu_constructs.capacity.warm_hosts import WarmHosts as WarmHosts
     from gpu_constructs.cdk.validation import GpuChecks as GpuChecks
     from gpu_constructs.cluster import GpuCluster as GpuCluster
+    from gpu_constructs.cpu_service import CpuService as CpuService
     from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
     from gpu_constructs.errors import GpuConstructsError as GpuConstructsError
     from gpu_constructs.errors import IncompatibleError as IncompatibleError
@@ -54,6 +55,7 @@ __version__ = "0.1.0"
 _HOME = {
     "CapacityChoice": "capacity.choice",
     "ContainerOptions": "tasks.container_options",
+    "CpuService": "cpu_service",
     "DoesNotFitError": "errors",
     "FallbackCapacity": "capacity.fallback",
     "FamilyCapacity": "capacity.family",
@@ -84,6 +86,7 @@ _HOME = {
 __all__ = [
     "CapacityChoice",
     "ContainerOptions",
+    "CpuService",
     "DoesNotFitError",
     "FallbackCapacity",
     "FamilyCapacity",

@@ -20,6 +20,7 @@ from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
+from gpu_constructs.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.atomic import creating, require_free_ids, rolled_back_on_error
@@ -169,6 +170,14 @@ class GpuCluster(Construct):
         """
         require_strategy(strategy, {each.capacity_provider_name: each.pool for each in self._capacities})
         self.hosts.association.set_default_strategy(strategy)
+
+    @property
+    def off_gpu_hosts(self) -> ecs.PlacementConstraint:
+        """Keeps tasks of plain CDK off hosts of this library that have accelerators, and lets them onto any other.
+
+        A placement constraint of a service or of a task definition; a `CpuService` has it already.
+        """
+        return ecs.PlacementConstraint.member_of(OFF_ACCELERATORS)
 
     @property
     def host_role(self) -> iam.Role:

@@ -16,7 +16,7 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
 
-__all__ = ["Capacity", "Landing", "capacity_of_service", "landing_on"]
+__all__ = ["Capacity", "Landing", "capacity_of_service", "landing_on", "require_capacities"]
 
 Capacity: TypeAlias = GpuCapacity | ManagedGpuCapacity
 
@@ -128,7 +128,7 @@ def landing_on(capacity: Sequence[Capacity]) -> Landing:
         InvalidValueError: It is not a list of different capacities.
         IncompatibleError: They have different architectures, for which no one image runs.
     """
-    _require_list(capacity)
+    require_capacities(capacity)
     architectures: dict[Architecture, str] = {each.architecture: each.pool.name for each in capacity}
     if len(architectures) > 1:
         sides = ", ".join(f"{name} is {architecture}" for architecture, name in architectures.items())
@@ -162,7 +162,15 @@ def _mode_written(network_mode: ecs.NetworkMode | None) -> str:
     return "bridge" if network_mode is None else network_mode.name.lower().replace("_", "")
 
 
-def _require_list(capacity: Sequence[Capacity]) -> None:
+def require_capacities(capacity: Sequence[Capacity]) -> None:
+    """Refuses what is not a list of different capacities.
+
+    Args:
+        capacity: What the user gave.
+
+    Raises:
+        InvalidValueError: It is something else.
+    """
     if (
         not isinstance(capacity, Sequence)
         or not capacity
@@ -207,7 +215,7 @@ def capacity_of_service(given: Sequence[Capacity] | None, of_task: Sequence[Capa
     """
     used = tuple(of_task)
     if given is not None:
-        _require_list(given)
+        require_capacities(given)
         used = tuple(given)
         foreign = [each.pool.name for each in used if all(each is not other for other in of_task)]
         if foreign:

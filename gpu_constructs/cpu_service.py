@@ -1,0 +1,185 @@
+"""A service without accelerators on a cluster that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+from typing_extensions import TypedDict, Unpack
+
+from gpu_constructs.cdk.atomic import creating, require_construct_id
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cluster import GpuCluster
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.hosts.providers import require_strategy
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.tasks.task_target import Capacity, require_capacities
+
+__all__ = ["CpuService", "ServiceOptions"]
+
+
+class ServiceOptions(TypedDict, total=False):
+    """Arguments of `ecs.Ec2Service` that reach CDK as they are given.
+
+    Attributes:
+        availability_zone_rebalancing: Whether tasks are moved to even out zones.
+        capacity_provider_strategies: Providers by name, such as one that the cluster keeps, instead of `capacity`.
+        circuit_breaker: When a deployment has failed. By default it is rolled back.
+        cloud_map_options: How other services find it by DNS.
+        daemon: Whether a task runs on every host.
+        deployment_alarms: Alarms at which a deployment has failed.
+        deployment_controller: What deploys it. By default ECS.
+        desired_count: Tasks that it keeps running.
+        enable_ecs_managed_tags: Whether tasks get the tags of cluster and service.
+        enable_execute_command: Whether ECS Exec may open a shell in its containers.
+        health_check_grace_period: How long a load balancer's verdict on a new task is ignored.
+        max_healthy_percent: Tasks that may run at once during a deployment, in percent.
+        min_healthy_percent: Tasks that keep running during a deployment, in percent. By default 100, for a daemon 0.
+        placement_constraints: Where tasks may be placed besides.
+        placement_strategies: How tasks are placed.
+        propagate_tags: Whose tags are on its tasks.
+        security_groups: Of tasks in network mode ``awsvpc``.
+        service_connect_configuration: Service Connect.
+        service_name: Its name.
+        volume_configurations: Volumes that ECS makes for its tasks.
+        vpc_subnets: Of tasks in network mode ``awsvpc``.
+    """
+
+    availability_zone_rebalancing: ecs.AvailabilityZoneRebalancing | None
+    capacity_provider_strategies: Sequence[ecs.CapacityProviderStrategy] | None
+    circuit_breaker: ecs.DeploymentCircuitBreaker | None
+    cloud_map_options: ecs.CloudMapOptions | None
+    daemon: bool | None
+    deployment_alarms: ecs.DeploymentAlarmConfig | None
+    deployment_controller: ecs.DeploymentController | None
+    desired_count: int | None
+    enable_ecs_managed_tags: bool | None
+    enable_execute_command: bool | None
+    health_check_grace_period: cdk.Duration | None
+    max_healthy_percent: int | None
+    min_healthy_percent: int | None
+    placement_constraints: Sequence[ecs.PlacementConstraint] | None
+    placement_strategies: Sequence[ecs.PlacementStrategy] | None
+    propagate_tags: ecs.PropagatedTagSource | None
+    security_groups: Sequence[ec2.ISecurityGroup] | None
+    service_connect_configuration: ecs.ServiceConnectProps | None
+    service_name: str | None
+    volume_configurations: Sequence[ecs.ServiceManagedVolume] | None
+    vpc_subnets: ec2.SubnetSelection | None
+
+
+class CpuService(ecs.Ec2Service):
+    """Defines an ECS service whose tasks have no accelerators, and stay off the hosts that do.
+
+    It goes before the capacity providers of its cluster do, without which a stack could not be deleted. With
+    `capacity`, its tasks start hosts; without, they find hosts of the cluster that are there.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        cluster: The cluster.
+        task_definition: What it runs.
+        capacity: CPU capacities of the cluster that it uses, in equal shares. By default any host of the cluster.
+        off_gpu_hosts: Whether its tasks stay off hosts with GPUs, Neuron devices or other accelerators, see
+            `GpuCluster.off_gpu_hosts`. By default they do.
+        **options: Arguments of `ecs.Ec2Service`, see `ServiceOptions`.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: A capacity has accelerators or is of another cluster, or capacity and a strategy are given.
+        RefusedByCdkError: CDK refuses it for another reason.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: GpuCluster,
+        task_definition: ecs.TaskDefinition,
+        capacity: Sequence[Capacity] | None = None,
+        off_gpu_hosts: bool = True,
+        **options: Unpack[ServiceOptions],
+    ) -> None:
+        require_construct_id(construct_id)
+        _require_cluster(cluster)
+        if isinstance(task_definition, GpuTaskDefinition):
+            raise InvalidValueError(
+                "a GpuTaskDefinition runs on the hosts of its capacity",
+                argument="task_definition",
+                value=shown(task_definition),
+                fix="a GpuService for it, or an ecs.Ec2TaskDefinition",
+            )
+        strategies = options.get("capacity_provider_strategies")
+        if capacity is not None:
+            _require_usable(capacity, cluster, strategies, off_gpu_hosts=off_gpu_hosts)
+            strategies = [each.strategy() for each in capacity]
+            require_strategy(strategies, {each.capacity_provider_name: each.pool for each in capacity})
+            options["capacity_provider_strategies"] = strategies
+        # The providers of a strategy have no other hosts.
+        if off_gpu_hosts and strategies is None:
+            options["placement_constraints"] = [*(options.get("placement_constraints") or ()), cluster.off_gpu_hosts]
+        has_controller = options.get("deployment_controller") is not None
+        if not has_controller:
+            options.setdefault("circuit_breaker", ecs.DeploymentCircuitBreaker(rollback=True))
+        options.setdefault("min_healthy_percent", 0 if options.get("daemon") else 100)
+        with creating(scope, construct_id):
+            super().__init__(
+                scope,
+                construct_id,
+                cluster=cluster.cluster if strategies is None else cluster.hosts.cluster_for_managed_tasks,
+                task_definition=task_definition,
+                **options,
+            )
+        if not has_controller:
+            # CloudFormation replaces a service that gets one, and CDK writes one for the circuit breaker.
+            cast("ecs.CfnService", self.node.find_child("Service")).deployment_controller = None
+        self.node.add_dependency(cluster.hosts.association.services_depend_on)
+
+
+def _require_cluster(cluster: GpuCluster) -> None:
+    if not isinstance(cluster, GpuCluster):
+        raise InvalidValueError(
+            f"expects a GpuCluster, got {shown(cluster)}",
+            argument="cluster",
+            value=cluster,
+            fix="the GpuCluster itself, or GpuCluster(self, 'Gpu', cluster=…) around a cluster that you already have",
+        )
+
+
+def _require_usable(
+    capacity: Sequence[Capacity],
+    cluster: GpuCluster,
+    strategies: Sequence[ecs.CapacityProviderStrategy] | None,
+    *,
+    off_gpu_hosts: bool,
+) -> None:
+    require_capacities(capacity)
+    if strategies is not None:
+        raise IncompatibleError(
+            "capacity becomes the strategy, and another one is given",
+            argument="capacity_provider_strategies",
+            value=strategies,
+            fix="leave one of both out",
+        )
+    for each in capacity:
+        if each.cluster is not cluster.cluster:
+            raise IncompatibleError(
+                f"{each.pool.name} is capacity of another cluster",
+                argument="capacity",
+                value=each.pool.name,
+                fix="capacity of the cluster of the service",
+                rule="GPU143",
+            )
+        if off_gpu_hosts and each.pool.shape is not None and each.pool.shape.vendor is not None:
+            raise IncompatibleError(
+                f"{each.pool.name} has hosts with accelerators, and the tasks are to stay off them",
+                argument="capacity",
+                value=each.pool.name,
+                fix="CPU capacity, or off_gpu_hosts=False to use what their containers leave",
+            )
