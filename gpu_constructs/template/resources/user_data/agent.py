@@ -107,7 +107,7 @@ def settings_of_toml(text: str) -> Settings:
             elif key.startswith(_ATTRIBUTES):
                 attributes[key.removeprefix(_ATTRIBUTES)] = value
     if attributes:
-        is_known = UNKNOWN not in attributes.values()
-        written = json.dumps(attributes, sort_keys=True, separators=(",", ":"))
-        settings["ECS_INSTANCE_ATTRIBUTES"] = written if is_known else UNKNOWN
+        settings["ECS_INSTANCE_ATTRIBUTES"] = (
+            UNKNOWN if UNKNOWN in attributes.values() else json.dumps(attributes, sort_keys=True, separators=(",", ":"))
+        )
     return settings

@@ -155,6 +155,10 @@ def test_bottlerocket_sets_the_agents_variables_by_names_of_its_own() -> None:
     }
 
 
+def test_attributes_of_bottlerocket_are_unknown_where_one_is_not_understood() -> None:
+    assert read(TOML + "rack = [1]\n").get("ECS_INSTANCE_ATTRIBUTES") is UNKNOWN
+
+
 def test_bottlerocket_names_the_cluster_by_a_reference() -> None:
     assert cluster('\n[settings.ecs]\ncluster = "', CLUSTER, '"\n') == "gpu"
     assert cluster('settings.ecs.cluster = "', CLUSTER, '"\n') == "gpu"
