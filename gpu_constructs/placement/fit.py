@@ -225,18 +225,12 @@ def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) ->
 
 def _platform(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Obstacle]:
     if demand.architecture is not None and demand.architecture is not instance_type.architecture:
-        yield Obstacle(
-            kind=ObstacleKind.ARCHITECTURE,
-            text=f"is {instance_type.architecture}, and the task is built for {demand.architecture}",
-            instance_types=(instance_type,),
-        )
+        text = f"is {instance_type.architecture}, and the task is built for {demand.architecture}"
+        yield Obstacle.of(instance_type, ObstacleKind.ARCHITECTURE, text)
     if demand.windows and (demand.wants_accelerator or offer.is_linux):
         why = "containers on Windows get no GPU" if demand.wants_accelerator else "the task is for Windows"
-        yield Obstacle(
-            kind=ObstacleKind.OPERATING_SYSTEM,
-            text=f"runs Linux, and {why}" if offer.is_linux else f"cannot run it: {why}",
-            instance_types=(instance_type,),
-        )
+        text = f"runs Linux, and {why}" if offer.is_linux else f"cannot run it: {why}"
+        yield Obstacle.of(instance_type, ObstacleKind.OPERATING_SYSTEM, text)
 
 
 def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Shortfall | Doubt]:
@@ -273,8 +267,7 @@ def _query_reasons(
             continue
         verdict = judge(query, offer.host(instance_type))
         if verdict.holds is False:
-            text = f"does not satisfy {shown(expression)}"
-            yield Obstacle(kind=ObstacleKind.CONSTRAINT, text=text, instance_types=(instance_type,))
+            yield Obstacle.of(instance_type, ObstacleKind.CONSTRAINT, f"does not satisfy {shown(expression)}")
         elif verdict.holds is not True:
             why = "; ".join(verdict.reasons)
             yield Doubt(kind=DoubtKind.CONSTRAINT, text=f"whether {instance_type} satisfies {shown(expression)}: {why}")

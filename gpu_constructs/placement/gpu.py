@@ -58,19 +58,21 @@ def _whole_on_part(demand: Demand, instance_type: InstanceType, part: float) -> 
         )
     elif demand.shared_memory_mib is not None:
         text = f"has {part:g} of a GPU, and only whole GPUs are shared through MPS"
-        yield _obstacle(ObstacleKind.SHARING, instance_type, text)
+        yield Obstacle.of(instance_type, ObstacleKind.SHARING, text)
     elif not demand.may_be_part:
-        yield _gpu_part(instance_type, f"has {part:g} of a GPU, and whole GPUs are asked")
+        yield Obstacle.of(instance_type, ObstacleKind.GPU_PART, f"has {part:g} of a GPU, and whole GPUs are asked")
 
 
 def _part(asked: float, instance_type: InstanceType, part: float) -> Iterator[Obstacle | Doubt]:
     if not part:
         has = "whole GPUs" if instance_type.gpus else "no GPU"
-        yield _gpu_part(
-            instance_type, f"has {has}, and {asked:g} of one is placed on fractional hosts only (G6f, Gr6f)"
+        yield Obstacle.of(
+            instance_type,
+            ObstacleKind.GPU_PART,
+            f"has {has}, and {asked:g} of one is placed on fractional hosts only (G6f, Gr6f)",
         )
     elif asked > part + _EQUAL:
-        yield _gpu_part(instance_type, f"has {part:g} of a GPU, and {asked:g} of one is asked")
+        yield Obstacle.of(instance_type, ObstacleKind.GPU_PART, f"has {part:g} of a GPU, and {asked:g} of one is asked")
     elif asked < part - _EQUAL:
         yield Doubt(
             kind=DoubtKind.UNDOCUMENTED,
@@ -101,10 +103,10 @@ def _neuron(demand: Demand, instance_type: InstanceType, kind: PoolKind) -> Iter
     devices: Accelerators | None = instance_type.accelerators
     chips = devices.count if devices is not None and devices.vendor is Vendor.NEURON else 0
     if not chips:
-        yield _obstacle(ObstacleKind.NEURON, instance_type, "has no Neuron device")
+        yield Obstacle.of(instance_type, ObstacleKind.NEURON, "has no Neuron device")
     if demand.neuron and kind is not PoolKind.MANAGED_INSTANCES:
         text = f"comes from an {kind.value}, and the resource NeuronDevice is for ECS Managed Instances only"
-        yield _obstacle(ObstacleKind.LAUNCHER, instance_type, text)
+        yield Obstacle.of(instance_type, ObstacleKind.LAUNCHER, text)
     if chips and demand.neuron_devices > chips:
         yield Shortfall(
             resource=HostResource.NEURON_DEVICES,
@@ -112,11 +114,3 @@ def _neuron(demand: Demand, instance_type: InstanceType, kind: PoolKind) -> Iter
             available=chips,
             instance_type=instance_type,
         )
-
-
-def _gpu_part(instance_type: InstanceType, text: str) -> Obstacle:
-    return _obstacle(ObstacleKind.GPU_PART, instance_type, text)
-
-
-def _obstacle(kind: ObstacleKind, instance_type: InstanceType, text: str) -> Obstacle:
-    return Obstacle(kind=kind, text=text, instance_types=(instance_type,))

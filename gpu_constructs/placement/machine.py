@@ -33,7 +33,7 @@ def of_machine(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         return  # ECS chooses the image for the type
     yield from _of_image(task, instance_type, pool)
-    yield from (_obstacle(instance_type, each) for each in of_every_host(task, pool))
+    yield from (Obstacle.of(instance_type, ObstacleKind.MACHINE, each) for each in of_every_host(task, pool))
     if task.shares_gpu:
         yield from _of_sharing(instance_type, pool)
 
@@ -140,7 +140,7 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
     if answer.verdict is Verdict.CANNOT and not is_declared(image, instance_type):
         if is_refused_for_certain(image, instance_type) or (wants_devices and registers_no_gpu(pool, instance_type)):
             if wants_devices or image.architecture is not instance_type.architecture:
-                yield _obstacle(instance_type, text)
+                yield Obstacle.of(instance_type, ObstacleKind.MACHINE, text)
         elif wants_devices:
             yield Doubt(kind=DoubtKind.HOSTS, text=text)
     elif answer.verdict is Verdict.UNCONFIRMED and wants_devices:
@@ -150,13 +150,11 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
 def _of_sharing(instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
     doubt = doubt_of_sharing(pool)
     if is_before_volta(instance_type):
-        yield _obstacle(instance_type, "has GPUs older than Volta, of which MPS cannot limit a client")
+        yield Obstacle.of(
+            instance_type, ObstacleKind.MACHINE, "has GPUs older than Volta, of which MPS cannot limit a client"
+        )
     if doubt is not None:
         yield Doubt(kind=DoubtKind.HOSTS, text=doubt)
-
-
-def _obstacle(instance_type: InstanceType, text: str) -> Obstacle:
-    return Obstacle(kind=ObstacleKind.MACHINE, text=text, instance_types=(instance_type,))
 
 
 def _released(image: HostImage) -> str | None:

@@ -234,11 +234,6 @@ def pack(loads: Sequence[Load], room: Room, *, most_hosts: int | None = None) ->
 
     What is largest depends on what counts. Where one order does not place everything, others are tried, but for so many
     different tasks that the order hardly matters. Tasks that are alike are packed as one.
-
-    Args:
-        loads: The copies.
-        room: What each host has.
-        most_hosts: Hosts that there may be; None for as many as it takes.
     """
     kinds = _kinds(loads)
     merged = [replace(loads[of[0]], copies=sum([loads[index].copies for index in of])) for of in kinds]

@@ -41,10 +41,6 @@ def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
 
     It is a proof for ECS as it is documented: the ENI trunking of an account is not known and not counted, and what
     does not belong to the fleet takes no room.
-
-    Args:
-        fleet: What was asked for.
-        counts: Which number of copies of each workload.
     """
     pools = {pool.name: PoolLoad(pool) for pool in fleet.pools}
     tenancies = [(each, tuple(_tenants_of(fleet, each, counts))) for each in fleet.workloads if _needs_hosts(each)]

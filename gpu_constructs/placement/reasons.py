@@ -101,6 +101,11 @@ class Obstacle:
     text: str
     instance_types: tuple[InstanceType, ...]
 
+    @classmethod
+    def of(cls, instance_type: InstanceType, kind: ObstacleKind, text: str) -> Obstacle:
+        """What excludes hosts of one type."""
+        return cls(kind=kind, text=text, instance_types=(instance_type,))
+
     def __str__(self) -> str:
         return f"a host ({listed(self.instance_types, 'or')}) {self.text}"
 

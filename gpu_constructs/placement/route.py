@@ -31,13 +31,7 @@ Answer: TypeAlias = "bool | Unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeFit:
-    """Whether a task runs on one instance type of a pool.
-
-    Attributes:
-        instance_type: What the host is.
-        answer: Whether it runs there.
-        reasons: What keeps it from a clear yes, in words.
-    """
+    """Whether a task runs on one instance type of a pool."""
 
     instance_type: InstanceType
     answer: Answer
@@ -184,11 +178,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Assignment(Route):
-    """Where a workload sends the copies of its task.
-
-    Attributes:
-        workload: What keeps the copies running.
-    """
+    """Where a workload sends the copies of its task."""
 
     workload: Workload
 

@@ -18,13 +18,7 @@ __all__ = ["Share", "split"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """Copies that go to one provider.
-
-    Attributes:
-        item: Its item of the strategy.
-        least: Copies at least.
-        most: Copies at most; None if that is not known.
-    """
+    """Copies that go to one provider."""
 
     item: StrategyItem
     least: int
@@ -32,13 +26,7 @@ class Share:
 
 
 def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tuple[Share, ...]:
-    """Copies of a service that go to each provider of its strategy.
-
-    Args:
-        strategy: The strategy.
-        least: Copies of the service at least.
-        most: Copies of the service at most; None if that is not known.
-    """
+    """Copies of a service that go to each provider of its strategy."""
     if len(strategy) == 1:  # a single provider takes all of them, its weight of 0 among them
         return (Share(item=strategy[0], least=least, most=most),)
     weights = [item.weight for item in strategy]

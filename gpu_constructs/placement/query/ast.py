@@ -82,12 +82,7 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """Whether the subject is there, with any value: ``exists``, ``!exists``.
-
-    Args:
-        subject: An attribute; the documentation lists these operators for no field.
-        negated: Whether it must not be there.
-    """
+    """Whether the subject is there, with any value: ``exists``, ``!exists``."""
 
     subject: Subject
     negated: bool = False

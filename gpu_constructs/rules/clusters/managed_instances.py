@@ -10,8 +10,6 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _TYPES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html"
-_TASKS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html"
-_RESERVATIONS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityReservationRequest.html"
 
 _EXCLUDED = "RESERVATIONS_EXCLUDED"
 _ATTRIBUTES = frozenset({"ecs.availability-zone", "ecs.cpu-architecture", "ecs.instance-type", "ecs.subnet-id"})
@@ -64,7 +62,7 @@ def reservations_are_named(pool: Pool) -> Problems:
     question="do Managed Instances use the Capacity Reservations that they name?",
     because="CapacityReservations apply to CapacityOptionType RESERVED; other hosts, and hosts that avoid "
     "reservations, leave them idle and paid for",
-    source=_RESERVATIONS,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityReservationRequest.html",
 )
 def reservations_are_used(pool: Pool) -> Problems:
     reservation = pool.bought.reservation
@@ -92,7 +90,7 @@ def reservations_are_used(pool: Pool) -> Problems:
     question="do Managed Instances support the attributes of the placement constraints?",
     because="the documentation of Managed Instances lists constraints on the Availability Zone, the subnet, the "
     "instance type and the processor architecture of a host, and no others",
-    source=_TASKS,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
 )
 def supported_attributes(workload: Workload) -> Problems:
     pools = [item.pool for item in workload.strategy if item.pool is not None]

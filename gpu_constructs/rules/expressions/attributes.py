@@ -32,8 +32,6 @@ from gpu_constructs.rules.evidence.expressions import constrained, joined, reada
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, warning
 
-_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
-
 # Attributes of that page which only some hosts have; `ecs.capability.` is a family of them.
 _OPTIONAL = frozenset({"ecs.awsvpc-trunk-id", "ecs.outpost-arn"})
 _CAPABILITY = "ecs.capability."
@@ -52,7 +50,7 @@ _MOST_DOUBTS = 5
     "GPU042",
     question="do the instance types and attributes of placement expressions exist?",
     because="no host has such a name, so the condition is true on no host or excludes none",
-    source=_PAGE,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
 )
 def names_exist(context: Context) -> Problems:
     set_by_user = [pool.user_data.get(_CUSTOM) or "" for pool in context.fleet.pools]

@@ -20,8 +20,6 @@ from gpu_constructs.rules.evidence.fixes import provider_for
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
-_LANGUAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html"
-_CONSTRAINT = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html"
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
 _DISTINCT = "distinctInstance"
 _EXAMPLE = "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"
@@ -33,7 +31,7 @@ _MOST_NAMED = 4
     "GPU040",
     question="can ECS read every placement expression?",
     because="ECS refuses an expression that is not in the cluster query language",
-    source=_LANGUAGE,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html",
 )
 def readable_by_ecs(context: Context) -> Problems:
     for place in constrained(context):
@@ -74,7 +72,7 @@ def consistent(context: Context) -> Problems:
     because=f"a task has at most {MAX_PLACEMENT_CONSTRAINTS} constraints, and an expression at most "
     f"{MAX_EXPRESSION_LENGTH} characters; memberOf needs an expression; distinctInstance takes none and cannot be in a "
     "task definition",
-    source=_CONSTRAINT,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html",
 )
 def within_limits(context: Context) -> Problems:
     for place in constrained(context):

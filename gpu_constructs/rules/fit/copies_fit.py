@@ -14,9 +14,7 @@ from gpu_constructs.rules.evidence.copies import Copies, counted, wanted_copies
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, warning
 
-_SERVICES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-definition-parameters.html"
 _TRUNK = "each takes a network interface, of which hosts have more where awsvpcTrunking is on"
-_STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
 
 
 @warning(
@@ -24,7 +22,7 @@ _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Capac
     question="do the hosts have room for every copy at MaxSize?",
     because="a copy that fits on no host waits until one is free, and ECS does not move a copy that the strategy gave "
     "to a full capacity provider to one that has room",
-    source=_STRATEGY,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
     unless=("GPU083", "GPU084"),
 )
 def room_for_all_copies(context: Context) -> Problems:
@@ -143,7 +141,7 @@ def _in_gpus(copies: Copies, wanted: int) -> str:
     question="is it known whether there is room for every copy?",
     because="it cannot be known if the number of copies is only known at deploy time, or if the memory of the copies "
     "is near the nominal memory of a host",
-    source=_SERVICES,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-definition-parameters.html",
     unless=("GPU084",),
 )
 def known_room(context: Context) -> Problems:

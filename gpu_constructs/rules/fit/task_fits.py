@@ -25,7 +25,6 @@ from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
-_MEMORY = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html"
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 
 # Other rules report the other resources.
@@ -38,7 +37,7 @@ _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
     question="is the task certain to fit on the memory that hosts are expected to register?",
     because="a host registers less memory with ECS than its nominal memory, and how much less is only known once it "
     "runs",
-    source=_MEMORY,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html",
 )
 def certain_to_fit(context: Context) -> Problems:
     for assignment, each in _in_question(context):

@@ -17,7 +17,6 @@ from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
 
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
-_SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
 
 _WORTH_REPORTING_USD = 10.0
 """Price of a host per hour from which an unneeded second host is reported."""
@@ -134,7 +133,7 @@ def stranded(context: Context) -> Problems:
     question="does a pool that needs one host launch only one?",
     because="when ECS scales out from zero it always launches two instances, and removes the one that is not needed "
     "later",
-    source=_SCALING,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
 )
 def two_from_zero(context: Context) -> Problems:
     for each in context.once(_at_desired).pools:

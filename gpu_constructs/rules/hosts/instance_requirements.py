@@ -15,7 +15,6 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _EC2 = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html"
-_ECS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html"
 _API_NAMES = {
     "vcpus": "VCpuCount",
     "memory_mib": "MemoryMiB",
@@ -110,7 +109,7 @@ def in_api(pool: Pool) -> Problems:
     question="does the ECS API, too, have the values of the requirements?",
     because="the ECS API lists fewer accelerators than EC2 and CloudFormation, and no page says what ECS does with the "
     "others",
-    source=_ECS,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html",
 )
 def in_ecs(pool: Pool) -> Problems:
     if pool.kind is not PoolKind.MANAGED_INSTANCES:

@@ -7,16 +7,13 @@ from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_de
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, warning
 
-_CLASSES = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html"
-_BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
-
 
 @warning(
     "GPU096",
     question="are the instance types sold as Spot?",
     because="DescribeInstanceTypes lists how a type is sold, and a request for another purchase option is never "
     "fulfilled; the list is one record and may differ by region",
-    source=_CLASSES,
+    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html",
 )
 def sold_as_spot(pool: Pool) -> Problems:
     missing = _not_sold(pool, PurchaseClass.SPOT) if pool.bought.option in PARTLY_SPOT else []
@@ -52,7 +49,7 @@ def sold_as_block(pool: Pool) -> Problems:
     question="are the hosts of a Capacity Block of one type and in one zone?",
     because="a Capacity Block is a reservation of one type in one Availability Zone; launches of another type or in "
     "another zone fail, unless a group of reservations stands behind it",
-    source=_BLOCKS,
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
     unless=("GPU161",),
 )
 def one_block(pool: Pool) -> Problems:

@@ -13,7 +13,6 @@ from gpu_constructs.fleet import (
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
-_GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html"
 _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
 
 
@@ -58,7 +57,7 @@ def block_in_segments(pool: Pool) -> Problems:
     because="Capacity Blocks do not support placement groups; EC2 places the hosts of a block near each other itself, "
     "and an additional group can leave no room for them where the block is "
     "(github.com/aws/aws-parallelcluster/pull/6311)",
-    source=_GROUPS,
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html",
 )
 def block_without_group(pool: Pool) -> Problems:
     if pool.bought.option is PurchaseOption.CAPACITY_BLOCK and pool.placement_group is True:

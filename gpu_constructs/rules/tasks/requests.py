@@ -30,7 +30,6 @@ _ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
 _BATCH_TYPES = (GPU, "MEMORY", "VCPU")
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html"
-_GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 
 
 @error(
@@ -38,7 +37,7 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-spe
     question="is the number of GPUs a value that ECS takes?",
     because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; it refuses a "
     "task definition with another value, or gives it no GPU",
-    source=_GPUS,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
 )
 def countable(task: Task) -> Problems:
     for container, each in _entries(task):

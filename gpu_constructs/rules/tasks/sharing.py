@@ -14,7 +14,6 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
-_API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html"
 _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
     "ecs-gpu-sharing.md"
@@ -42,7 +41,7 @@ def served(context: Context) -> Problems:
     "GPU031",
     question="does every share of a GPU state a size that ECS takes?",
     because="the API requires memory, at least 1 MiB, and takes 1 to 100 as maxComputePercent",
-    source=_API,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html",
 )
 def measured(task: Task) -> Problems:
     for container in task.containers:
