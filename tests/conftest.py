@@ -23,8 +23,18 @@ hypothesis.settings.load_profile("untimed")
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
+    return _site(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """One for all cases of a module that are refused and leave nothing behind."""
+    return _site(tmp_path_factory.mktemp("untouched"))
+
+
+def _site(folder: Path) -> Site:
     """Without the files and resources of CDK's own that no test looks at, which take a third of a synth."""
-    return Site(cdk.App(outdir=str(tmp_path), tree_metadata=False, analytics_reporting=False))
+    return Site(cdk.App(outdir=str(folder), tree_metadata=False, analytics_reporting=False))
 
 
 @pytest.fixture

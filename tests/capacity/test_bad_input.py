@@ -94,17 +94,17 @@ REFUSED: list[Any] = [
 
 @pytest.mark.parametrize(("call", "argument", "words"), REFUSED)
 def test_it_is_refused_in_our_words_and_leaves_nothing(
-    site: Site, call: Callable[[Site], object], argument: str, words: str
+    untouched: Site, call: Callable[[Site], object], argument: str, words: str
 ) -> None:
-    _ = site.l4
-    before = site.children()
+    _ = untouched.l4
+    before = untouched.children()
     with pytest.raises(InvalidValueError) as refused:
-        call(site)
+        call(untouched)
     assert refused.value.argument == argument
     assert words in str(refused.value)
     assert refused.value.fix or refused.value.allowed
     assert len(str(refused.value)) < 600
-    assert site.children() == before
+    assert untouched.children() == before
 
 
 @pytest.mark.parametrize("name", ["x; reboot", "$(reboot)", "x\nreboot", '"\n[settings.host-containers.admin]'])

@@ -1,21 +1,16 @@
-"""What a capacity defines, and what it refuses before it defines anything."""
+"""What a capacity defines."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs import (
-    GpuConstructsError,
     GpuMachineImage,
     HostScaling,
-    HostStorage,
     IncompatibleError,
     InvalidValueError,
-    UnknownNameError,
 )
 from gpu_constructs.fleet import HostImage
 from gpu_constructs.hardware import accelerated
@@ -286,109 +281,6 @@ def test_a_stack_name_that_ecs_reserves_does_not_reach_the_provider(site: Site, 
 def test_elsewhere_cloudformation_names_the_provider(site: Site) -> None:
     site.capacity("g6.xlarge")
     assert "Name" not in site.only("AWS::ECS::CapacityProvider")
-
-
-REFUSED: list[Any] = [
-    pytest.param({"instance_types": ["g6.gigantic"]}, UnknownNameError, r"did you mean g6\.xlarge", id="no such size"),
-    pytest.param({"instance_types": ["g5"]}, UnknownNameError, r"family", id="a family instead of a type"),
-    pytest.param({"instance_types": ["g6.xlrge"]}, UnknownNameError, r"did you mean g6\.xlarge", id="a typo"),
-    pytest.param({"instance_types": "g6.xlarge"}, InvalidValueError, r"\['g6\.xlarge'\]", id="text, not a list"),
-    pytest.param({"instance_types": []}, InvalidValueError, r"at least one", id="an empty list"),
-    pytest.param({"instance_types": [None]}, InvalidValueError, r"None", id="no text"),
-    pytest.param(
-        {"instance_types": ["g5.xlarge", "g5.12xlarge"]},
-        IncompatibleError,
-        r"one add_capacity for each shape, or",
-        id="1 and 4",
-    ),
-    pytest.param(
-        {"instance_types": ["g5g.xlarge", "g5.xlarge"]}, IncompatibleError, r"arm64: g5g\.xlarge", id="arm and x86"
-    ),
-    pytest.param(
-        {"instance_types": ["g6.xlarge", "c7i.large"]},
-        IncompatibleError,
-        r"no accelerator.*one add_capacity for each shape, or add_family",
-        id="GPU and CPU",
-    ),
-    pytest.param({"instance_types": ["p2.xlarge"]}, IncompatibleError, r"Kepler", id="no driver"),
-    pytest.param({"instance_types": ["g4ad.xlarge"]}, IncompatibleError, r"AMD", id="AMD"),
-    pytest.param({"instance_types": ["p6e-gb200.36xlarge"]}, IncompatibleError, r"arm64", id="no arm64 AMI"),
-    pytest.param({"instance_types": ["dl1.24xlarge"]}, IncompatibleError, r"Gaudi", id="Gaudi"),
-    pytest.param({"max_instances": 0}, InvalidValueError, r"1 or more", id="no hosts"),
-    pytest.param({"max_instances": True}, InvalidValueError, r"whole number", id="a truth value"),
-    pytest.param({"max_instances": 2.5}, InvalidValueError, r"whole number", id="half a host"),
-    pytest.param({"max_instances": "2"}, InvalidValueError, r"whole number", id="a number as text"),
-    pytest.param({"min_instances": -1}, InvalidValueError, r"0 or more", id="less than none"),
-    pytest.param(
-        {"min_instances": 5},
-        InvalidValueError,
-        r"max_instances is 4",
-        id="more at least than at most",
-    ),
-    pytest.param({"storage": 200}, InvalidValueError, r"HostStorage\(root", id="a size alone"),
-    pytest.param({"scaling": {}}, InvalidValueError, r"expects a HostScaling", id="a mapping"),
-    pytest.param({"purchase": "spot"}, InvalidValueError, r"Purchase\.spot\(\)", id="a purchase as text"),
-    pytest.param({"check_gpus_at_boot": "yes"}, InvalidValueError, r"True or False", id="text for a switch"),
-    pytest.param({"capacity_provider_name": "aws-gpu"}, InvalidValueError, r"aws, ecs or fargate", id="reserved name"),
-    pytest.param({"capacity_provider_name": "my gpu"}, InvalidValueError, r"letters", id="a blank in the name"),
-    pytest.param({"instance_types": {"g6.xlarge"}}, InvalidValueError, r"a list in the order", id="a set"),
-    pytest.param({"instance_types": "g6.xlarge, g6.2xlarge"}, InvalidValueError, r"'g6\.2xlarge'\]", id="two in one"),
-    pytest.param(
-        {"instance_types": [ec2.InstanceType("g6.xlarge")]}, InvalidValueError, r"fix: 'g6\.xlarge'", id="CDK's type"
-    ),
-    pytest.param({"max_instances": float("-inf")}, InvalidValueError, r"got -inf", id="endless"),
-    pytest.param({"max_instances": 10**400}, InvalidValueError, r"got 1000", id="without end"),
-    pytest.param({"capacity_provider_name": "aws-${Token[TOKEN.0]}"}, InvalidValueError, r"aws, ecs", id="half known"),
-    pytest.param({"image": "al2023-gpu"}, InvalidValueError, r"GpuMachineImage\.pinned", id="an image as text"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED)
-def test_it_refuses_and_leaves_nothing_behind(
-    site: Site, arguments: dict[str, Any], error: type[GpuConstructsError], message: str
-) -> None:
-    cluster = site.cluster
-    before = site.children()
-    with pytest.raises(error, match=message) as refused:
-        cluster.add_capacity("Refused", **{"instance_types": ["g6.xlarge"], "max_instances": 4, **arguments})
-    assert refused.value.argument in arguments
-    assert not str(refused.value).endswith(".")
-    assert site.children() == before
-    assert cluster.capacities == ()
-
-
-PARTS_REFUSED = [
-    pytest.param(HostStorage, {"root_volume_gib": 8}, r"30 to 65536", id="smaller than the AMI"),
-    pytest.param(HostScaling, {"instance_warmup_seconds": -1}, r"0 to 10000", id="warm before it is launched"),
-    pytest.param(HostScaling, {"managed_termination_protection": "yes"}, r"True or False", id="text for a switch"),
-]
-
-
-@pytest.mark.parametrize(("part", "arguments", "message"), PARTS_REFUSED)
-def test_a_part_of_a_capacity_refuses_what_is_wrong_by_itself(
-    part: Any, arguments: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InvalidValueError, match=message) as refused:
-        part(**arguments)
-    assert refused.value.argument in arguments
-
-
-@pytest.mark.parametrize("name", ["al2-gpu", "al2023", "al2023-neuron", "bottlerocket-ecs-2-nvidia-arm64"])
-def test_an_image_that_cannot_drive_the_types_is_refused_with_both_sides(site: Site, name: str) -> None:
-    with pytest.raises(
-        IncompatibleError,
-        match=rf"image: image {name} .* g7e\.2xlarge.*image (al2023-gpu|bottlerocket-ecs-2-nvidia-x86_64) ",
-    ) as refused:
-        site.capacity("g7e.2xlarge", image=GpuMachineImage.newest(name))
-    assert refused.value.argument == "image"
-
-
-def test_a_second_capacity_of_one_name_is_refused_and_the_first_stays(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    before = site.children()
-    with pytest.raises(InvalidValueError, match="'Capacity' is already used in Stack/Cluster"):
-        site.capacity("g5.xlarge")
-    assert site.children() == before
 
 
 def test_tokens_pass_and_are_marked_as_not_known(site: Site) -> None:

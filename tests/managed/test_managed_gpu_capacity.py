@@ -270,15 +270,15 @@ def test_the_pool_says_what_comes(site: Site) -> None:
     ],
 )
 def test_what_is_refused_leaves_nothing_behind(
-    site: Site, arguments: dict[str, Any], error: type[GpuConstructsError], argument: str
+    untouched: Site, arguments: dict[str, Any], error: type[GpuConstructsError], argument: str
 ) -> None:
-    assert site.cluster.capacities == ()
-    before = site.children()
+    assert untouched.cluster.capacities == ()
+    before = untouched.children()
     with pytest.raises(error) as caught:
-        managed(site, **arguments)
+        managed(untouched, **arguments)
     assert caught.value.argument == argument
     assert caught.value.fix
-    assert site.children() == before
+    assert untouched.children() == before
 
 
 def test_a_taken_id_leaves_the_first_as_it_was(site: Site) -> None:

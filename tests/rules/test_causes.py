@@ -13,7 +13,7 @@ from gpu_constructs.rules import RULES, Severity, find_rule
 from gpu_constructs.template.stacks import Input
 from tools.rule_examples import base_paths, example_of
 
-PAIRS = 200
+PAIRS = 100
 """Pairs of examples that are merged, of several thousand: evenly spread, and always the same."""
 
 GOOD = sorted((Path(__file__).parents[1] / "acceptance" / "good").iterdir())

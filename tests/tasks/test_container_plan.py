@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from gpu_constructs import DoesNotFitError, GpuMachineImage, IncompatibleError, InvalidValueError
+from gpu_constructs import DoesNotFitError, GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from tests.synthesis import Site
 
 
@@ -95,16 +95,20 @@ REFUSED: list[Any] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def task(untouched: Site) -> GpuTaskDefinition:
+    return untouched.task()
+
+
 @pytest.mark.parametrize(("arguments", "error", "message"), REFUSED)
 def test_it_refuses_and_leaves_nothing_behind(
-    site: Site, arguments: dict[str, Any], error: type[Exception], message: str
+    untouched: Site, task: GpuTaskDefinition, arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    task = site.task()
-    before = site.children()
+    before = untouched.children()
     with pytest.raises(error, match=message) as refused:
-        task.add_gpu_container("train", image=site.image, **arguments)
+        task.add_gpu_container("train", image=untouched.image, **arguments)
     assert getattr(refused.value, "argument") in arguments  # noqa: B009 - every error of ours has one
-    assert site.children() == before
+    assert untouched.children() == before
     assert task.task.containers == ()
 
 
