@@ -1,20 +1,23 @@
-"""Whether a workload has room on its hosts: for all copies of it, and for one more while it is deployed to."""
+"""Room of a workload on its hosts: for all copies, for their host ports, and for one more while it is deployed to."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
-from gpu_constructs.fleet import Unknown, Workload, known, total
-from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
-from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, task_slots
+from gpu_constructs.fleet import Task, Unknown, Workload, known, total
+from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, RESERVED_PORTS
+from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, demand_of, task_slots
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import Copies, counted, wanted_copies
-from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.rule import Problem, Problems, warning
+from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _TRUNK = "each takes a network interface, of which hosts have more where awsvpcTrunking is on"
+_PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html"
 
 
 @warning(
@@ -185,6 +188,54 @@ def a_host_for_each_copy(context: Context) -> Problems:
             )
 
 
+@warning(
+    "GPU084",
+    question="is the host port free on a host for every copy?",
+    because="each host has a host port once, and the ECS agent reserves some for itself",
+    source=_PORTS,
+)
+def static_ports(context: Context) -> Problems:
+    for task in context.tasks:
+        kept = demand_of(task).certain_ports & RESERVED_PORTS
+        if kept:
+            yield Problem(
+                about=task,
+                message=f"{task.name} takes host port {_port_list(kept)}, which the ECS agent reserves on every host "
+                "by default",
+                fix="a dynamic host port (0), or another port below 32768",
+            )
+    for each, wanted in wanted_copies(context):
+        ports = each.ports
+        if ports and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
+            yield Problem(
+                about=each.workload,
+                message=f"{wanted} tasks take host port {_port_list(ports)}, which each host has once, and "
+                f"{with_verb(each.pool_names, 'has', 'have')} {'1 host' if each.hosts == 1 else f'{each.hosts} hosts'} "
+                "at most: the others never start",
+                fix="a dynamic host port (0) behind a load balancer, or network mode awsvpc",
+            )
+
+
+@error(
+    "GPU086",
+    question="do the containers of a task take different host ports?",
+    because="the first container reserves the host port, so the second never starts",
+    source=_PORTS,
+)
+def ports_once(task: Task) -> Problems:
+    if not demand_of(task).certain_ports:
+        return
+    for port in _taken_twice(task):
+        names = [each.name for each in task.containers if port in each.host_ports]
+        yield Problem(
+            message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
+            f"{_port_list((port,))} more than once, and a host has it once",
+            fix="another host port for one of them, or a dynamic one (0)",
+            property_name="PortMappings",
+            value=port[0],
+        )
+
+
 def _is_one_copy_in_question(copies: Copies) -> bool:
     """Whether not even one certainly fits, for a reason that a rule about one copy reports."""
     return any(
@@ -212,3 +263,17 @@ def _percent(workload: Workload) -> Rollout | None:
     if isinstance(low, Unknown) or isinstance(high, Unknown):
         return None
     return Rollout(min_healthy_percent=low, max_healthy_percent=high)
+
+
+def _taken_twice(task: Task) -> list[tuple[int, str]]:
+    """Host ports that the task asks for more than once.
+
+    In network mode ``host`` nothing is mapped, so two mappings of one container mean the same port.
+    """
+    once = frozenset if task.network_mode == "host" else tuple
+    taken = Counter(port for container in task.containers for port in once(container.host_ports))
+    return [port for port, times in taken.items() if times > 1]
+
+
+def _port_list(ports: Iterable[tuple[int, str]]) -> str:
+    return or_list(f"{number}/{protocol}" for number, protocol in sorted(ports))

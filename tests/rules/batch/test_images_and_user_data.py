@@ -6,10 +6,10 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, HostImage, Pool, PoolKind, UserData, UserDataFormat
 from gpu_constructs.rules import rules_of
-from gpu_constructs.rules.batch import images_and_user_data
+from gpu_constructs.rules.batch import jobs_and_environments
 from tests.rules.given import a_pool, asked, of_image
 
-RULES = rules_of(images_and_user_data)
+RULES = rules_of(jobs_and_environments)
 
 
 def _environment(*types: str, image: str = "al2023-gpu", release: str | None = None, form: object = None) -> Pool:

@@ -9,11 +9,11 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Origin, ResourceRequirement, Scheduler, Task
 from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.batch import jobs
-from gpu_constructs.rules.batch.jobs import has_sizes, whole_gpus
+from gpu_constructs.rules.batch import jobs_and_environments
+from gpu_constructs.rules.batch.jobs_and_environments import has_sizes, whole_gpus
 from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
 
-RULES = rules_of(jobs)
+RULES = rules_of(jobs_and_environments)
 
 
 def job(*requirements: ResourceRequirement, **changes: Any) -> Task:

@@ -20,7 +20,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.rules import Finding, Severity, rules_of
-from gpu_constructs.rules.fit import copies_fit, ports
+from gpu_constructs.rules.fit import copies_fit
 from tests.rules.given import a_pool, fleet_of, said
 
 DISTINCT = (PlacementConstraint(type="distinctInstance"),)
@@ -72,7 +72,7 @@ def service(
 
 
 def found(workload: Workload) -> list[Finding]:
-    return said((*rules_of(copies_fit), *rules_of(ports)), fleet_of(workloads=(workload,)))
+    return said(rules_of(copies_fit), fleet_of(workloads=(workload,)))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,144 @@
+"""GPU jobs, and images and user data of compute environments: does AWS Batch take them, which differs from ECS?"""
+
+from __future__ import annotations
+
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import Pool, PoolKind, ResourceRequirement, Scheduler, Task, Unknown, UserDataFormat
+from gpu_constructs.hardware import Image, OperatingSystem
+from gpu_constructs.rules.evidence.accelerated import is_gpu
+from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
+
+_API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"
+_ONE_GPU = '{"Type": "GPU", "Value": "1"}'
+_CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html"
+
+
+@error(
+    "GPU133",
+    question="does a job ask AWS Batch for whole GPUs?",
+    because="a resource requirement of AWS Batch has a type and a value, which is the number of physical GPUs; only "
+    "ECS has ALL, parts of a GPU and sharing",
+    source=_API,
+    unless=("GPU028",),
+)
+def whole_gpus(task: Task) -> Problems:
+    if not _is_gpu_job(task):
+        return
+    for container in task.containers:
+        for each in container.requirements:
+            what = _beyond_whole(each) if is_gpu(each) else ""
+            if what:
+                yield Problem(
+                    container=container,
+                    message=f"the job {task.name} asks AWS Batch for {what}, and Batch hands out whole GPUs by number",
+                    fix=_ONE_GPU,
+                    property_name="ResourceRequirements",
+                    value=each.value,
+                )
+
+
+@error(
+    "GPU134",
+    question="does a GPU job set its vCPUs and its memory?",
+    because="AWS Batch requires both for every node and refuses the job definition otherwise",
+    source=_API,
+    unless=("GPU028",),
+)
+def has_sizes(task: Task) -> Problems:
+    if not _is_gpu_job(task) or _may_be_set_elsewhere(task):
+        return
+    for container in task.containers:
+        if any(isinstance(each.type, Unknown) for each in container.requirements):
+            continue
+        missing = [
+            *(["VCPU"] if container.cpu == 0 else []),
+            *(["MEMORY"] if container.memory_limit_mib is None else []),
+        ]
+        if missing:
+            yield Problem(
+                container=container,
+                message=f"the job {task.name} asks for a GPU without {and_list(missing)}, which AWS Batch requires",
+                fix=", ".join(_SIZES[each] for each in missing),
+                property_name="ResourceRequirements",
+            )
+
+
+@warning(
+    "GPU105",
+    question="does a new compute environment use another system than Amazon Linux 2?",
+    because="since 2026-06-30 AWS Batch refuses new compute environments on its Amazon Linux 2 AMIs; existing ones "
+    "keep running",
+    source=_CONFIGURATION,
+)
+def not_amazon_linux_2(pool: Pool) -> Problems:
+    image = _image_of_batch(pool)
+    if image is not None and image.operating_system is OperatingSystem.AMAZON_LINUX_2:
+        yield Problem(
+            message=f"AWS Batch refuses new compute environments on {image.name} since 2026-06-30",
+            fix=f"imageType ECS_AL2023{'_NVIDIA' if image.accelerator else ''}",
+            property_name="ImageType",
+        )
+
+
+@warning(
+    "GPU106",
+    question="does the Amazon Linux 2023 GPU image of AWS Batch support the instance types?",
+    because="AWS Batch lists p3 and g3 as unsupported on ECS_AL2023_NVIDIA, though the ECS image carries their driver",
+    source=_CONFIGURATION,
+)
+def listed(pool: Pool) -> Problems:
+    image = _image_of_batch(pool)
+    unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
+    if image is not None and image.name == "al2023-gpu" and unlisted:
+        yield Problem(
+            message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
+            fix="a newer type, such as g6.xlarge",
+            property_name="InstanceTypes",
+            value=[each.name for each in unlisted],
+        )
+
+
+@error(
+    "GPU107",
+    question="is the user data of a compute environment a MIME multi-part archive?",
+    because="AWS Batch merges the user data of a launch template with its own and takes MIME multi-part only",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html",
+)
+def mergeable(pool: Pool) -> Problems:
+    form = pool.user_data.format
+    if pool.kind is PoolKind.BATCH and (form is UserDataFormat.SHELL or form is UserDataFormat.CLOUD_CONFIG):
+        yield Problem(
+            message=f"the user data is a {form.value}, and AWS Batch takes a MIME multi-part archive only",
+            fix="a MIME multi-part archive, which is ec2.MultipartUserData in CDK",
+            property_name="UserData",
+        )
+
+
+_SIZES = {"VCPU": '{"Type": "VCPU", "Value": "4"}', "MEMORY": '{"Type": "MEMORY", "Value": "15000"} in MiB'}
+
+
+def _is_gpu_job(task: Task) -> bool:
+    return task.scheduler is Scheduler.BATCH and task.wants_gpu
+
+
+def _beyond_whole(asked: ResourceRequirement) -> str:
+    """What a requirement asks for that is not a number of whole GPUs; empty if it is one."""
+    if asked.nvidia_mps is not None:
+        return "a share of a GPU (SharingStrategy)"
+    if asked.is_all:
+        return "ALL GPUs of its host"
+    return f"{shown(asked.value)} of a GPU" if asked.part is not None else ""
+
+
+def _may_be_set_elsewhere(task: Task) -> bool:
+    """Whether other containers or ranges of nodes may bring what this one lacks: nested ranges override each other."""
+    in_range = task.origin is not None and "NodeRangeProperties" in task.origin.path
+    return in_range or len(task.containers) > 1
+
+
+def _image_of_batch(pool: Pool) -> Image | None:
+    """The image that AWS Batch itself provides for a compute environment."""
+    if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
+        return None
+    return pool.image.image
