@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpu_constructs.capacity.fallback import FallbackCapacity as FallbackCapacity
     from gpu_constructs.capacity.family import FamilyCapacity as FamilyCapacity
     from gpu_constructs.capacity.gpu_capacity import GpuCapacity as GpuCapacity
+    from gpu_constructs.capacity.host_mounts import HostMount as HostMount
     from gpu_constructs.capacity.images import GpuMachineImage as GpuMachineImage
     from gpu_constructs.capacity.network import HostNetwork as HostNetwork
     from gpu_constructs.capacity.purchase import Purchase as Purchase
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from gpu_constructs.managed.operation import ManagedOperation as ManagedOperation
     from gpu_constructs.managed.purchase import ManagedPurchase as ManagedPurchase
     from gpu_constructs.managed.storage import ManagedStorage as ManagedStorage
+    from gpu_constructs.models.model_cache import ModelCache as ModelCache
+    from gpu_constructs.models.model_server import ModelServer as ModelServer
     from gpu_constructs.service import GpuService as GpuService
     from gpu_constructs.tasks.container_options import ContainerOptions as ContainerOptions
     from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
@@ -67,6 +70,7 @@ _HOME = {
     "GpuService": "service",
     "GpuShare": "tasks.gpu_share",
     "GpuTaskDefinition": "tasks.task_definition",
+    "HostMount": "capacity.host_mounts",
     "HostNeed": "managed.need",
     "HostNetwork": "capacity.network",
     "HostScaling": "capacity.scaling",
@@ -77,6 +81,8 @@ _HOME = {
     "ManagedOperation": "managed.operation",
     "ManagedPurchase": "managed.purchase",
     "ManagedStorage": "managed.storage",
+    "ModelCache": "models.model_cache",
+    "ModelServer": "models.model_server",
     "Purchase": "capacity.purchase",
     "RefusedByCdkError": "errors",
     "UnknownNameError": "errors",
@@ -98,6 +104,7 @@ __all__ = [
     "GpuService",
     "GpuShare",
     "GpuTaskDefinition",
+    "HostMount",
     "HostNeed",
     "HostNetwork",
     "HostScaling",
@@ -108,6 +115,8 @@ __all__ = [
     "ManagedOperation",
     "ManagedPurchase",
     "ManagedStorage",
+    "ModelCache",
+    "ModelServer",
     "Purchase",
     "RefusedByCdkError",
     "UnknownNameError",

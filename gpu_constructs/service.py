@@ -23,6 +23,7 @@ from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.serving.deployment import percentages, shares
 from gpu_constructs.serving.reached import ReachedService
 from gpu_constructs.serving.service_options import ServiceOptions, constraints_of, with_defaults
+from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
 
@@ -177,6 +178,8 @@ class GpuService(ReachedService):
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
+        connect_caches(self, task_definition)
+        self._server = task_definition.server
         self._gpu_task = task_definition
         self._grace_is_chosen = health_check_grace_period is not None
         self._shifts_requests = workload.runs_twice_to_deploy

@@ -37,7 +37,7 @@ def auto_scaling_group(
         min_capacity=plan.choice.min_instances,
         max_capacity=plan.choice.max_instances,
     )
-    group = HostGroup(made, plan.choice.max_instances)
+    group = HostGroup(made, plan.choice.max_instances, hosts)
     # Hosts without a way out get no packages at their first boot, and those that are deleted before it stop no task, so
     # that the deletion of their service never ends (CDK issues 21348 and 18179).
     group.node.add_dependency(*plan.subnets.way_out)

@@ -11,6 +11,7 @@ from constructs import Construct
 
 from gpu_constructs.capacity.auto_scaling_group import auto_scaling_group
 from gpu_constructs.capacity.boot_check import BootCheck
+from gpu_constructs.capacity.host_mounts import HostMount
 from gpu_constructs.capacity.launch_template import launch_template
 from gpu_constructs.capacity.network import network_resources
 from gpu_constructs.capacity.plan import CapacityPlan
@@ -49,6 +50,7 @@ class GpuCapacity(Construct):
         placement_group: The placement group of its hosts; None without.
         efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
         provider: The ECS capacity provider.
+        mounts: Shared storage that every host mounts; see `HostStorage`.
         comes_first: Whether services fill it before they use any other capacity; see `GpuCluster.add_fallback`.
         boot_check: Sends hosts with missing GPUs away, with an alarm; None without.
     """
@@ -73,6 +75,7 @@ class GpuCapacity(Construct):
             self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
             self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
             self.comes_first: bool = plan.comes_first
+            self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
             self.launch_template: ec2.LaunchTemplate = launch_template(
                 self, hosts, plan, user_data, network.launch_template_data(hosts.security_group)
             )

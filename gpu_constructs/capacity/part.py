@@ -11,6 +11,7 @@ from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct, Node
 
 from gpu_constructs.fleet import Pool
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
 __all__ = ["NO_CONTRIBUTION", "Contribution", "HostGroup", "HostPart", "contribution_of"]
 
@@ -43,11 +44,13 @@ class HostGroup:
     Args:
         construct: The group as CDK made it.
         max_instances: Hosts at most, as given.
+        hosts: What its hosts share with those of other capacities of the cluster.
     """
 
-    def __init__(self, construct: autoscaling.AutoScalingGroup, max_instances: int) -> None:
+    def __init__(self, construct: autoscaling.AutoScalingGroup, max_instances: int, hosts: ClusterHosts) -> None:
         self.construct = construct
         self.max_instances = max_instances
+        self.hosts = hosts
 
     @cached_property
     def node(self) -> Node:

@@ -8,14 +8,16 @@ from functools import cache
 from math import ceil
 
 from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
 
+from gpu_constructs.capacity.host_mounts import HostMount, prepare_mounts
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
-from gpu_constructs.capacity.part import Contribution, HostPart
+from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import LocalDiskUse, Pool, Unknown
+from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, Unknown
 from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, gp3
 
 __all__ = ["HostStorage"]
@@ -57,6 +59,7 @@ class HostStorage(HostPart):
             it. A tag that is moved is then not seen. By default it asks, and pulls what has changed.
         images_on_local_disks: Whether Docker keeps images and writable layers on local disks instead.
         scratch_on_local_disks: Whether tasks find scratch space on local disks; not on Bottlerocket.
+        mounts: Shared storage that every host mounts, such as ``[HostMount.s3(bucket)]``; on Amazon Linux 2023.
 
     Raises:
         InvalidValueError: An argument is wrong by itself, or the images are larger than the volume.
@@ -68,8 +71,10 @@ class HostStorage(HostPart):
     prefer_cached_images: bool = False
     images_on_local_disks: bool = False
     scratch_on_local_disks: bool = False
+    mounts: Sequence[HostMount] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "mounts", _mounts(self.mounts))
         for argument in ("prefer_cached_images", "images_on_local_disks", "scratch_on_local_disks"):
             flag(argument, getattr(self, argument))
         if self.root_volume_mib_per_second is not None:
@@ -147,6 +152,14 @@ class HostStorage(HostPart):
         Raises:
             IncompatibleError: A type has no local disks or too small ones, or the operating system cannot use them.
         """
+        if self.mounts and pool.operating_system not in {OperatingSystem.AMAZON_LINUX_2023, UNKNOWN}:
+            raise IncompatibleError(
+                f"{pool.operating_system} has no packages for shared storage that hosts mount",
+                argument="mounts",
+                value=[each.path for each in self.mounts],
+                allowed="Amazon Linux 2023",
+                fix="image=GpuMachineImage.pinned('al2023-gpu')",
+            )
         if self.local_disks is LocalDiskUse.NONE:
             return
         argument = "images_on_local_disks" if self.images_on_local_disks else "scratch_on_local_disks"
@@ -188,8 +201,18 @@ class HostStorage(HostPart):
             )
         return Contribution(
             agent={"ECS_IMAGE_PULL_BEHAVIOR": "prefer-cached"} if self.prefer_cached_images else {},
-            boot_commands=commands,
+            boot_commands=(*commands, *prepare_mounts(self.mounts)),
         )
+
+    def add_to(self, scope: Construct, group: HostGroup) -> None:  # noqa: ARG002 - of parts that define something
+        """Lets the hosts reach and read what they mount.
+
+        Args:
+            scope: The capacity.
+            group: Its Auto Scaling group.
+        """
+        for each in self.mounts:
+            each.let_in(group.hosts)
 
     def volumes(self, image: Image) -> list[ec2.BlockDevice]:
         """The EBS volumes of a host.
@@ -204,6 +227,26 @@ class HostStorage(HostPart):
         )
         # Bottlerocket keeps its system on a separate volume, whose size is the snapshot's.
         return [images] if image.root_device == image.image_device else [_volume(image.root_device), images]
+
+
+def _mounts(given: Sequence[HostMount]) -> tuple[HostMount, ...]:
+    if not isinstance(given, (list, tuple)) or not all(isinstance(each, HostMount) for each in given):
+        raise InvalidValueError(
+            f"expects a list of HostMount, got {shown(given)}",
+            argument="mounts",
+            value=given,
+            fix="mounts=[HostMount.s3(bucket)]",
+        )
+    paths = [each.path for each in given]
+    twice = next((each for each in paths if paths.count(each) > 1), None)
+    if twice is not None:
+        raise InvalidValueError(
+            f"two mounts have the directory {twice}",
+            argument="mounts",
+            value=paths,
+            fix="another path for one of them, such as path='/mnt/models'",
+        )
+    return tuple(given)
 
 
 @cache  # nothing changes it, and it costs calls into Node

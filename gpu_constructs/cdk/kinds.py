@@ -98,7 +98,7 @@ _ATTRIBUTES: Mapping[type, str] = {
 
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
-_SELF = "self"
+_BOUND = frozenset({"self", "cls"})
 # Each has a check of its own, which says what an id is.
 _IDS = frozenset({"construct_id", "id"})
 
@@ -140,7 +140,7 @@ def require_kinds(function: Callable[..., object], named: Mapping[str, object]) 
     for argument, value in named.items():
         if argument in kinds:
             _require(argument, value, kinds[argument])
-        elif argument != _SELF:
+        elif argument not in _BOUND:
             nearest = _nearest(argument, function)
             raise UnknownNameError(
                 f"{_called(function)} has no such argument", argument=argument, value=value, nearest=nearest

@@ -99,6 +99,8 @@ def health_check(path: str | None, protocol: elbv2.Protocol = elbv2.Protocol.HTT
     """
     return elbv2.HealthCheck(
         path=path,
+        # ELB's own default; cfn-lint wants it in writing where Docker chooses the port (E3049).
+        port="traffic-port",
         protocol=protocol,
         interval=cdk.Duration.seconds(15),
         timeout=cdk.Duration.seconds(10),

@@ -17,6 +17,7 @@ from constructs import Construct
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.serving.door import door_of
 from gpu_constructs.serving.endpoint import (
     TLS,
@@ -52,6 +53,7 @@ class ReachedService(ecs.Ec2Service):
 
     _grace_is_chosen = False
     _shifts_requests = False
+    _server: ModelServer | None = None
 
     @cached_property
     def _resource(self) -> ecs.CfnService:
@@ -75,13 +77,18 @@ class ReachedService(ecs.Ec2Service):
         """
         if not self._grace_is_chosen:
             self._grace_is_chosen = True
-            self._resource.health_check_grace_period_seconds = 60 * _LOADING_MINUTES
+            known = None if self._server is None else self._server.health_check_grace_seconds
+            self._resource.health_check_grace_period_seconds = 60 * _LOADING_MINUTES if known is None else known
         return super().load_balancer_target(
             container_name=container_name,
             alternate_target=alternate_target,
             container_port=container_port,
             protocol=protocol,
         )
+
+    def _health_path(self, port: float) -> str | None:
+        """What answers once the server of the task is ready, if the port is the server's."""
+        return self._server.health_path if self._server is not None and self._server.port == port else None
 
     @checked
     def add_application_load_balancer(
@@ -132,7 +139,8 @@ class ReachedService(ecs.Ec2Service):
             listener: One of yours, which gets a rule with `priority` and `conditions`.
             priority: Of that rule. The lowest number comes first.
             conditions: Which requests of that listener the service gets.
-            health_check_path: A path that answers 200 once the model is loaded, such as ``/health``.
+            health_check_path: A path that answers 200 once the model is loaded, such as ``/health``. By default that of
+                the server of `GpuTaskDefinition.add_model_server`.
             deregistration_delay: How long the last requests of a task may take. By default five minutes, as in ELB; a
                 task without requests leaves at once.
             container_name: The container that gets requests. By default the default container, the first with GPUs.
@@ -162,7 +170,7 @@ class ReachedService(ecs.Ec2Service):
             }
         )
         door = door_of(self.task_definition, container_name=container_name, container_port=container_port)
-        path = require_path(health_check_path)
+        path = require_path(health_check_path or self._health_path(door.container_port))
         vpc = self.cluster.vpc
         if listener is None:
             require_certificate(certificate, is_plain=protocol is _HTTP, plain="elbv2.ApplicationProtocol.HTTP")

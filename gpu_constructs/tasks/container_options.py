@@ -9,7 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
-__all__ = ["ContainerOptions", "PassedOn", "passed_on"]
+__all__ = ["ContainerOptions", "PassedOn", "ServerOptions", "passed_on"]
 
 
 class PassedOn(TypedDict, total=False):
@@ -113,6 +113,22 @@ class ContainerOptions(PassedOn, total=False):
     readonly_root_filesystem: bool
     ulimits: Sequence[ecs.Ulimit] | None
     logging: ecs.LogDriver | None
+
+
+class ServerOptions(ContainerOptions, total=False):
+    """Arguments of `GpuTaskDefinition.add_model_server` that are those of `GpuTaskDefinition.add_gpu_container`.
+
+    Attributes:
+        gpu_memory_gib: Memory in GiB that each of its GPUs must have.
+        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor).
+        precision: The narrowest number format that it computes in.
+        nvlink: Whether its GPUs must be joined by NVLink.
+    """
+
+    gpu_memory_gib: float | None
+    min_compute_capability: tuple[int, int] | None
+    precision: str | None
+    nvlink: bool
 
 
 def passed_on(options: ContainerOptions) -> PassedOn:

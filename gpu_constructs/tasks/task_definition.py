@@ -19,13 +19,17 @@ from gpu_constructs.cdk.kinds import checked, require_kinds
 from gpu_constructs.cdk.overrides import called_like, naming
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import METADATA_KEY, Task
+from gpu_constructs.models.model_cache import ModelCache
+from gpu_constructs.models.model_server import ModelServer
+from gpu_constructs.models.served_container import served_container
 from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
-from gpu_constructs.tasks.container_options import ContainerOptions
+from gpu_constructs.tasks.container_options import ContainerOptions, ServerOptions
 from gpu_constructs.tasks.container_plan import ContainerPlan
 from gpu_constructs.tasks.gpu_ask import Gpus
 from gpu_constructs.tasks.gpu_container import plan_gpu_container
 from gpu_constructs.tasks.gpu_needs import metadata_of, plan_needs
 from gpu_constructs.tasks.log_router import Containers
+from gpu_constructs.tasks.model_container import add_served_container
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
 from gpu_constructs.tasks.rehearsal import rehearse
 from gpu_constructs.tasks.sidecar import plan_sidecar, require_no_gpus
@@ -68,6 +72,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         capacity: Where its tasks may run.
         landing: How it is written for that.
         log_group: Where the containers' logs go.
+        server: The first server of `add_model_server`, which says where requests go; None without.
+        volumes_of_caches: The caches of its servers, and the volumes that they became.
     """
 
     @checked
@@ -113,6 +119,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         self.landing: Landing = landing
         self._so_far = Containers(landing.task(construct_id, family=family, network_mode=mode))
         self._has_main_container = False
+        self.server: ModelServer | None = None
+        self.volumes_of_caches: dict[ModelCache, str] = {}
 
     @property
     def task(self) -> Task:
@@ -173,7 +181,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             precision=precision,
             nvlink=nvlink,
         )
-        self._require_new(construct_id)
+        self.require_new(construct_id)
         plan = plan_gpu_container(
             options.get("container_name") or construct_id,
             task=self._so_far.before(options.get("logging")),
@@ -183,6 +191,39 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             options=options,
         )
         return self._define(construct_id, image, plan, options)
+
+    @naming(ServerOptions)
+    @checked
+    def add_model_server(
+        self,
+        construct_id: str,
+        *,
+        server: ModelServer,
+        gpus: Gpus = 1,
+        cache: ModelCache | None = None,
+        **options: Unpack[ServerOptions],
+    ) -> ecs.ContainerDefinition:
+        """Adds a container that serves a model: `add_gpu_container` with the image, port and command of a server.
+
+        A service behind a load balancer takes its health check and its grace period from the server. What is given in
+        `options` is taken in place of what the server says; environment variables are added.
+
+        Args:
+            construct_id: The container's name.
+            server: What it runs, such as ``ModelServer.vllm(model="Qwen/Qwen2.5-7B-Instruct")``.
+            gpus: What it asks of GPUs, as in `add_gpu_container`. The server is told of several.
+            cache: Where it keeps models. By default in the container, for as long as the task lives.
+            **options: The other arguments of `add_gpu_container`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: The capacity has no such GPUs or cache, or GPUs that the image has no code for.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        served = served_container(construct_id, server=server, cache=cache, gpus=gpus, capacity=self.capacity)
+        container = add_served_container(self, construct_id, served, gpus=gpus, arguments=served.arguments(options))
+        self.server = self.server or server
+        return container
 
     @naming(ContainerOptions)
     @checked
@@ -215,7 +256,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             IncompatibleError: The capacity has no Neuron devices, or different numbers of them.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        self._require_new(construct_id)
+        self.require_new(construct_id)
         plan = plan_neuron_container(
             options.get("container_name") or construct_id,
             task=self._so_far.before(options.get("logging")),
@@ -245,7 +286,15 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             write_requirement(self._resource, len(self._containers) - 1, plan.requirement)
         return container
 
-    def _require_new(self, name: str) -> None:
+    def require_new(self, name: str) -> None:
+        """Refuses the id of a container that the task has already.
+
+        Args:
+            name: The id.
+
+        Raises:
+            InvalidValueError: It is taken, or cannot be one.
+        """
         require_construct_id(name)
         if name in self._so_far.ids:
             raise taken(self, name)
@@ -334,7 +383,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         is_router: bool = False,
     ) -> _Container:
         require_kinds(add, options)
-        self._require_new(name)
+        self.require_new(name)
         logging = options.get("logging")
         task = plan_sidecar(
             options.get("container_name") or name,

@@ -16,6 +16,10 @@ from gpu_constructs.fleet import LocalDiskUse
 from tests.synthesis import Site, user_data
 
 
+def _chosen(choice: str) -> dict[str, Any]:
+    return {choice: True}
+
+
 def _root(site: Site) -> dict[str, Any]:
     ebs: dict[str, Any] = site.launch_template()["BlockDeviceMappings"][-1]["Ebs"]
     return ebs
@@ -99,11 +103,11 @@ def test_a_task_mounts_scratch_space_by_its_path() -> None:
 @pytest.mark.parametrize("choice", ["images_on_local_disks", "scratch_on_local_disks"])
 def test_types_without_local_disks_are_refused(site: Site, choice: str) -> None:
     with pytest.raises(IncompatibleError, match="m7i.large has no local disks") as raised:
-        site.capacity("m7i.large", "m6id.large", storage=HostStorage(**{choice: True}))
+        site.capacity("m7i.large", "m6id.large", storage=HostStorage(**_chosen(choice)))
     assert raised.value.argument == choice
     assert (raised.value.rule, raised.value.fix) == ("GPU174", "only m6id.large")
     with pytest.raises(IncompatibleError, match="g5g.xlarge has no local disks"):
-        site.capacity("g5g.xlarge", storage=HostStorage(**{choice: True}))
+        site.capacity("g5g.xlarge", storage=HostStorage(**_chosen(choice)))
 
 
 def test_a_type_that_is_a_token_is_said(site: Site) -> None:
@@ -141,7 +145,7 @@ def test_bottlerocket_binds_its_own_directories(site: Site) -> None:
         site.capacity("g6.xlarge", name="Other", image=bottlerocket, storage=HostStorage(scratch_on_local_disks=True))
 
 
-def _lines(site: Site, **storage: bool) -> str:
+def _lines(site: Site, **storage: Any) -> str:
     site.capacity("g6.xlarge", storage=HostStorage(**storage))
     return user_data(site.launch_template())
 

@@ -144,7 +144,7 @@ MISSPELT: list[tuple[str, str, str]] = [
     ("add_gpu_container", "max_instances", "GpuCluster.add_capacity(max_instances=…)"),
     ("add_container", "memory_mib", "did you mean memory_limit_mib?"),
     ("add_container", "port_mapping", "did you mean port_mappings?"),
-    ("add_container", "nvlink", "did you mean GpuTaskDefinition.add_gpu_container(nvlink=…)?"),
+    ("add_container", "nvlink", "did you mean GpuTaskDefinition.add_gpu_container(nvlink=…)"),
 ]
 
 

@@ -1,0 +1,363 @@
+"""Where containers keep the models that they load: a volume, a way to it, permission for it, each as one value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_fsx as fsx
+from aws_cdk import aws_s3 as s3
+from constructs import IDependable
+
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.capacity.host_mounts import HostMount, folder, require_bucket
+from gpu_constructs.capacity.local_disks import SCRATCH_PATH
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import LocalDiskUse
+from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
+
+__all__ = ["ModelCache", "Volume", "WeightsCopy"]
+
+_Capacity = GpuCapacity | ManagedGpuCapacity
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+# The newest release of https://gallery.ecr.aws/aws-cli/aws-cli that other public projects pinned by 2026-11-21.
+_AWS_CLI = "public.ecr.aws/aws-cli/aws-cli:2.36.44"
+_WEIGHTS = "/models"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """A volume of a task definition, as ``add_volume`` of CDK takes it.
+
+    Attributes:
+        efs: Of a file system of EFS.
+        docker: Of Docker.
+        host: Of the host; with none of the three, a volume that lives as long as the task.
+    """
+
+    efs: ecs.EfsVolumeConfiguration | None = None
+    docker: ecs.DockerVolumeConfiguration | None = None
+    host: ecs.Host | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightsCopy:
+    """A container that fills a volume before a server starts.
+
+    Attributes:
+        image: Its image, with the AWS command line.
+        command: What copies.
+    """
+
+    image: str
+    command: tuple[str, ...]
+
+
+class ModelCache:
+    """Where a container keeps models, for `GpuTaskDefinition.add_model_server`.
+
+    Made by one of the class methods:
+
+    | | for | who fills it |
+    |---|---|---|
+    | `efs` | a few hosts; nothing to prepare | the first task downloads, the others read |
+    | `fsx_lustre` | many hosts that load at once | the same, or a bucket that is linked to it |
+    | `s3_copy` | weights in a bucket, read at full speed from disk | each host copies them once |
+    | `s3_mount` | weights in a bucket, read once from front to back | nothing is copied |
+    | `host_disk` | one host, or weights that may be downloaded again | the first task of each host |
+
+    Data is encrypted on its way. At rest it is as the file system, the bucket or the disk is; those that CDK and this
+    library make are encrypted.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def efs(file_system: efs.IFileSystem, *, access_point: efs.IAccessPoint | None = None) -> ModelCache:
+        """A file system of Amazon EFS, mounted with TLS and the task role.
+
+        Its security group lets in the hosts, in network mode ``awsvpc`` the service. The task role may read and write,
+        without an access point as root.
+
+        Args:
+            file_system: The file system.
+            access_point: A directory of it with its own user. By default the whole file system.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        if isinstance(file_system, type) or not hasattr(type(file_system), "mount_targets_available"):
+            raise InvalidValueError(
+                f"expects an efs.IFileSystem, got {shown(file_system)}",
+                argument="file_system",
+                value=file_system,
+                fix="efs.FileSystem(self, 'Models', vpc=vpc)",
+            )
+        if access_point is not None and (
+            isinstance(access_point, type) or not hasattr(type(access_point), "access_point_id")
+        ):
+            raise InvalidValueError(
+                f"expects an efs.IAccessPoint, got {shown(access_point)}",
+                argument="access_point",
+                value=access_point,
+                fix="file_system.add_access_point('Models', …)",
+            )
+        return _Efs(file_system=file_system, access_point=access_point)
+
+    @staticmethod
+    def fsx_lustre(
+        file_system: fsx.IFileSystem, *, path: str = "/mnt/lustre", mount_name: str | None = None
+    ) -> ModelCache:
+        """A file system of Amazon FSx for Lustre, which the hosts mount.
+
+        The capacity has to mount it: ``storage=HostStorage(mounts=[HostMount.fsx_lustre(file_system)])``.
+
+        Args:
+            file_system: The file system.
+            path: Where hosts mount it.
+            mount_name: The name of one that was imported; see `HostMount.fsx_lustre`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _Mounted(mount=HostMount.fsx_lustre(file_system, path=path, mount_name=mount_name))
+
+    @staticmethod
+    def s3_mount(bucket: s3.IBucket, *, prefix: str = "", path: str = "/mnt/s3") -> ModelCache:
+        """A bucket that the hosts mount through Mountpoint for Amazon S3, for reading only; containers see ``/models``.
+
+        The capacity has to mount it: ``storage=HostStorage(mounts=[HostMount.s3(bucket)])``.
+
+        Args:
+            bucket: The bucket.
+            prefix: The part of it, such as ``qwen/``. By default all of it.
+            path: Where hosts mount it.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _Mounted(mount=HostMount.s3(bucket, prefix=prefix, path=path))
+
+    @staticmethod
+    def s3_copy(bucket: s3.IBucket, *, prefix: str = "", image: str = _AWS_CLI) -> ModelCache:
+        """A bucket that is copied to ``/models`` before the server starts, by a container that ends before that.
+
+        What a host has already is not copied again. On ECS Managed Instances, each task copies for itself.
+
+        Args:
+            bucket: The bucket.
+            prefix: The part of it, such as ``qwen/``. By default all of it.
+            image: An image with the AWS command line as its entry point.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        require_bucket(bucket)
+        if not isinstance(image, str) or not image.strip():
+            raise InvalidValueError(
+                f"expects the name of an image, got {shown(image)}", argument="image", value=image, fix=repr(_AWS_CLI)
+            )
+        return _Copied(bucket=bucket, prefix=folder(prefix), image=image)
+
+    @staticmethod
+    def host_disk(name: str = "models") -> ModelCache:
+        """A directory of the host that all its tasks share and that stays until the host leaves.
+
+        On local NVMe disks where the capacity has ``scratch_on_local_disks`` or ``images_on_local_disks``, else on the
+        root volume. Not on ECS Managed Instances.
+
+        Args:
+            name: Its name; caches with one name are one.
+
+        Raises:
+            InvalidValueError: It is not a name.
+        """
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise InvalidValueError(
+                f"{shown(name)} is not the name of a cache",
+                argument="name",
+                value=name,
+                allowed="letters, digits, _ and -, up to 100",
+                fix="name='models'",
+            )
+        return _HostDisk(name=name)
+
+    @property
+    def directory(self) -> str | None:
+        """Where containers see it; None for where their server looks for models by itself."""
+        return None
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether containers may only read it."""
+        return False
+
+    @property
+    def ready(self) -> IDependable | None:
+        """What has to exist before a task can mount it; None if nothing more."""
+        return None
+
+    @property
+    def copy(self) -> WeightsCopy | None:
+        """What fills it before the server starts; None where nothing does."""
+        return None
+
+    def require_on(self, capacity: Sequence[_Capacity]) -> None:
+        """Refuses capacity whose hosts cannot have it.
+
+        Args:
+            capacity: Where the task may run.
+
+        Raises:
+            IncompatibleError: A capacity does not mount it, or is of ECS Managed Instances, which take no such volume.
+        """
+
+    def volume(self, capacity: Sequence[_Capacity]) -> Volume:
+        """Its volume in a task definition.
+
+        Args:
+            capacity: Where the task may run.
+        """
+        raise NotImplementedError
+
+    def volume_name(self) -> str:
+        """The name of that volume; Docker shares volumes of one name."""
+        return "models"
+
+    def grant(self, task: ecs.TaskDefinition) -> None:
+        """Lets the role of a task use it.
+
+        Args:
+            task: The task definition.
+        """
+
+    def reach_from(self, connections: ec2.Connections) -> None:
+        """Lets hosts or tasks reach it, on the port that it is mounted through and no other.
+
+        Args:
+            connections: Of the hosts, in network mode ``awsvpc`` of the tasks.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Efs(ModelCache):
+    file_system: efs.IFileSystem
+    access_point: efs.IAccessPoint | None
+
+    @property
+    def ready(self) -> IDependable:
+        return self.file_system.mount_targets_available
+
+    def volume(self, capacity: Sequence[_Capacity]) -> Volume:  # noqa: ARG002 - the same everywhere
+        point = self.access_point
+        return Volume(
+            efs=ecs.EfsVolumeConfiguration(
+                file_system_id=self.file_system.file_system_id,
+                transit_encryption="ENABLED",
+                authorization_config=ecs.AuthorizationConfig(
+                    iam="ENABLED", access_point_id=None if point is None else point.access_point_id
+                ),
+            )
+        )
+
+    def grant(self, task: ecs.TaskDefinition) -> None:
+        if self.access_point is None:
+            # The files of a container that runs as root would belong to nobody, who may not write there.
+            self.file_system.grant_root_access(task.task_role)
+        else:
+            self.file_system.grant_read_write(task.task_role)
+
+    def reach_from(self, connections: ec2.Connections) -> None:
+        # From this side, so that the rule is in the stack that needs the file system anyway.
+        connections.allow_to_default_port(self.file_system)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mounted(ModelCache):
+    mount: HostMount
+
+    @property
+    def directory(self) -> str | None:
+        return None if self.mount.bucket is None else _WEIGHTS
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.mount.bucket is not None
+
+    def require_on(self, capacity: Sequence[_Capacity]) -> None:
+        call = "fsx_lustre(file_system, …)" if self.mount.bucket is None else "s3(bucket, …)"
+        for each in capacity:
+            if isinstance(each, ManagedGpuCapacity):
+                raise _not_managed(each)
+            if self.mount not in each.mounts:
+                raise IncompatibleError(
+                    f"the hosts of {each.pool.name} do not mount it on {self.mount.path}",
+                    argument="cache",
+                    value=[one.path for one in each.mounts],
+                    fix=f"storage=HostStorage(mounts=[HostMount.{call}]) for {each.pool.name}, with the same arguments",
+                )
+
+    def volume(self, capacity: Sequence[_Capacity]) -> Volume:  # noqa: ARG002 - the same everywhere
+        return Volume(host=ecs.Host(source_path=self.mount.path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HostDisk(ModelCache):
+    name: str
+
+    def require_on(self, capacity: Sequence[_Capacity]) -> None:
+        for each in capacity:
+            if isinstance(each, ManagedGpuCapacity):
+                raise _not_managed(each)
+
+    def volume(self, capacity: Sequence[_Capacity]) -> Volume:
+        if any(each.pool.user_data.local_disks is LocalDiskUse.SCRATCH for each in capacity):
+            return Volume(host=ecs.Host(source_path=f"{SCRATCH_PATH}/{self.name}"))
+        # Docker keeps it with its images, which may be on local disks, and on Bottlerocket where containers may write.
+        return Volume(docker=ecs.DockerVolumeConfiguration(autoprovision=True, driver="local", scope=ecs.Scope.SHARED))
+
+    def volume_name(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Copied(ModelCache):
+    bucket: s3.IBucket
+    prefix: str
+    image: str
+
+    @property
+    def directory(self) -> str:
+        return _WEIGHTS
+
+    @property
+    def copy(self) -> WeightsCopy:
+        source = f"s3://{self.bucket.bucket_name}/{self.prefix}"
+        return WeightsCopy(image=self.image, command=("s3", "sync", "--no-progress", source, _WEIGHTS))
+
+    def volume(self, capacity: Sequence[_Capacity]) -> Volume:
+        if any(isinstance(each, ManagedGpuCapacity) for each in capacity):
+            return Volume()
+        return _HostDisk(name=self.volume_name()).volume(capacity)
+
+    def volume_name(self) -> str:
+        # Tasks of other apps on the host find the copy of the same part of the same bucket and of no other.
+        return "models-" + sha256(f"{self.bucket.node.path}/{self.prefix}".encode()).hexdigest()[:8]
+
+    def grant(self, task: ecs.TaskDefinition) -> None:
+        self.bucket.grant_read(task.task_role, f"{self.prefix}*" if self.prefix else None)
+
+
+def _not_managed(capacity: ManagedGpuCapacity) -> IncompatibleError:
+    return IncompatibleError(
+        f"{capacity.pool.name} is of ECS Managed Instances, whose tasks take no volume of their host",
+        argument="cache",
+        value=capacity.pool.name,
+        fix="ModelCache.efs(…), or ModelCache.s3_copy(…)",
+    )

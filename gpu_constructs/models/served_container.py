@@ -1,0 +1,207 @@
+"""What a server and a cache make of a container with GPUs: its arguments, its volume, the copy that it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cdk.refusal import raise_first
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
+from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
+from gpu_constructs.models.model_cache import ModelCache
+from gpu_constructs.models.model_server import ModelServer
+from gpu_constructs.rules import check
+from gpu_constructs.rules.tasks.cuda import still_compiled
+
+__all__ = ["ServedContainer", "served_container"]
+
+# "startTimeout" of the container that is waited for; the agent's own 3 minutes end before a large model is copied.
+_LONGEST_COPY_MINUTES = 60
+_COPY_MEMORY_MIB = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedContainer:
+    """A container that may be made.
+
+    Attributes:
+        server: What it runs.
+        cache: Where it keeps models; None for the container itself.
+        directory: Where it finds that.
+        command: Its command; None for that of its image.
+        environment: Its environment variables.
+    """
+
+    server: ModelServer
+    cache: ModelCache | None
+    directory: str
+    command: list[str] | None
+    environment: dict[str, str]
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of `GpuTaskDefinition.add_gpu_container`, those that were given in place of the server's own.
+
+        Args:
+            given: What the user gave besides.
+        """
+        port = self.server.port
+        own = {name: value for name, value in self.environment.items() if name not in (given.get("secrets") or {})}
+        environment = given.get("environment")
+        defaults: dict[str, Any] = {}
+        if self.command is not None:
+            defaults["command"] = self.command
+        if port is not None:
+            defaults["port_mappings"] = [ecs.PortMapping(container_port=port)]
+        if own and isinstance(environment, (Mapping, type(None))):
+            defaults["environment"] = {**own, **(environment or {})}
+            given = {name: value for name, value in given.items() if name != "environment"}
+        return {"image": self.server.container_image(), **defaults, **given}
+
+    def copying(self) -> dict[str, Any] | None:
+        """Arguments of `GpuTaskDefinition.add_container` for what fills the cache first; None where nothing does."""
+        copy = None if self.cache is None else self.cache.copy
+        if copy is None:
+            return None
+        return {
+            "image": ecs.ContainerImage.from_registry(copy.image),
+            "command": list(copy.command),
+            "essential": False,
+            "memory_reservation_mib": _COPY_MEMORY_MIB,
+            "start_timeout": cdk.Duration.minutes(_LONGEST_COPY_MINUTES),
+        }
+
+    def mount_in(self, container: ecs.ContainerDefinition, volume: str, *, is_copy: bool = False) -> None:
+        """Mounts the cache.
+
+        Args:
+            container: Where.
+            volume: The name of its volume.
+            is_copy: Whether the container fills it.
+        """
+        read_only = self.cache is not None and (
+            self.cache.is_read_only or (self.cache.copy is not None and not is_copy)
+        )
+        container.add_mount_points(
+            ecs.MountPoint(source_volume=volume, container_path=self.directory, read_only=read_only)
+        )
+
+
+def served_container(
+    name: str,
+    *,
+    server: ModelServer,
+    cache: ModelCache | None,
+    gpus: object,
+    capacity: Sequence[GpuCapacity | ManagedGpuCapacity],
+) -> ServedContainer:
+    """Checks a server and a cache against the capacity of its task.
+
+    Args:
+        name: The container's name.
+        server: What it runs.
+        cache: Where it keeps models.
+        gpus: What it asks of GPUs, as given.
+        capacity: Where the task may run.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: The hosts do not have the cache, or GPUs that are too old for the CUDA of the image.
+    """
+    _require_kinds(server, cache)
+    pools = [each.pool for each in capacity]
+    _require_cuda(name, server, pools)
+    directory = ""
+    if cache is not None:
+        cache.require_on(capacity)
+        directory = _directory(server, cache)
+    return ServedContainer(
+        server=server,
+        cache=cache,
+        directory=directory,
+        command=_command(server, gpus, pools),
+        environment=_environment(server, cache, directory),
+    )
+
+
+def _require_kinds(server: object, cache: object) -> None:
+    if not isinstance(server, ModelServer):
+        raise InvalidValueError(
+            f"expects a ModelServer, got {shown(server)}",
+            argument="server",
+            value=server,
+            fix="ModelServer.vllm(model='Qwen/Qwen2.5-7B-Instruct')",
+        )
+    if cache is not None and not isinstance(cache, ModelCache):
+        raise InvalidValueError(
+            f"expects a ModelCache, got {shown(cache)}",
+            argument="cache",
+            value=cache,
+            fix="ModelCache.efs(file_system), or ModelCache.host_disk()",
+        )
+
+
+def _command(server: ModelServer, gpus: object, pools: Sequence[Pool]) -> list[str] | None:
+    count = _count(gpus, pools) if server.gpu_arguments else None
+    several = () if count in {None, "1"} else server.gpu_arguments
+    port = "" if server.port is None else str(server.port)
+    words = (*server.command, *several)
+    return [each.replace("{port}", port).replace("{gpus}", str(count)) for each in words] or None
+
+
+def _environment(server: ModelServer, cache: ModelCache | None, directory: str) -> dict[str, str]:
+    # Where it may only read, it finds models by their path, and keeps what it compiles in the container.
+    led = {} if cache is None or cache.directory is not None else server.cache_variables
+    port = "" if server.port is None else str(server.port)
+    return {
+        **{name: value.replace("{port}", port) for name, value in server.environment.items()},
+        **{name: value.replace("{cache}", directory) for name, value in led.items()},
+    }
+
+
+def _directory(server: ModelServer, cache: ModelCache) -> str:
+    directory = cache.directory or server.cache_directory
+    if directory is None:
+        raise InvalidValueError(
+            f"it is not known where {server.name} keeps models",
+            argument="cache",
+            fix="leave cache out, and add a volume to the task and a mount point to the container",
+        )
+    return directory
+
+
+def _require_cuda(name: str, server: ModelServer, pools: Sequence[Pool]) -> None:
+    if server.cuda is None:
+        return
+    container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
+    task = Task(name=name, containers=(container,))
+    strategy = tuple(StrategyItem(provider=each.name, pool=each, weight=1) for each in pools)
+    workload = Workload(name=name, task=task, strategy=strategy)
+    fleet = Fleet(pools=tuple(pools), tasks=(task,), workloads=(workload,))
+    raise_first(check(fleet, rules=(still_compiled,)), {"Image": "server"})
+
+
+def _count(gpus: object, pools: Sequence[Pool]) -> str | None:
+    """How many whole GPUs a container gets, as text; None for a share or a part of one."""
+    if is_token(gpus):
+        return gpus if isinstance(gpus, str) else cdk.Tokenization.stringify_number(cast("float", gpus))
+    if isinstance(gpus, int):
+        return str(gpus)
+    if gpus != "ALL":
+        return None
+    counts = {each.gpus for pool in pools for each in pool.instance_types}
+    if len(counts) != 1 or not all(pool.types_are_known for pool in pools):
+        raise InvalidValueError(
+            "a server is told how many GPUs it has, and the hosts have different numbers of them",
+            argument="gpus",
+            value=gpus,
+            allowed="a number of GPUs, or hosts that all have the same number",
+            fix=f"gpus={min(counts, default=1)}",
+        )
+    return str(counts.pop())

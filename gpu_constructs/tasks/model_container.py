@@ -1,0 +1,121 @@
+"""A container that serves a model, as CDK takes it: what fills its cache first, the container itself, its volume."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.models.model_cache import ModelCache
+from gpu_constructs.models.served_container import ServedContainer
+from gpu_constructs.tasks.gpu_ask import Gpus
+from gpu_constructs.tasks.gpu_container import plan_gpu_container
+from gpu_constructs.tasks.gpu_needs import plan_needs
+from gpu_constructs.tasks.sidecar import plan_sidecar
+
+if TYPE_CHECKING:
+    from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+
+__all__ = ["add_served_container", "connect_caches"]
+
+_AWSVPC = "awsvpc"
+
+
+def add_served_container(
+    task: GpuTaskDefinition, construct_id: str, served: ServedContainer, *, gpus: Gpus, arguments: dict[str, Any]
+) -> ecs.ContainerDefinition:
+    """Adds a container that serves a model, with what goes before it; all of it is there afterwards, or nothing.
+
+    Args:
+        task: Where it is added.
+        construct_id: Its name.
+        served: What it is.
+        gpus: What it asks of GPUs.
+        arguments: Of `GpuTaskDefinition.add_gpu_container`.
+
+    Raises:
+        GpuConstructsError: As `GpuTaskDefinition.add_gpu_container`.
+    """
+    cache, copying = served.cache, served.copying()
+    copier = None
+    if copying is not None:
+        copier_id = f"{construct_id}Copy"
+        _require_room(task, construct_id, copier_id, gpus=gpus, arguments=arguments, copying=copying)
+        copier = task.add_container(copier_id, **copying)
+    container = task.add_gpu_container(construct_id, gpus=gpus, **arguments)
+    if cache is not None:
+        volume = _volume(task, cache)
+        served.mount_in(container, volume)
+        if copier is not None:
+            served.mount_in(copier, volume, is_copy=True)
+            condition = ecs.ContainerDependencyCondition.SUCCESS
+            container.add_container_dependencies(ecs.ContainerDependency(container=copier, condition=condition))
+    return container
+
+
+def connect_caches(service: ecs.Ec2Service, task: GpuTaskDefinition) -> None:
+    """Lets the tasks of a service reach the caches of its servers, and makes it wait until they can be mounted.
+
+    Args:
+        service: The service.
+        task: What it runs.
+    """
+    for cache in task.volumes_of_caches:
+        if task.task.network_mode == _AWSVPC:
+            # The agent mounts from the network of the task ("netns" in GetDriverOptions of amazon-ecs-agent).
+            cache.reach_from(service.connections)
+        if cache.ready is not None:
+            service.node.add_dependency(cache.ready)
+
+
+def _require_room(
+    task: GpuTaskDefinition,
+    construct_id: str,
+    copier_id: str,
+    *,
+    gpus: Gpus,
+    arguments: Any,  # noqa: ANN401 - of add_gpu_container, and of add_container
+    copying: Any,  # noqa: ANN401
+) -> None:
+    """Refuses a server that would be refused once the container before it is there, which nothing takes out again."""
+    for each in (construct_id, copier_id):
+        task.require_new(each)
+    pools = [each.pool for each in task.capacity]
+    before = plan_sidecar(
+        copier_id,
+        task=task.task,
+        pools=pools,
+        cpu=None,
+        memory_limit_mib=None,
+        memory_reservation_mib=copying["memory_reservation_mib"],
+        options=copying,
+        environment=None,
+    )
+    needs = plan_needs(
+        gpu_memory_gib=arguments.get("gpu_memory_gib"),
+        min_compute_capability=arguments.get("min_compute_capability"),
+        precision=arguments.get("precision"),
+        nvlink=arguments.get("nvlink", False),
+    )
+    plan_gpu_container(construct_id, task=before, pools=pools, gpus=gpus, needs=needs, options=arguments)
+
+
+def _volume(task: GpuTaskDefinition, cache: ModelCache) -> str:
+    """The volume of a cache in a task, defined once, with permission and a way to it."""
+    volumes = task.volumes_of_caches
+    if cache not in volumes:
+        name = cache.volume_name()
+        name = name if name not in volumes.values() else f"{name}-{len(volumes) + 1}"
+        volume = cache.volume(task.capacity)
+        task.add_volume(
+            name=name,
+            efs_volume_configuration=volume.efs,
+            docker_volume_configuration=volume.docker,
+            host=volume.host,
+        )
+        cache.grant(task)
+        if task.task.network_mode != _AWSVPC:
+            for cluster in {id(each.cluster): each.cluster for each in task.capacity}.values():
+                cache.reach_from(cluster.connections)
+        volumes[cache] = name
+    return volumes[cache]

@@ -1,0 +1,216 @@
+"""Servers that people run: each becomes a container that is reached, told of its GPUs, and led to its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from aws_cdk import aws_secretsmanager as secretsmanager
+
+from gpu_constructs import (
+    GpuConstructsError,
+    GpuService,
+    GpuShare,
+    IncompatibleError,
+    InvalidValueError,
+    ModelCache,
+    ModelServer,
+)
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.hardware import records
+from gpu_constructs.hardware.servers import repository_of, server_facts
+from gpu_constructs.rules import Severity
+from tests.linting import linted
+from tests.synthesis import Site
+
+_IMAGE = ecs.ContainerImage.from_registry("registry.example.com/mine:1")
+_QWEN = "Qwen/Qwen2.5-7B-Instruct"
+SERVERS: dict[str, Callable[[], ModelServer]] = {
+    "vllm": lambda: ModelServer.vllm(_QWEN),
+    "sglang": lambda: ModelServer.sglang(_QWEN),
+    "tgi": lambda: ModelServer.tgi(_QWEN),
+    "triton": lambda: ModelServer.triton(tag="25.03-py3"),
+    "comfyui": lambda: ModelServer.comfyui(image=_IMAGE),
+    "ollama": lambda: ModelServer.ollama(tag="0.33.3"),
+    "dlc_vllm": lambda: ModelServer.dlc_vllm(_QWEN),
+    "dlc_sglang": lambda: ModelServer.dlc_sglang(_QWEN),
+    "dlc_pytorch": ModelServer.dlc_pytorch,
+    "pytorch": ModelServer.pytorch,
+    "cuda": ModelServer.cuda_toolkit,
+}
+
+
+def _environment(container: dict[str, Any]) -> dict[str, str]:
+    return {each["Name"]: each["Value"] for each in container.get("Environment", ())}
+
+
+def test_every_fact_has_a_source_and_every_server_of_the_data_a_method() -> None:
+    rows = records.read("servers")["servers"]
+    assert rows.keys() == SERVERS.keys()
+    for name, row in rows.items():
+        for field, fact in row.items():
+            assert fact.keys() == {"value", "source"}, (name, field)
+            assert "https://" in fact["source"] or fact["source"].startswith("UNCONFIRMED: "), (name, field)
+
+
+def test_all_of_them_are_one_good_app(site: Site) -> None:
+    capacity = site.capacity("g6.12xlarge", max_instances=12)
+    for name, make in SERVERS.items():
+        server = make()
+        task = site.task(capacity, name=name.title())
+        cache = ModelCache.host_disk() if server.cache_directory else None
+        task.add_model_server("Server", server=server, gpus=2, cache=cache)
+        service = GpuService(site.stack, f"{name.title()}Service", cluster=site.cluster, task_definition=task)
+        if server.port is not None:
+            service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
+    found = check_files([site.app.synth().directory]).findings
+    assert [each.message for each in found if each.severity is not Severity.INFO] == []
+    # CDK writes dependencies that references say as well (W3005).
+    assert {each.rule.id for each in linted(site.template(), "us-east-1")} <= {"W3005"}
+    targets = site.properties("AWS::ElasticLoadBalancingV2::TargetGroup")
+    paths = [facts.health_path or "" for facts in map(server_facts, SERVERS) if facts.port]
+    assert sorted(each["HealthCheckPath"] for each in targets) == sorted(paths)
+
+
+def test_a_server_is_reached_healthy_and_told_of_its_gpus(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN, arguments=["--max-model-len", "8192"]), gpus=4)
+    container = site.container()
+    assert container["Image"] == f"vllm/vllm-openai:{server_facts('vllm').tag}"
+    assert container["Command"] == [
+        *("--model", _QWEN, "--host", "0.0.0.0", "--port", "8000"),  # noqa: S104 - in a container
+        *("--max-model-len", "8192", "--tensor-parallel-size", "4"),
+    ]
+    assert [each["ContainerPort"] for each in container["PortMappings"]] == [8000]
+    assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "4"}]
+    assert "HF_HOME" not in _environment(container)
+    assert task.server is not None
+    assert task.server.health_path == "/health"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "types", "told"),
+    [
+        (1, ["g6.12xlarge"], None),
+        ("ALL", ["g6.12xlarge"], "4"),
+        ("ALL", ["g6.xlarge"], None),
+        (GpuShare(memory_mib=8192), ["g6.xlarge"], None),
+        (0.5, ["g6f.4xlarge"], None),
+    ],
+)
+def test_only_several_gpus_need_telling(site: Site, gpus: Any, types: list[str], told: str | None) -> None:
+    site.task(site.capacity(*types)).add_model_server("Sglang", server=ModelServer.sglang(_QWEN), gpus=gpus)
+    command = site.container()["Command"]
+    assert ("--tp" in command) is (told is not None)
+    assert told is None or command[-1] == told
+
+
+def test_a_number_that_the_deploy_knows_is_told_then(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_model_server("Tgi", server=ModelServer.tgi(_QWEN), gpus=site.number("Gpus"), cpu=1024, memory_mib=4096)
+    container = site.container()
+    assert container["Command"][-2:] == ["--num-shard", {"Ref": "Gpus"}]
+    assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Gpus"}}]
+
+
+def test_all_gpus_of_different_hosts_are_no_number(site: Site) -> None:
+    task = site.task(site.capacity("g6.xlarge"), site.capacity("g6.12xlarge", name="Four"))
+    with pytest.raises(InvalidValueError, match="different numbers") as refused:
+        task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN), gpus="ALL")
+    assert (refused.value.argument, refused.value.fix) == ("gpus", "gpus=1")
+    assert site.properties("AWS::ECS::TaskDefinition") == [] or "ContainerDefinitions" not in str(site.template())
+
+
+def test_what_is_given_is_taken_instead(site: Site) -> None:
+    secret = secretsmanager.Secret(site.stack, "Token")
+    site.task().add_model_server(
+        "Ollama",
+        server=ModelServer.ollama(tag="0.33.3", port=9000),
+        command=["serve"],
+        environment={"OLLAMA_NUM_PARALLEL": "2"},
+        secrets={"OLLAMA_HOST": ecs.Secret.from_secrets_manager(secret)},
+        port_mappings=[ecs.PortMapping(container_port=9001)],
+        memory_mib=4096,
+    )
+    container = site.container()
+    assert container["Command"] == ["serve"]
+    assert _environment(container) == {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "OLLAMA_NUM_PARALLEL": "2"}
+    assert container["PortMappings"][0]["ContainerPort"] == 9001
+    assert container["Memory"] == 4096
+
+
+def test_a_service_takes_health_check_and_grace_from_its_server(site: Site) -> None:
+    mine = ModelServer(name="mine", image=_IMAGE, port=9000, health_path="/ready", health_check_grace_seconds=1200)
+    task = site.task()
+    task.add_model_server("Mine", server=mine)
+    service = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    certificate = acm.Certificate(site.stack, "Certificate", domain_name="chat.example.com")
+    service.add_application_load_balancer("Https", certificate=certificate)
+    assert site.only("AWS::ElasticLoadBalancingV2::TargetGroup")["HealthCheckPath"] == "/ready"
+    assert site.only("AWS::ECS::Service")["HealthCheckGracePeriodSeconds"] == 1200
+
+
+def test_the_cuda_of_an_image_is_known_by_its_tag() -> None:
+    assert ModelServer.vllm(_QWEN).cuda == (13, 0)
+    assert ModelServer.vllm(_QWEN, tag="v0.28.0-cu129").cuda == (12, 9)
+    assert ModelServer.vllm(_QWEN, image=_IMAGE).cuda is None
+    assert ModelServer.vllm(_QWEN, image=_IMAGE, tag="v0.28.0").cuda == (13, 0)
+    assert ModelServer.comfyui(image=_IMAGE).cuda is None
+
+
+def test_an_image_without_code_for_the_gpus_is_refused(site: Site) -> None:
+    task = site.task(site.capacity("p3.2xlarge"))
+    with pytest.raises(IncompatibleError, match="has no code for the GPUs") as refused:
+        task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN))
+    assert (refused.value.argument, refused.value.rule) == ("server", "GPU235")
+    task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN, tag="v0.28.0-cu129"))
+
+
+BAD: list[tuple[str, Callable[[], object]]] = [
+    ("model", lambda: ModelServer.vllm("")),
+    ("model", lambda: ModelServer.vllm("two words")),
+    ("model", lambda: ModelServer.tgi(7)),  # type: ignore[arg-type] # is refused
+    ("tag", ModelServer.triton),
+    ("tag", ModelServer.ollama),
+    ("tag", lambda: ModelServer.vllm(_QWEN, tag="a b")),
+    ("image", lambda: ModelServer.vllm(_QWEN, image="mine:1")),  # type: ignore[arg-type] # is refused
+    ("image", lambda: ModelServer(name="mine")),
+    ("port", lambda: ModelServer.vllm(_QWEN, port=70000)),
+    ("port", lambda: ModelServer.vllm(_QWEN, port=cdk.Lazy.number(cdk.Token.as_any(1)))),  # type: ignore[arg-type]
+    ("arguments", lambda: ModelServer.vllm(_QWEN, arguments="--max-model-len 8192")),
+    ("health_path", lambda: ModelServer(name="mine", image=_IMAGE, health_path="ready")),
+    ("cache_directory", lambda: ModelServer(name="mine", image=_IMAGE, cache_directory="models")),
+    ("health_check_grace_seconds", lambda: ModelServer(name="mine", image=_IMAGE, health_check_grace_seconds=-1)),
+    ("environment", lambda: ModelServer(name="mine", image=_IMAGE, environment={"A": 1})),  # type: ignore[dict-item]
+    ("name", lambda: ModelServer(name="", image=_IMAGE)),
+]
+
+
+@pytest.mark.parametrize(("argument", "call"), BAD)
+def test_a_wrong_value_is_named_with_a_fix(argument: str, call: Callable[[], object]) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        call()
+    assert refused.value.argument == argument
+    assert refused.value.fix
+
+
+@pytest.mark.parametrize(("argument", "value"), [("server", "vllm"), ("cache", "efs"), ("gpus", 2.5), ("gpus", "all")])
+def test_a_wrong_argument_leaves_nothing_behind(site: Site, argument: str, value: Any) -> None:
+    task = site.task()
+    before = site.children()
+    with pytest.raises(GpuConstructsError) as refused:
+        task.add_model_server("Vllm", **{"server": ModelServer.vllm(_QWEN), argument: value})
+    assert refused.value.argument == argument
+    assert refused.value.fix
+    assert site.children() == before
+    assert task.server is None
+
+
+def test_repositories_are_those_that_have_facts() -> None:
+    names = [repository_of(each) for each in ("docker.io/vllm/vllm-openai:v1@sha256:0", "localhost:5000/mine", "a:1")]
+    assert names == ["vllm/vllm-openai", "localhost:5000/mine", "a"]
