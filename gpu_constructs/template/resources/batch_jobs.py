@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.fleet import Container, Scheduler, Task, Unknown
+from gpu_constructs.fleet import Container, Scheduler, Task
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.containers import container_name, environment_of, requirements_of
@@ -31,11 +31,13 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
     """
     for resource in index.all(_JOB_DEFINITION):
         properties = Section.of(resource, notes)
+        platforms = properties.known_texts("PlatformCapabilities")
         common = Task(
             name=resource.logical_id,
-            network_mode=_network_mode(properties),
+            # On EC2, jobs share the network of their host; Fargate gives each its own.
+            network_mode="awsvpc" if "FARGATE" in platforms else "host",
             family=properties.text("JobDefinitionName"),
-            compatibilities=properties.known_texts("PlatformCapabilities"),
+            compatibilities=platforms,
             scheduler=Scheduler.BATCH,
             origin=resource.origin,
         )
@@ -99,8 +101,3 @@ def _container(section: Section, name: str) -> Container:
         image=section.text("Image"),
         origin=section.origin,
     )
-
-
-def _network_mode(properties: Section) -> str | Unknown:
-    # On EC2, jobs share the network of their host; Fargate gives each its own.
-    return "awsvpc" if "FARGATE" in properties.known_texts("PlatformCapabilities") else "host"

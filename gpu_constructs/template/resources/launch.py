@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gpu_constructs.fleet import (
@@ -79,7 +78,7 @@ class Launches:
         for key in ("LaunchTemplateId", "LaunchTemplateName"):
             resource = self._index.find(specification.get(key), _LAUNCH_TEMPLATE)
             if resource is not None:
-                return self._once(resource, self._data)
+                return self._once(resource)
         return UNKNOWN_LAUNCH
 
     def configured(self, group: Section) -> Launch:
@@ -87,12 +86,12 @@ class Launches:
         resource = self._index.find(group.get("LaunchConfigurationName"), _LAUNCH_CONFIGURATION)
         if resource is None:
             return replace(UNKNOWN_LAUNCH, setup=replace(UNKNOWN_LAUNCH.setup, launch_configuration=True))
-        return self._once(resource, _configuration)
+        return self._once(resource)
 
     def instance(self, resource: Resource) -> Launch:
         """What a single instance is made from."""
         properties = Section.of(resource, self._notes)
-        own = self._once(resource, self._data)
+        own = self._once(resource)
         if properties.get("LaunchTemplate") is None:
             return own
         # What the instance says itself goes before its template.
@@ -107,20 +106,6 @@ class Launches:
             **values_of((own if properties.has("InstanceType") else template).setup, TypeChoice),
         )
         return Launch(setup=setup, cluster=agent.cluster)
-
-    def _data(self, data: Section) -> HostSetup:
-        """What ``LaunchTemplateData`` or an instance's properties say."""
-        placement = data.section("Placement")
-        group = placement.get("GroupName") or placement.get("GroupId") or data.get("PlacementGroupName")
-        image = host_image(data.get("ImageId"))
-        return HostSetup(
-            image=image,
-            image_written=image_written(data.get("ImageId")),
-            interfaces=tuple(_interface(each) for each in data.sections("NetworkInterfaces")),
-            bought=bought_by_template(data),
-            placement_group=self.is_cluster_group(group),
-            **values_of(_types(data, _architecture(image))),
-        )
 
     def is_cluster_group(self, group: Value) -> bool | Unknown:
         """Whether a placement group keeps its hosts close to each other."""
@@ -144,29 +129,32 @@ class Launches:
             found = self._settings_by_text[value] = agent_settings(value, self._cluster_named)
         return found
 
-    def _once(self, resource: Resource, read: Callable[[Section], HostSetup]) -> Launch:
+    def _once(self, resource: Resource) -> Launch:
         found = self._known.get(resource.reference)
         if found is None:
             section = Section.of(resource, self._notes)
             data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
             agent = with_init_metadata(self._agent_settings(data), resource, self._cluster_named)
-            found = Launch(setup=replace(read(data), user_data=agent.data), cluster=agent.cluster)
+            found = Launch(setup=self._setup(resource, data, agent), cluster=agent.cluster)
             self._known[resource.reference] = found
         return found
 
-
-def _configuration(properties: Section) -> HostSetup:
-    return HostSetup(
-        image=host_image(properties.get("ImageId")),
-        image_written=image_written(properties.get("ImageId")),
-        bought=bought_by_configuration(properties),
-        launch_configuration=True,
-        **values_of(_types(properties, None)),
-    )
-
-
-def _types(section: Section, architecture: Architecture | None) -> TypeChoice:
-    return types_asked_for(section, architecture) or TypeChoice()
+    def _setup(self, resource: Resource, data: Section, agent: AgentSettings) -> HostSetup:
+        """What ``LaunchTemplateData``, a launch configuration or an instance's properties say."""
+        is_configuration = resource.type == _LAUNCH_CONFIGURATION
+        placement = data.section("Placement")
+        group = placement.get("GroupName") or placement.get("GroupId") or data.get("PlacementGroupName")
+        image = host_image(data.get("ImageId"))
+        return HostSetup(
+            image=image,
+            image_written=image_written(data.get("ImageId")),
+            user_data=agent.data,
+            interfaces=tuple(_interface(each) for each in data.sections("NetworkInterfaces")),
+            bought=bought_by_configuration(data) if is_configuration else bought_by_template(data),
+            placement_group=self.is_cluster_group(group),
+            launch_configuration=is_configuration,
+            **values_of(types_asked_for(data, _architecture(image)) or TypeChoice()),
+        )
 
 
 def _architecture(image: HostImage | Unknown) -> Architecture | None:
