@@ -2,169 +2,190 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_ecs_patterns as patterns
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_rds as rds
 
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
+from tests.reaching import Estate, Opening
 from tests.synthesis import Site
 
 _PORT = 8000
 _MODES = [ecs.NetworkMode.BRIDGE, ecs.NetworkMode.HOST, ecs.NetworkMode.AWS_VPC]
-_DYNAMIC = (32768, 65535)
-_EVERY_PATH = elbv2.ListenerCondition.path_patterns(["/*"])
+_OWNERS = ["new", "of this stack", "of another stack", "imported", "imported by its ARN"]
+_PLACES = [
+    f"{mode.name.title().replace('_', '')}{owner.title().replace(' ', '')}" for mode in _MODES for owner in _OWNERS
+]
+_LISTENER = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener/app/given/50dc6c495c0c9188/f2f7dc8efc522ab2"
+_CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/11111111-2222-3333-4444-555555555555"
+_GIVEN = "sg-12345678"
+_NOTHING = elbv2.ListenerAction.fixed_response(404)
+_IMAGE = ecs.ContainerImage.from_registry("vllm/vllm-openai")
 
 
-class Rules:
-    """The security group rules of a template, evaluated: which ports one group may reach another on."""
-
-    def __init__(self, template: dict[str, Any]) -> None:
-        self._resources = list(template["Resources"].items())
-        self._rules = list(_rules(self._resources))
-
-    def group(self, prefix: str) -> str:
-        """The one security group whose logical id begins so."""
-        groups = [name for name, each in self._resources if each["Type"] == "AWS::EC2::SecurityGroup"]
-        (name,) = [name for name in groups if name.startswith(prefix)]
-        return str(name)
-
-    def into(self, group: str) -> set[tuple[str, int, int]]:
-        """Where from and on which ports a group is reached."""
-        return {(peer, *ports) for way, here, peer, ports in self._rules if way == "in" and here == group}
-
-    def out_of(self, group: str) -> set[tuple[str, int, int]]:
-        return {(peer, *ports) for way, here, peer, ports in self._rules if way == "out" and here == group}
+def conditions(path: str) -> list[elbv2.ListenerCondition]:
+    return [elbv2.ListenerCondition.path_patterns([f"/{path}/*"])]
 
 
-def _rules(resources: list[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, str, str, tuple[int, int]]]:
-    for name, each in resources:
-        properties = each.get("Properties", {})
-        match each["Type"]:
-            case "AWS::EC2::SecurityGroup":
-                for rule in properties.get("SecurityGroupIngress", ()):
-                    yield "in", name, _peer(rule, "SourceSecurityGroupId"), _ports(rule)
-                for rule in properties.get("SecurityGroupEgress", ()):
-                    yield "out", name, _peer(rule, "DestinationSecurityGroupId"), _ports(rule)
-            case "AWS::EC2::SecurityGroupIngress":
-                yield (
-                    "in",
-                    _group(properties["GroupId"]),
-                    _peer(properties, "SourceSecurityGroupId"),
-                    _ports(properties),
-                )
-            case "AWS::EC2::SecurityGroupEgress":
-                peer = _peer(properties, "DestinationSecurityGroupId")
-                yield "out", _group(properties["GroupId"]), peer, _ports(properties)
+class Town:
+    """One app: a network, load balancers that others use, and a stack for each network mode and owner of a cluster."""
+
+    def __init__(self, folder: Path, context: dict[str, object] | None) -> None:
+        self.app = cdk.App(outdir=str(folder), context=context)
+        self.shared = cdk.Stack(self.app, "Shared")
+        self.vpc = ec2.Vpc(self.shared, "Vpc", nat_gateways=1, restrict_default_security_group=False)
+        balancer = elbv2.ApplicationLoadBalancer(self.shared, "Balancer", vpc=self.vpc)
+        self.balancer = balancer
+        self.listener = balancer.add_listener("Http", port=80, default_action=_NOTHING)
+        for place, name in enumerate(_PLACES):
+            mode, owner = _MODES[place // len(_OWNERS)], _OWNERS[place % len(_OWNERS)]
+            self._build(cdk.Stack(self.app, name), mode, owner, 2 * place + 1)
+
+    def _cluster(self, stack: cdk.Stack, owner: str) -> GpuCluster:
+        given: ecs.ICluster
+        match owner:
+            case "new":
+                return GpuCluster(stack, "Gpu", vpc=self.vpc)
+            case "of this stack":
+                given = ecs.Cluster(stack, "Given", vpc=self.vpc)
+            case "of another stack":
+                given = ecs.Cluster(self.shared, f"{stack.node.id}Given", vpc=self.vpc)
+            case "imported":
+                given = ecs.Cluster.from_cluster_attributes(stack, "Given", cluster_name=stack.node.id, vpc=self.vpc)
+            case _:
+                arn = f"arn:aws:ecs:us-east-1:123456789012:cluster/{stack.node.id}"
+                given = ecs.Cluster.from_cluster_arn(stack, "Given", arn)
+        return GpuCluster(stack, "Gpu", cluster=given, vpc=self.vpc)
+
+    def _build(self, stack: cdk.Stack, mode: ecs.NetworkMode, owner: str, priority: int) -> None:
+        cluster = self._cluster(stack, owner)
+        l4 = cluster.add_capacity("L4", instance_types=["g6.2xlarge"], max_instances=2)
+        task = GpuTaskDefinition(stack, "Task", capacity=[l4], network_mode=mode)
+        ports = [ecs.PortMapping(container_port=_PORT)]
+        task.add_gpu_container("vllm", image=_IMAGE, port_mappings=ports)
+        service = GpuService(stack, "Service", cluster=cluster, task_definition=task)
+        self._by_our_methods(stack, service, priority)
+        self._by_cdks_methods(stack, service, mode)
+        if mode is not ecs.NetworkMode.HOST:  # its port is taken
+            patterns.ApplicationLoadBalancedEc2Service(
+                stack, "Pattern", cluster=cluster.cluster, task_definition=task, open_listener=False
+            )
+
+    def _by_our_methods(self, stack: cdk.Stack, service: GpuService, priority: int) -> None:
+        certificate = acm.Certificate.from_certificate_arn(stack, "Certificate", _CERTIFICATE)
+        service.add_application_load_balancer("Https", certificate=certificate, health_check_path="/health")
+        service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+        service.add_application_load_balancer(
+            "Other",
+            load_balancer=self.balancer,
+            port=10_000 + priority,
+            protocol=elbv2.ApplicationProtocol.HTTP,
+            health_check_path="/health",
+        )
+        group = ec2.SecurityGroup.from_security_group_id(stack, "OfGiven", _GIVEN)
+        given = elbv2.ApplicationListener.from_application_listener_attributes(
+            stack, "GivenListener", listener_arn=_LISTENER, security_group=group
+        )
+        for name, listener in (("Rule", self.listener), ("GivenRule", given)):
+            service.add_application_load_balancer(
+                name,
+                listener=listener,
+                priority=priority,
+                conditions=conditions(stack.node.id),
+                health_check_path="/health",
+            )
+
+    def _by_cdks_methods(self, stack: cdk.Stack, service: GpuService, mode: ecs.NetworkMode) -> None:
+        kind = elbv2.TargetType.IP if mode is ecs.NetworkMode.AWS_VPC else elbv2.TargetType.INSTANCE
+        attached = elbv2.ApplicationTargetGroup(stack, "Attached", vpc=self.vpc, port=80, target_type=kind)
+        service.attach_to_application_target_group(attached)
+        target = service.load_balancer_target(container_name="vllm", container_port=_PORT)
+        balancer = elbv2.ApplicationLoadBalancer(stack, "Balancer", vpc=self.vpc)
+        listener = balancer.add_listener("Http", port=80)
+        listener.add_targets("Chat", port=80, targets=[service])
+        listener.add_targets("Named", port=80, targets=[target], priority=1, conditions=conditions("named"))
+        other = elbv2.ApplicationLoadBalancer(stack, "OtherBalancer", vpc=self.vpc)
+        other.add_listener("Http", port=80, default_target_groups=[attached])
+        allowed = ec2.SecurityGroup(stack, "Network", vpc=self.vpc)
+        network = elbv2.NetworkLoadBalancer(stack, "NetworkBalancer", vpc=self.vpc, security_groups=[allowed])
+        network.add_listener("Tcp", port=80).add_targets("Chat", port=_PORT, targets=[service])
+        ports = (32768, 65535) if mode is ecs.NetworkMode.BRIDGE else (_PORT, _PORT)
+        service.connections.allow_from(network, ec2.Port.tcp_range(*ports))
 
 
-def _group(value: Any) -> str:
-    return str(value["Fn::GetAtt"][0])
+def estate_of(app: cdk.App) -> Estate:
+    return Estate({each.stack_name: dict(each.template) for each in app.synth().stacks}, {_LISTENER: _GIVEN})
 
 
-def _peer(rule: dict[str, Any], group: str) -> str:
-    return _group(rule[group]) if group in rule else str(rule["CidrIp"])
+@pytest.fixture(scope="module", params=["without flags", "with flags"])
+def estate(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Estate:
+    context = Site.recommended_context() if request.param == "with flags" else None
+    return estate_of(Town(tmp_path_factory.mktemp("town"), context).app)
 
 
-def _ports(rule: dict[str, Any]) -> tuple[int, int]:
-    """First and last port of a rule, 0 where it is the port of another resource."""
-    if rule["IpProtocol"] == "-1":
-        return (0, 65535)
-    first, last = (each if isinstance(each, int) else 0 for each in (rule["FromPort"], rule["ToPort"]))
-    return (first, last)
-
-
-def service_on(site: Site, cluster: GpuCluster, mode: ecs.NetworkMode) -> GpuService:
-    l4 = cluster.add_capacity("L4", instance_types=["g6.2xlarge"], max_instances=2)
-    stack = cdk.Stack.of(cluster)
-    return _service(site, cluster, GpuTaskDefinition(stack, "Task", capacity=[l4], network_mode=mode))
-
-
-def _service(site: Site, cluster: GpuCluster, task: GpuTaskDefinition) -> GpuService:
-    task.add_gpu_container("vllm", image=site.image).add_port_mappings(ecs.PortMapping(container_port=_PORT))
-    return GpuService(cdk.Stack.of(cluster), "Service", cluster=cluster, task_definition=task)
-
-
-def balancer_of(stack: cdk.Stack, vpc: ec2.IVpc, service: ecs.Ec2Service) -> elbv2.ApplicationLoadBalancer:
-    balancer = elbv2.ApplicationLoadBalancer(stack, "Balancer", vpc=vpc)
-    balancer.add_listener("Http", port=80).add_targets("Chat", port=80, targets=[service])
-    return balancer
+@pytest.mark.parametrize("place", _PLACES)
+def test_every_load_balancer_reaches_its_tasks_and_no_other_way_is_open(estate: Estate, place: str) -> None:
+    needed = {name: of for name, of in estate.needed().items() if name.startswith(f"{place}.")}
+    ways = set[Opening]().union(*needed.values())
+    (of_service,) = [each for name, each in needed.items() if ".Service" in name]
+    assert len({each.source for each in of_service}) == 7
+    tasks = {each.target for each in ways}
+    assert {each for each in estate.ingress() if each.target in tasks} == ways
+    let_out = [each for each in estate.egress() if each.source in {way.source for way in ways}]
+    assert all(any(each.covers(way) for each in let_out) for way in ways if way.source != _GIVEN)
+    # Nor is any other way open to a load balancer.
+    assert {each for each in let_out if each.target in tasks} <= ways
 
 
 @pytest.mark.parametrize("mode", _MODES)
-@pytest.mark.parametrize("flags", ["site", "recommended_flags"])
-def test_balancers_reach_a_service_and_it_reaches_its_file_system_and_its_database(
-    request: pytest.FixtureRequest, flags: str, mode: ecs.NetworkMode
-) -> None:
-    site: Site = request.getfixturevalue(flags)
-    stack, vpc = site.stack, site.vpc
-    service = service_on(site, site.cluster, mode)
-    kind = elbv2.TargetType.IP if mode is ecs.NetworkMode.AWS_VPC else elbv2.TargetType.INSTANCE
-    attached = elbv2.ApplicationTargetGroup(stack, "Attached", vpc=vpc, port=80, target_type=kind)
-    service.attach_to_application_target_group(attached)
-    target = service.load_balancer_target(container_name="vllm", container_port=_PORT)
-    listener = balancer_of(stack, vpc, service).add_listener("Other", port=8080)
-    listener.add_target_groups("Attached", target_groups=[attached])
-    listener.add_targets("Named", port=80, targets=[target], priority=1, conditions=[_EVERY_PATH])
-    ports = _DYNAMIC if mode is ecs.NetworkMode.BRIDGE else (_PORT, _PORT)
-    allowed = ec2.SecurityGroup(stack, "Network", vpc=vpc)
-    network = elbv2.NetworkLoadBalancer(stack, "NetworkBalancer", vpc=vpc, security_groups=[allowed])
-    network.add_listener("Tcp", port=80).add_targets("Chat", port=_PORT, targets=[service])
-    service.connections.allow_from(network, ec2.Port.tcp_range(*ports))
-    files = efs.FileSystem(stack, "Models", vpc=vpc)
+def test_a_service_reaches_its_file_system_and_its_database(site: Site, mode: ecs.NetworkMode) -> None:
+    task = site.task(network_mode=mode)
+    task.add_gpu_container("vllm", image=_IMAGE)
+    service = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    files = efs.FileSystem(site.stack, "Models", vpc=site.vpc)
     files.connections.allow_default_port_from(service)
     engine = rds.DatabaseInstanceEngine.postgres(version=rds.PostgresEngineVersion.VER_17)
-    rds.DatabaseInstance(stack, "Users", vpc=vpc, engine=engine).connections.allow_default_port_from(service)
-
-    rules = Rules(site.template())
-    hosts, balancer = rules.group("ClusterHost"), rules.group("Balancer")
-    tasks = rules.group("ServiceSecurityGroup") if mode is ecs.NetworkMode.AWS_VPC else hosts
-    assert rules.into(tasks) == {(balancer, *ports), (rules.group("Network"), *ports)}
-    assert rules.out_of(balancer) == {(tasks, *ports)}
-    assert rules.into(rules.group("Models")) == {(tasks, 2049, 2049)}
-    assert rules.into(rules.group("Users")) == {(tasks, 0, 0)}
-    assert rules.out_of(tasks) == {("0.0.0.0/0", 0, 65535)}
-    assert tasks == hosts or not rules.into(hosts)
+    database = rds.DatabaseInstance(site.stack, "Users", vpc=site.vpc, engine=engine)
+    database.connections.allow_default_port_from(service)
+    estate = estate_of(site.app)
+    (tasks,) = {each.source for each in estate.ingress()}
+    assert ("ServiceSecurityGroup" if mode is ecs.NetworkMode.AWS_VPC else "HostSecurityGroup") in tasks
+    assert {(each.target[:12], each.first) for each in estate.ingress()} == {
+        ("Stack.Models", 2049),
+        ("Stack.UsersS", 0),
+    }
+    assert {each.target for each in estate.egress() if each.source == tasks} == {"0.0.0.0/0"}
 
 
 def test_a_plain_service_of_the_cluster_is_reached_too(site: Site) -> None:
     site.capacity("c7i.2xlarge")
     task = ecs.Ec2TaskDefinition(site.stack, "Task")
-    ports = [ecs.PortMapping(container_port=_PORT)]
-    task.add_container("web", image=site.image, memory_limit_mib=512, port_mappings=ports)
+    task.add_container("web", image=_IMAGE, memory_limit_mib=512, port_mappings=[ecs.PortMapping(container_port=_PORT)])
     service = ecs.Ec2Service(
         site.stack, "Service", cluster=site.cluster.cluster, task_definition=task, min_healthy_percent=50
     )
-    balancer_of(site.stack, site.vpc, service)
-    rules = Rules(site.template())
-    assert rules.into(rules.group("ClusterHost")) == {(rules.group("Balancer"), *_DYNAMIC)}
-
-
-@pytest.mark.parametrize("whose", ["of this stack", "of another stack", "imported", "imported by its ARN"])
-def test_whoever_defines_the_cluster_its_hosts_are_reached(site: Site, whose: str) -> None:
-    stack = cdk.Stack(site.app, "Gpu") if whose == "of another stack" else site.stack
-    given: ecs.ICluster
-    if whose == "imported":
-        given = ecs.Cluster.from_cluster_attributes(stack, "Given", cluster_name="given", vpc=site.vpc)
-    elif whose == "imported by its ARN":
-        given = ecs.Cluster.from_cluster_arn(stack, "Given", "arn:aws:ecs:eu-west-1:123456789012:cluster/given")
-    else:
-        given = ecs.Cluster(site.stack, "Given", vpc=site.vpc)
-    cluster = GpuCluster(stack, "Gpu", cluster=given, vpc=site.vpc)
-    balancer_of(stack, site.vpc, service_on(site, cluster, ecs.NetworkMode.HOST))
-    rules = Rules(site.template(stack))
-    assert rules.into(rules.group("GpuHost")) == {(rules.group("Balancer"), _PORT, _PORT)}
+    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Balancer", vpc=site.vpc)
+    balancer.add_listener("Http", port=80).add_targets("Chat", port=80, targets=[service])
+    estate = estate_of(site.app)
+    (needed,) = estate.needed().values()
+    assert len(needed) == 1
+    assert needed <= estate.ingress()
 
 
 def test_managed_instances_are_reached_in_host_mode(site: Site) -> None:
     managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.2xlarge"])
     task = site.task(managed, network_mode=ecs.NetworkMode.HOST)
-    balancer_of(site.stack, site.vpc, _service(site, site.cluster, task))
-    rules = Rules(site.template())
-    assert rules.into(rules.group("ClusterHost")) == {(rules.group("Balancer"), _PORT, _PORT)}
+    task.add_gpu_container("vllm", image=_IMAGE, port_mappings=[ecs.PortMapping(container_port=_PORT)])
+    service = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    endpoint = service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+    assert endpoint.target_group is not None
+    let_in = [each for each in estate_of(site.app).ingress() if each.target.startswith("Stack.ClusterHost")]
+    assert [(each.source[:16], each.first, each.last) for each in let_in] == [("Stack.ServiceTcp", _PORT, _PORT)]
