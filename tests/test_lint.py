@@ -23,13 +23,18 @@ from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.template import UnreadableError
 from tests.checked_templates import BAD, GOOD
 from tests.examples import times
+from tests.linting import linter
 
 PACK = "gpu_constructs.lint"
 
 
 def found(template: str, **arguments: Any) -> list[Any]:
     """Matches of the pack, and cfn-lint's own errors: the templates here are right but for the GPUs."""
-    matches = lint(template, config=ManualArgs(**{"append_rules": [PACK], "regions": ["us-east-1"], **arguments}))
+    if arguments:
+        matches = lint(template, config=ManualArgs(append_rules=[PACK], regions=["us-east-1"], **arguments))
+    else:
+        decoded, _ = decode_str(template)
+        matches = list(linter(("us-east-1",), PACK).validate_template(decoded))
     assert [str(each) for each in matches if not each.message.startswith("GPU") and each.rule.severity == "error"] == []
     return [each for each in matches if each.message.startswith("GPU")]
 

@@ -24,6 +24,8 @@ EXAMPLES = {
     if (example := example_of(each.id)).base and not example.python and not example.in_assembly
 }
 
+PATHS = {rule: each.paths for rule, each in EXAMPLES.items()}
+
 THREE_MISTAKES = {
     frozenset({"GPU003", "GPU032"}): "the older image has no driver for a part of a GPU either",
     frozenset({"GPU032", "GPU193"}): "nothing is known of the image, so neither are its file system and its sharing",
@@ -57,11 +59,12 @@ def touch(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) ->
 
 def common_base(one: str, other: str) -> tuple[str, ...] | None:
     """The shared templates of two examples, where one needs all that the other has and neither changes the same."""
-    small, large = sorted((EXAMPLES[one], EXAMPLES[other]), key=lambda each: len(each.base))
-    more = tuple(each for each in large.base if each not in small.base)
-    if not set(small.base) <= set(large.base) or touch(small.paths, large.paths | base_paths(more)):
+    small, large = sorted((one, other), key=lambda each: len(EXAMPLES[each].base))
+    base, whole = EXAMPLES[small].base, EXAMPLES[large].base
+    more = tuple(each for each in whole if each not in base)
+    if not set(base) <= set(whole) or touch(PATHS[small], PATHS[large] | base_paths(more)):
         return None
-    return (*small.base, *more)
+    return (*base, *more)
 
 
 @pytest.mark.parametrize("rule", EXAMPLES)
