@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpu_constructs.capacity.gpu_capacity import GpuCapacity as GpuCapacity
     from gpu_constructs.capacity.host_mounts import HostMount as HostMount
     from gpu_constructs.capacity.images import GpuMachineImage as GpuMachineImage
+    from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity as ImportedGpuCapacity
     from gpu_constructs.capacity.network import HostNetwork as HostNetwork
     from gpu_constructs.capacity.purchase import Purchase as Purchase
     from gpu_constructs.capacity.scaling import HostScaling as HostScaling
@@ -77,6 +78,7 @@ _HOME = {
     "HostStorage": "capacity.storage",
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
+    "ImportedGpuCapacity": "capacity.imported_capacity",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
     "ManagedOperation": "managed.operation",
     "ManagedPurchase": "managed.purchase",
@@ -109,6 +111,7 @@ __all__ = [
     "HostNetwork",
     "HostScaling",
     "HostStorage",
+    "ImportedGpuCapacity",
     "IncompatibleError",
     "InvalidValueError",
     "ManagedGpuCapacity",

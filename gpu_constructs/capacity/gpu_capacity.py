@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
@@ -11,18 +13,28 @@ from constructs import Construct
 
 from gpu_constructs.capacity.auto_scaling_group import auto_scaling_group
 from gpu_constructs.capacity.boot_check import BootCheck
+from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.capacity.host_mounts import HostMount
+from gpu_constructs.capacity.images import GpuMachineImage
+from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
 from gpu_constructs.capacity.launch_template import launch_template
-from gpu_constructs.capacity.network import network_resources
+from gpu_constructs.capacity.network import HostNetwork, network_resources
 from gpu_constructs.capacity.plan import CapacityPlan
+from gpu_constructs.capacity.purchase import Purchase
+from gpu_constructs.capacity.scaling import HostScaling
+from gpu_constructs.capacity.storage import HostStorage
 from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lines
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.validation import announce
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import strategy_item
 from gpu_constructs.rules import check_alone
+
+if TYPE_CHECKING:
+    from gpu_constructs.cluster import GpuCluster
 
 __all__ = ["GpuCapacity"]
 
@@ -93,6 +105,72 @@ class GpuCapacity(Construct):
             hosts.association.attach(self.provider, name, then)
         if self.pool.public_subnets is True:
             announce(self, check_alone(self.pool, rules=("GPU008",)))
+
+    @staticmethod
+    def from_attributes(
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: GpuCluster,
+        capacity_provider_name: str,
+        instance_types: Sequence[str],
+        max_instances: int,
+        min_instances: int = 0,
+        image: GpuMachineImage | None = None,
+        purchase: Purchase | None = None,
+        scaling: HostScaling | None = None,
+        storage: HostStorage | None = None,
+        network: HostNetwork | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+    ) -> ImportedGpuCapacity:
+        """Capacity of an Auto Scaling group that another stack or app has made, for tasks and services here.
+
+        Tasks are checked against what is said here as against capacity of `GpuCluster.add_capacity`, whose arguments
+        these are; hosts are taken to be set up as those are. Nothing is made, and the cluster's list of capacity
+        providers is left alone.
+
+        Args:
+            scope: Where it is defined.
+            construct_id: Its id in that scope.
+            cluster: The cluster that it belongs to, such as ``GpuCluster(self, "Gpu", cluster=imported)``.
+            capacity_provider_name: Name of its capacity provider, which may be an export or a parameter.
+            instance_types: What it may launch.
+            max_instances: Hosts at most.
+            min_instances: Hosts that are always there.
+            image: The machine image of its hosts.
+            purchase: How its hosts are bought.
+            scaling: How they come and leave.
+            storage: Where they keep images and scratch data.
+            network: How they are connected.
+            vpc_subnets: Their subnets.
+
+        Raises:
+            UnknownNameError: An instance type does not exist.
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: No such capacity can be there.
+        """
+        hosts = getattr(cluster, "hosts", None)
+        if not isinstance(hosts, ClusterHosts):
+            raise InvalidValueError(
+                f"expects a GpuCluster, got {shown(cluster)}",
+                argument="cluster",
+                value=cluster,
+                fix="GpuCluster(self, 'Gpu', cluster=…) around a cluster that you already have",
+            )
+        choice = CapacityChoice(
+            construct_id,
+            instance_types=instance_types,
+            max_instances=max_instances,
+            min_instances=min_instances,
+            image=image,
+            purchase=purchase,
+            scaling=scaling,
+            storage=storage,
+            network=network,
+            vpc_subnets=vpc_subnets,
+            capacity_provider_name=capacity_provider_name,
+        )
+        return ImportedGpuCapacity(scope, construct_id, hosts=hosts, choice=choice, provider=capacity_provider_name)
 
     @cached_property
     def capacity_provider_name(self) -> str:

@@ -71,8 +71,9 @@ def _permissions(cluster_arn: str) -> dict[str, object]:
 class ClusterHosts:
     """Defines the role, the instance profile and the security group that the hosts of one cluster share.
 
-    The role is handed to launch templates in a form that ignores additions, so that its policy stays the one that is
-    written here; grant more through `role` itself.
+    For a cluster of another stack or an imported one, which may have hosts of its own, they are made with its first
+    capacity here. The role is handed to launch templates in a form that ignores additions, so that its policy stays the
+    one that is written here; grant more through `role` itself.
 
     Args:
         scope: Where they are defined.
@@ -94,9 +95,6 @@ class ClusterHosts:
         associate_public_ip_address: Whether hosts in public subnets get a public address.
         vpc: Where the hosts run.
         subnets: Subnets of the hosts.
-        role: The hosts' role.
-        instance_profile: The profile that hands the role to the hosts.
-        security_group: The hosts' security group.
     """
 
     def __init__(
@@ -132,22 +130,38 @@ class ClusterHosts:
             keeps=keeps,
             default_strategy=default_strategy,
         )
-        self.role: iam.Role = iam.Role(
-            scope,
+        if is_own:
+            _ = self.instance_profile, self.security_group
+
+    @cached_property
+    def role(self) -> iam.Role:
+        """The hosts' role."""
+        return iam.Role(
+            self._scope,
             "HostRole",
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             description="Hosts of an ECS cluster: ECS agent and Session Manager",
             inline_policies={"Host": iam.PolicyDocument.from_json(_permissions(self.cluster.cluster_arn))},
         )
-        self.instance_profile: iam.InstanceProfile = iam.InstanceProfile(
-            scope, "HostProfile", role=self.role.without_policy_updates()
-        )
-        self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
-            scope, "HostSecurityGroup", vpc=vpc, description="Hosts of an ECS cluster: no way in, any way out"
+
+    @cached_property
+    def instance_profile(self) -> iam.InstanceProfile:
+        """The profile that hands the role to the hosts."""
+        return iam.InstanceProfile(self._scope, "HostProfile", role=self.role.without_policy_updates())
+
+    @cached_property
+    def security_group(self) -> ec2.SecurityGroup:
+        """The hosts' security group."""
+        group = ec2.SecurityGroup(
+            self._scope,
+            "HostSecurityGroup",
+            vpc=self.vpc,
+            description="Hosts of an ECS cluster: no way in, any way out",
         )
         # Services in network mode bridge and host take their connections from here; CDK adds no group for a capacity
         # provider (aws-cdk-lib 2.275, ``addAsgCapacityProvider``).
-        self.cluster.connections.add_security_group(self.security_group)
+        self.cluster.connections.add_security_group(group)
+        return group
 
     @cached_property
     def stack(self) -> cdk.Stack:

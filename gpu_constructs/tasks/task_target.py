@@ -9,6 +9,7 @@ from typing import TypeAlias
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import PlacementConstraint, PoolKind, Task
@@ -18,7 +19,7 @@ from gpu_constructs.placement.query import instance_type_in, render
 
 __all__ = ["Capacity", "Landing", "capacity_of_service", "landing_on", "require_capacities"]
 
-Capacity: TypeAlias = GpuCapacity | ManagedGpuCapacity
+Capacity: TypeAlias = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
 
 _EC2 = "EC2"
 _MANAGED_INSTANCES = "MANAGED_INSTANCES"
@@ -174,7 +175,7 @@ def require_capacities(capacity: Sequence[Capacity]) -> None:
     if (
         not isinstance(capacity, Sequence)
         or not capacity
-        or not all(isinstance(each, (GpuCapacity, ManagedGpuCapacity)) for each in capacity)
+        or not all(isinstance(each, (GpuCapacity, ImportedGpuCapacity, ManagedGpuCapacity)) for each in capacity)
     ):
         raise InvalidValueError(
             f"expects a list of the capacities that the task may run on, got {shown(capacity)}",

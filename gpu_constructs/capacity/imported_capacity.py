@@ -1,0 +1,61 @@
+"""Capacity that another stack or another app has made."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from gpu_constructs.capacity.choice import CapacityChoice
+from gpu_constructs.capacity.plan import plan_capacity
+from gpu_constructs.cdk.atomic import creating
+from gpu_constructs.fleet import Pool
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.hosts.providers import strategy_item
+
+__all__ = ["ImportedGpuCapacity"]
+
+
+class ImportedGpuCapacity(Construct):
+    """Capacity that another stack or app has made, and that tasks and services here use; it defines no resource.
+
+    Made by `GpuCapacity.from_attributes`, where the arguments are explained.
+
+    Attributes:
+        cluster: The cluster that its hosts join.
+        architecture: Processor architecture of its hosts.
+        pool: What it can launch, as the value that every check reads.
+        instance_type_names: Names of its instance types.
+        capacity_provider_name: Name of its capacity provider.
+        comes_first: Whether services fill it before they use any other capacity, which they do not.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, choice: CapacityChoice, provider: str
+    ) -> None:
+        plan = plan_capacity(choice, hosts)
+        with creating(scope, construct_id):
+            super().__init__(scope, construct_id)
+        self.cluster: ecs.ICluster = hosts.cluster
+        self.architecture: Architecture = plan.machine_image.host_image.image.architecture
+        self.pool: Pool = plan.pool
+        self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
+        self.capacity_provider_name: str = provider
+        self.comes_first: bool = False
+
+    @property
+    def gpus(self) -> int:
+        """Whole NVIDIA GPUs of one host; 0 where ECS has none to hand out (CPU, Neuron, fractional types, tokens)."""
+        return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
+
+    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
+        """This provider as an item of a capacity provider strategy, see `GpuCapacity.strategy`.
+
+        Args:
+            weight: Relative share of the tasks above every base, 0 to 1000.
+            base: Tasks that run here before any other provider gets one, 0 to 100000.
+
+        Raises:
+            InvalidValueError: A number is not within these limits.
+        """
+        return strategy_item(self.capacity_provider_name, weight=weight, base=base)
