@@ -6,6 +6,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs.capacity.choice import CapacityChoice
+from gpu_constructs.capacity.host_mounts import HostMount
 from gpu_constructs.capacity.plan import plan_capacity
 from gpu_constructs.cdk.atomic import creating
 from gpu_constructs.fleet import Pool
@@ -27,6 +28,7 @@ class ImportedGpuCapacity(Construct):
         pool: What it can launch, as the value that every check reads.
         instance_type_names: Names of its instance types.
         capacity_provider_name: Name of its capacity provider.
+        mounts: Shared storage that every host mounts; see `HostStorage`.
         comes_first: Whether services fill it before they use any other capacity, which they do not.
     """
 
@@ -41,6 +43,7 @@ class ImportedGpuCapacity(Construct):
         self.pool: Pool = plan.pool
         self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
         self.capacity_provider_name: str = provider
+        self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
         self.comes_first: bool = False
 
     @property

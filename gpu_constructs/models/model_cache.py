@@ -16,6 +16,7 @@ from constructs import IDependable
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.host_mounts import HostMount, folder, require_bucket
+from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import LocalDiskUse
@@ -23,7 +24,7 @@ from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 
 __all__ = ["ModelCache", "Volume", "WeightsCopy"]
 
-_Capacity = GpuCapacity | ManagedGpuCapacity
+_Capacity = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 # The newest release of https://gallery.ecr.aws/aws-cli/aws-cli that other public projects pinned by 2026-11-21.

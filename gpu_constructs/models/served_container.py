@@ -10,6 +10,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
 from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
@@ -99,7 +100,7 @@ def served_container(
     server: ModelServer,
     cache: ModelCache | None,
     gpus: object,
-    capacity: Sequence[GpuCapacity | ManagedGpuCapacity],
+    capacity: Sequence[GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity],
 ) -> ServedContainer:
     """Checks a server and a cache against the capacity of its task.
 
