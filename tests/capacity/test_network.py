@@ -14,7 +14,6 @@ from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.template import fleet_of, read_stacks
-from tests.linting import linted
 from tests.rules.given import a_pool
 from tests.synthesis import Site
 
@@ -271,13 +270,6 @@ def test_the_template_says_what_the_capacity_holds(site: Site, network: HostNetw
     made(site, network, name)
     held, found = applied(network, name), read(site)
     assert (found.interfaces, found.placement_group) == (held.interfaces, held.placement_group)
-
-
-@pytest.mark.parametrize("name", ["g6.8xlarge", "p5.48xlarge", "p6-b300.48xlarge"])
-def test_cfn_lint_finds_nothing(site: Site, name: str) -> None:
-    made(site, EFA, name)
-    found = linted(site.template(), "us-east-1")
-    assert [str(each) for each in found if each.rule.id.startswith("E")] == []
 
 
 def test_two_capacities_of_one_cluster_have_their_own_groups(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""The app of the reference stacks in a process of its own comes out the same every time, and refuses in one line."""
+"""The app of the reference stacks comes out the same in every process, refuses in one line and lints clean."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ import sys
 from pathlib import Path
 
 import aws_cdk as cdk
+import pytest
 from stacks.nvidia_smi import NvidiaSmiStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
+from tests.linting import linted
 from tests.synthesis import ROOT, Site
+
+
+def benchmark(app: cdk.App, *gpu_instance_types: str) -> TensorflowBenchmarkStack:
+    return TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=list(gpu_instance_types))
 
 
 def run_app(outdir: Path, **context: str) -> subprocess.CompletedProcess[str]:
@@ -32,7 +38,7 @@ def test_two_synths_are_identical_and_look_nothing_up(tmp_path: Path) -> None:
     # The app in a process of its own, with hashes of its own, and its stacks in this one.
     assert run_app(tmp_path / "first").returncode == 0
     app = cdk.App(outdir=str(tmp_path / "second"), context=Site.recommended_context())
-    TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=["g6.xlarge"])
+    benchmark(app, "g6.xlarge")
     NvidiaSmiStack(app, "nvidia-smi")
     app.synth()
     first, second = (
@@ -55,3 +61,29 @@ def test_a_wrong_context_is_one_line_and_no_traceback(tmp_path: Path) -> None:
         "no instance type 'g6.xlrge' in the catalogue of 2026-09-29; "
         "fix: did you mean g6.xlarge or g6.8xlarge or g6.4xlarge?"
     )
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "region"),
+    [
+        ("g6.48xlarge", "us-west-2"),
+        ("p3.16xlarge", "us-east-1"),
+        ("g5.xlarge", "eu-west-1"),
+    ],
+)
+def test_cfn_lint_finds_no_error(site: Site, instance_type: str, region: str) -> None:
+    found = linted(site.template(benchmark(site.app, instance_type)), region)
+    assert [str(each) for each in found if each.rule.severity == "error"] == []
+
+
+def test_cfn_lint_finds_no_error_in_nvidia_smi(site: Site) -> None:
+    found = linted(site.template(NvidiaSmiStack(site.app, "nvidia-smi")), "us-west-2")
+    assert [str(each) for each in found if each.rule.severity == "error"] == []
+
+
+def test_the_linter_is_awake(site: Site) -> None:
+    template = site.template(benchmark(site.app, "g6.xlarge"))
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::EC2::LaunchTemplate":
+            resource["Properties"]["LaunchTemplateData"]["InstanceType"] = "g6.gigantic"
+    assert any("g6.gigantic" in str(each) for each in linted(template, "us-east-1"))
