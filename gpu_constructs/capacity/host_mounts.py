@@ -20,11 +20,12 @@ from typing import cast
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 
+from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["HostMount", "folder", "prepare_mounts", "require_bucket"]
+__all__ = ["HostMount", "folder", "prepare_mounts"]
 
 _PATH = re.compile(r"/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}")
 _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
@@ -82,6 +83,7 @@ class HostMount:
             )
 
     @classmethod
+    @checked
     def fsx_lustre(
         cls, file_system: fsx.IFileSystem, *, path: str = "/mnt/lustre", mount_name: str | None = None
     ) -> HostMount:
@@ -95,13 +97,6 @@ class HostMount:
         Raises:
             InvalidValueError: An argument is wrong by itself, or an imported file system has no `mount_name`.
         """
-        if not hasattr(file_system, "file_system_id") or not hasattr(file_system, "connections"):
-            raise InvalidValueError(
-                f"expects an fsx.LustreFileSystem, got {shown(file_system)}",
-                argument="file_system",
-                value=file_system,
-                fix="fsx.LustreFileSystem(self, 'Models', …)",
-            )
         if mount_name is None and not isinstance(file_system, fsx.LustreFileSystem):
             raise InvalidValueError(
                 "a file system that was imported does not say its mount name",
@@ -119,6 +114,7 @@ class HostMount:
         return cls(path=path, file_system=file_system, mount_name=mount_name)
 
     @classmethod
+    @checked
     def s3(cls, bucket: s3.IBucket, *, prefix: str = "", path: str = "/mnt/s3") -> HostMount:
         """A bucket, which tasks may read, through Mountpoint for Amazon S3. The role of the hosts may read it.
 
@@ -130,7 +126,6 @@ class HostMount:
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        require_bucket(bucket)
         return cls(path=path, bucket=bucket, prefix=folder(prefix))
 
     @property
@@ -159,23 +154,6 @@ class HostMount:
         if self.file_system is not None:
             # From the side of the hosts, so that the rule is in their stack, which needs the file system anyway.
             hosts.security_group.connections.allow_to_default_port(self.file_system)
-
-
-def require_bucket(bucket: object) -> None:
-    """Refuses what is no bucket.
-
-    Raises:
-        InvalidValueError: It is something else.
-    """
-    if isinstance(bucket, type) or not hasattr(type(bucket), "bucket_name"):
-        raise InvalidValueError(
-            f"expects an s3.IBucket, got {shown(bucket)}",
-            argument="bucket",
-            value=bucket,
-            fix="s3.Bucket.from_bucket_name(self, 'Models', 'my-models')"
-            if isinstance(bucket, str)
-            else "s3.Bucket(self, 'Models')",
-        )
 
 
 def folder(prefix: str) -> str:

@@ -17,7 +17,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
@@ -57,6 +59,9 @@ _EXAMPLES: Mapping[type, str] = {
     ecs.Secret: "ecs.Secret.from_secrets_manager(secret)",
     ecs.SystemControl: "ecs.SystemControl(namespace='net.core.somaxconn', value='4096')",
     ecs.Ulimit: "ecs.Ulimit(name=ecs.UlimitName.NOFILE, soft_limit=65536, hard_limit=65536)",
+    efs.IAccessPoint: "file_system.add_access_point('Models')",
+    efs.IFileSystem: "efs.FileSystem(self, 'Models', vpc=vpc)",
+    fsx.IFileSystem: "fsx.LustreFileSystem(self, 'Models', …)",
     iam.IRole: "iam.Role(self, 'Role', assumed_by=iam.ServicePrincipal('ecs-tasks.amazonaws.com'))",
     logs.ILogGroup: "logs.LogGroup(self, 'Logs')",
     s3.IBucket: "s3.Bucket(self, 'Logs')",
@@ -83,6 +88,9 @@ _OTHER_NAMES: Mapping[str, str] = {"gpu_count": "gpus", "memory_mib": "memory_li
 """What an argument is called where it has another name."""
 
 _ATTRIBUTES: Mapping[type, str] = {
+    efs.IAccessPoint: "access_point_id",
+    efs.IFileSystem: "mount_targets_available",
+    fsx.IFileSystem: "file_system_id",
     Construct: "node",
     acm.ICertificate: "certificate_arn",
     ec2.ISecurityGroup: "security_group_id",

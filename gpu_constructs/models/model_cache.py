@@ -15,9 +15,10 @@ from aws_cdk import aws_s3 as s3
 from constructs import IDependable
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.capacity.host_mounts import HostMount, folder, require_bucket
+from gpu_constructs.capacity.host_mounts import HostMount, folder
 from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH
+from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import LocalDiskUse
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
@@ -80,6 +81,7 @@ class ModelCache:
     __slots__ = ()
 
     @staticmethod
+    @checked
     def efs(file_system: efs.IFileSystem, *, access_point: efs.IAccessPoint | None = None) -> ModelCache:
         """A file system of Amazon EFS, mounted with TLS and the task role.
 
@@ -93,25 +95,10 @@ class ModelCache:
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        if isinstance(file_system, type) or not hasattr(type(file_system), "mount_targets_available"):
-            raise InvalidValueError(
-                f"expects an efs.IFileSystem, got {shown(file_system)}",
-                argument="file_system",
-                value=file_system,
-                fix="efs.FileSystem(self, 'Models', vpc=vpc)",
-            )
-        if access_point is not None and (
-            isinstance(access_point, type) or not hasattr(type(access_point), "access_point_id")
-        ):
-            raise InvalidValueError(
-                f"expects an efs.IAccessPoint, got {shown(access_point)}",
-                argument="access_point",
-                value=access_point,
-                fix="file_system.add_access_point('Models', …)",
-            )
         return _Efs(file_system=file_system, access_point=access_point)
 
     @staticmethod
+    @checked
     def fsx_lustre(
         file_system: fsx.IFileSystem, *, path: str = "/mnt/lustre", mount_name: str | None = None
     ) -> ModelCache:
@@ -130,6 +117,7 @@ class ModelCache:
         return _Mounted(mount=HostMount.fsx_lustre(file_system, path=path, mount_name=mount_name))
 
     @staticmethod
+    @checked
     def s3_mount(bucket: s3.IBucket, *, prefix: str = "", path: str = "/mnt/s3") -> ModelCache:
         """A bucket that the hosts mount through Mountpoint for Amazon S3, for reading only; containers see ``/models``.
 
@@ -146,6 +134,7 @@ class ModelCache:
         return _Mounted(mount=HostMount.s3(bucket, prefix=prefix, path=path))
 
     @staticmethod
+    @checked
     def s3_copy(bucket: s3.IBucket, *, prefix: str = "", image: str = _AWS_CLI) -> ModelCache:
         """A bucket that is copied to ``/models`` before the server starts, by a container that ends before that.
 
@@ -159,7 +148,6 @@ class ModelCache:
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        require_bucket(bucket)
         if not isinstance(image, str) or not image.strip():
             raise InvalidValueError(
                 f"expects the name of an image, got {shown(image)}", argument="image", value=image, fix=repr(_AWS_CLI)
@@ -167,6 +155,7 @@ class ModelCache:
         return _Copied(bucket=bucket, prefix=folder(prefix), image=image)
 
     @staticmethod
+    @checked
     def host_disk(name: str = "models") -> ModelCache:
         """A directory of the host that all its tasks share and that stays until the host leaves.
 

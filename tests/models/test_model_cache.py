@@ -1,0 +1,349 @@
+"""Caches of models: each is mounted, reached and permitted, and refused where the hosts cannot have it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_fsx as fsx
+from aws_cdk import aws_s3 as s3
+
+from gpu_constructs import (
+    GpuCluster,
+    GpuConstructsError,
+    GpuMachineImage,
+    GpuService,
+    GpuTaskDefinition,
+    HostMount,
+    HostStorage,
+    IncompatibleError,
+    ModelCache,
+    ModelServer,
+)
+from tests.reaching import Estate
+from tests.synthesis import Site, user_data
+
+_MODES = [ecs.NetworkMode.BRIDGE, ecs.NetworkMode.HOST, ecs.NetworkMode.AWS_VPC]
+_EFS = {"IAM": "ENABLED"}
+
+
+def files_of(site: Site, stack: cdk.Stack | None = None) -> efs.FileSystem:
+    return efs.FileSystem(stack or site.stack, "Models", vpc=site.vpc)
+
+
+def lustre_of(site: Site) -> fsx.LustreFileSystem:
+    return fsx.LustreFileSystem(
+        site.stack,
+        "Lustre",
+        vpc=site.vpc,
+        vpc_subnet=site.vpc.private_subnets[0],
+        storage_capacity_gib=1200,
+        lustre_configuration=fsx.LustreConfiguration(deployment_type=fsx.LustreDeploymentType.SCRATCH_2),
+    )
+
+
+def bucket_of(site: Site) -> s3.IBucket:
+    return s3.Bucket.from_bucket_name(site.stack, "Weights", "weights")
+
+
+def serve(task: GpuTaskDefinition, cache: ModelCache, name: str = "Vllm") -> GpuTaskDefinition:
+    task.add_model_server(name, server=ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct"), cache=cache)
+    return task
+
+
+def volume_of(site: Site) -> dict[str, Any]:
+    (volume,) = site.only("AWS::ECS::TaskDefinition")["Volumes"]
+    assert isinstance(volume, dict)
+    return volume
+
+
+def variables_of(container: dict[str, Any]) -> dict[str, Any]:
+    return {each["Name"]: each["Value"] for each in container["Environment"]}
+
+
+def into(site: Site, group: str) -> set[tuple[str, int, int]]:
+    """Who reaches a security group on which ports; names are cut to what the test has chosen."""
+    estate = Estate({each.stack_name: dict(each.template) for each in site.app.synth(force=True).stacks})
+    named = ("ClusterHostSecurityGroup", "ServiceSecurityGroup", "Models", "Lustre")
+    return {
+        (next(each for each in named if each in way.source), way.first, way.last)
+        for way in estate.ingress()
+        if f".{group}" in way.target
+    }
+
+
+def allowed(site: Site, role: str) -> list[Any]:
+    """The actions of the policies of a role, by the beginning of its logical id."""
+    return [
+        statement["Action"]
+        for each in site.properties("AWS::IAM::Policy")
+        if each["PolicyName"].startswith(role)
+        for statement in each["PolicyDocument"]["Statement"]
+    ]
+
+
+@pytest.mark.parametrize("mode", _MODES)
+@pytest.mark.parametrize("whose", ["of this stack", "of another stack", "imported"])
+def test_a_file_system_is_reached_in_every_mode_and_from_every_stack(
+    site: Site, mode: ecs.NetworkMode, whose: str
+) -> None:
+    stack = site.stack
+    cluster = site.cluster
+    files: efs.IFileSystem
+    if whose == "of another stack":
+        files = files_of(site)
+        stack = cdk.Stack(site.app, "Gpu")
+        cluster = GpuCluster(stack, "Cluster", vpc=site.vpc)
+    elif whose == "imported":
+        group = ec2.SecurityGroup(stack, "Models", vpc=site.vpc)
+        files = efs.FileSystem.from_file_system_attributes(
+            stack, "Files", file_system_id="fs-0123456789abcdef0", security_group=group
+        )
+    else:
+        files = files_of(site)
+    l4 = cluster.add_capacity("L4", instance_types=["g6.2xlarge"], max_instances=2)
+    task = serve(GpuTaskDefinition(stack, "Task", capacity=[l4], network_mode=mode), ModelCache.efs(files))
+    GpuService(stack, "Service", cluster=cluster, task_definition=task)
+    mounted = "ServiceSecurityGroup" if mode is ecs.NetworkMode.AWS_VPC else "ClusterHostSecurityGroup"
+    assert into(site, "Models") == {(mounted, 2049, 2049)}
+    assert not into(site, "ClusterHost")
+
+
+def test_a_file_system_is_mounted_with_tls_and_the_role_of_the_task(site: Site) -> None:
+    task = serve(site.task(), ModelCache.efs(files_of(site)))
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    assert volume_of(site) == {
+        "Name": "models",
+        "EFSVolumeConfiguration": {
+            "FilesystemId": {"Ref": "ModelsC55D3500"},
+            "TransitEncryption": "ENABLED",
+            "AuthorizationConfig": _EFS,
+        },
+    }
+    assert allowed(site, "TaskTaskRole") == [
+        [f"elasticfilesystem:Client{each}" for each in ("Mount", "Write", "RootAccess")]
+    ]
+    container = site.container()
+    assert container["MountPoints"] == [
+        {"SourceVolume": "models", "ContainerPath": "/root/.cache/huggingface", "ReadOnly": False}
+    ]
+    assert variables_of(container)["HF_HOME"] == "/root/.cache/huggingface"
+    (service,) = [each for each in site.template()["Resources"].values() if each["Type"] == "AWS::ECS::Service"]
+    assert {"ModelsEfsMountTarget1", "ModelsEfsMountTarget2"} <= {each[:21] for each in service["DependsOn"]}
+
+
+def test_an_access_point_is_a_directory_with_its_own_user(site: Site) -> None:
+    files = files_of(site)
+    point = files.add_access_point("Point", path="/models", posix_user=efs.PosixUser(uid="1000", gid="1000"))
+    serve(site.task(), ModelCache.efs(files, access_point=point))
+    configuration = volume_of(site)["EFSVolumeConfiguration"]
+    assert configuration["AuthorizationConfig"] == {**_EFS, "AccessPointId": {"Ref": "ModelsPoint1E24A0EB"}}
+    assert configuration["TransitEncryption"] == "ENABLED"
+    assert "RootDirectory" not in configuration
+    assert allowed(site, "TaskTaskRole") == [["elasticfilesystem:ClientMount", "elasticfilesystem:ClientWrite"]]
+
+
+def test_servers_of_one_task_share_a_cache_and_keep_others_apart(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    shared, other = ModelCache.efs(files_of(site)), ModelCache.host_disk()
+    for name, cache in (("A", shared), ("B", shared), ("C", other)):
+        serve(task, cache, name)
+    properties = site.only("AWS::ECS::TaskDefinition")
+    assert [each["Name"] for each in properties["Volumes"]] == ["models", "models-2"]
+    mounts = [each["MountPoints"][0]["SourceVolume"] for each in properties["ContainerDefinitions"]]
+    assert mounts == ["models", "models", "models-2"]
+
+
+@pytest.mark.parametrize(
+    ("storage", "volume"),
+    [
+        (HostStorage(scratch_on_local_disks=True), {"Host": {"SourcePath": "/mnt/local-disks/scratch/models"}}),
+        (HostStorage(images_on_local_disks=True), {"DockerVolumeConfiguration": {"Scope": "shared"}}),
+        (None, {"DockerVolumeConfiguration": {"Scope": "shared"}}),
+    ],
+    ids=["scratch space on local disks", "images on local disks", "the root volume"],
+)
+def test_a_disk_of_the_host_is_the_fastest_there_is(site: Site, storage: HostStorage | None, volume: Any) -> None:
+    serve(site.task(site.capacity("g6.xlarge", storage=storage)), ModelCache.host_disk())
+    (kind,) = volume
+    found = volume_of(site)
+    assert found["Name"] == "models"
+    assert volume[kind].items() <= found[kind].items()
+
+
+def test_a_copy_ends_before_the_server_starts(site: Site) -> None:
+    serve(site.task(), ModelCache.s3_copy(bucket_of(site), prefix="/qwen"))
+    copy, server = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+    assert copy["Name"] == "VllmCopy"
+    assert copy["Command"] == ["s3", "sync", "--no-progress", "s3://weights/qwen/", "/models"]
+    assert (copy["Essential"], copy["StartTimeout"]) == (False, 3600)
+    assert server["DependsOn"] == [{"Condition": "SUCCESS", "ContainerName": "VllmCopy"}]
+    volume = volume_of(site)["Name"]
+    assert copy["MountPoints"] == [{"SourceVolume": volume, "ContainerPath": "/models", "ReadOnly": False}]
+    assert server["MountPoints"] == [{"SourceVolume": volume, "ContainerPath": "/models", "ReadOnly": True}]
+    assert "HF_HOME" not in variables_of(server)
+    assert [each for each in allowed(site, "TaskTaskRole") if "s3:GetObject*" in each]
+
+
+def test_a_copy_that_does_not_fit_leaves_nothing_behind(site: Site) -> None:
+    task = site.task()
+    before = site.children()
+    with pytest.raises(GpuConstructsError):
+        task.add_model_server(
+            "Vllm",
+            server=ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct"),
+            cache=ModelCache.s3_copy(s3.Bucket.from_bucket_name(site.stack, "Other", "weights")),
+            memory_mib=15900,
+        )
+    assert [each for each in site.children() if "Other" not in each] == before
+
+
+@pytest.mark.parametrize("kind", ["lustre", "bucket"])
+def test_what_hosts_mount_is_a_volume_of_the_host(site: Site, kind: str) -> None:
+    if kind == "lustre":
+        files = lustre_of(site)
+        mount, cache = HostMount.fsx_lustre(files), ModelCache.fsx_lustre(files)
+    else:
+        bucket = bucket_of(site)
+        mount, cache = HostMount.s3(bucket, prefix="qwen"), ModelCache.s3_mount(bucket, prefix="qwen")
+    capacity = site.capacity("g6.xlarge", storage=HostStorage(mounts=[mount]))
+    serve(site.task(capacity), cache)
+    assert volume_of(site) == {"Name": "models", "Host": {"SourcePath": mount.path}}
+    directory = "/root/.cache/huggingface" if kind == "lustre" else "/models"
+    assert site.container()["MountPoints"] == [
+        {"SourceVolume": "models", "ContainerPath": directory, "ReadOnly": kind == "bucket"}
+    ]
+    if kind == "lustre":
+        assert into(site, "Lustre") == {("ClusterHostSecurityGroup", 988, 1023), ("Lustre", 988, 1023)}
+    assert any("s3:GetObject*" in each for each in allowed(site, "ClusterHostRole")) is (kind == "bucket")
+
+
+def test_hosts_that_do_not_mount_it_are_refused_with_the_mount(site: Site) -> None:
+    bucket = bucket_of(site)
+    other = site.capacity("g6.xlarge", storage=HostStorage(mounts=[HostMount.s3(bucket, prefix="llama")]))
+    with pytest.raises(IncompatibleError, match="the hosts of Capacity do not mount it on /mnt/s3") as refused:
+        serve(site.task(other), ModelCache.s3_mount(bucket, prefix="qwen"))
+    assert refused.value.argument == "cache"
+    assert "HostStorage(mounts=[HostMount.s3(bucket, …)])" in str(refused.value.fix)
+
+
+@pytest.mark.parametrize(
+    "cache",
+    [
+        lambda site: ModelCache.host_disk(),
+        lambda site: ModelCache.s3_mount(bucket_of(site)),
+        lambda site: ModelCache.fsx_lustre(lustre_of(site)),
+    ],
+)
+def test_managed_instances_take_no_volume_of_their_host(site: Site, cache: Callable[[Site], ModelCache]) -> None:
+    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.2xlarge"])
+    with pytest.raises(IncompatibleError, match="take no volume of their host") as refused:
+        serve(site.task(managed), cache(site))
+    assert refused.value.fix
+
+
+def test_managed_instances_copy_for_each_task_and_mount_files(site: Site) -> None:
+    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.2xlarge"])
+    serve(site.task(managed), ModelCache.s3_copy(bucket_of(site)))
+    assert volume_of(site).keys() == {"Name"}
+    serve(site.task(managed, name="Other"), ModelCache.efs(files_of(site)))
+    assert site.findings("GPU047") == []
+
+
+def test_a_server_without_a_directory_has_no_cache(site: Site) -> None:
+    server = ModelServer.comfyui(image=site.image)
+    with pytest.raises(GpuConstructsError, match="not known where comfyui keeps models") as refused:
+        site.task().add_model_server("ComfyUi", server=server, cache=ModelCache.host_disk())
+    assert refused.value.argument == "cache"
+
+
+BAD: list[tuple[str, Callable[[Site], object]]] = [
+    ("file_system", lambda site: ModelCache.efs("fs-1")),  # type: ignore[arg-type] # is refused
+    ("file_system", lambda site: ModelCache.efs(efs.FileSystem)),  # type: ignore[arg-type] # is refused
+    ("access_point", lambda site: ModelCache.efs(files_of(site), access_point="fsap-1")),  # type: ignore[arg-type]
+    ("file_system", lambda site: ModelCache.fsx_lustre("fs-1")),  # type: ignore[arg-type] # is refused
+    ("mount_name", lambda site: ModelCache.fsx_lustre(lustre_of(site), mount_name="a name")),
+    ("path", lambda site: ModelCache.fsx_lustre(lustre_of(site), path="/etc")),
+    ("path", lambda site: HostMount.s3(bucket_of(site), path="/mnt/local-disks/s3")),
+    ("bucket", lambda site: ModelCache.s3_copy("weights")),  # type: ignore[arg-type] # is refused
+    ("bucket", lambda site: HostMount.s3(s3.Bucket)),  # type: ignore[arg-type] # is refused
+    ("prefix", lambda site: ModelCache.s3_mount(bucket_of(site), prefix="a; rm -rf /")),
+    ("image", lambda site: ModelCache.s3_copy(bucket_of(site), image="")),
+    ("name", lambda site: ModelCache.host_disk("../models")),
+    ("mounts", lambda site: HostStorage(mounts=[bucket_of(site)])),  # type: ignore[list-item] # is refused
+    ("mounts", lambda site: HostStorage(mounts=[HostMount.s3(bucket_of(site))] * 2)),
+]
+
+
+@pytest.mark.parametrize(("argument", "call"), BAD)
+def test_a_wrong_value_is_named_with_a_fix(site: Site, argument: str, call: Callable[[Site], object]) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        call(site)
+    assert refused.value.argument == argument
+    assert refused.value.fix
+
+
+def test_an_imported_lustre_file_system_says_its_mount_name(site: Site) -> None:
+    group = ec2.SecurityGroup(site.stack, "Group", vpc=site.vpc)
+    files = fsx.LustreFileSystem.from_lustre_file_system_attributes(
+        site.stack, "Files", dns_name="fs-1.fsx.us-east-1.amazonaws.com", file_system_id="fs-1", security_group=group
+    )
+    with pytest.raises(GpuConstructsError, match="does not say its mount name"):
+        HostMount.fsx_lustre(files)
+
+
+def test_other_systems_have_no_packages(site: Site) -> None:
+    bottlerocket = GpuMachineImage.newest("bottlerocket-ecs-2-nvidia-x86_64")
+    storage = HostStorage(mounts=[HostMount.s3(bucket_of(site))])
+    with pytest.raises(IncompatibleError, match="bottlerocket has no packages") as refused:
+        site.capacity("g6.xlarge", image=bottlerocket, storage=storage)
+    assert refused.value.argument == "mounts"
+
+
+def test_the_agent_waits_for_the_mounts_at_every_boot(site: Site) -> None:
+    site.capacity("g6.xlarge", storage=HostStorage(mounts=[HostMount.s3(bucket_of(site), prefix="qwen")]))
+    text = user_data(site.launch_template())
+    unit = text.partition("> /etc/systemd/system/host-mounts.service\n")[2].partition("\nEOF\n")[0].splitlines()
+    assert {"Before=ecs.service", "RequiredBy=ecs.service", "ExecStart=/usr/local/sbin/host-mounts"} <= set(unit)
+    assert [line for line in text.splitlines() if line.startswith(("dnf ", "systemctl "))] == [
+        "dnf install -q -y mount-s3",
+        "systemctl daemon-reload",
+        "systemctl stop ecs.service",
+        "systemctl enable --now host-mounts.service",
+        "systemctl start --no-block ecs.service",
+    ]
+
+
+@pytest.mark.parametrize(("mounted", "fails"), [(False, False), (True, False), (False, True)])
+def test_the_script_mounts_what_is_not_mounted_and_fails_with_the_mount(
+    site: Site, tmp_path: Path, *, mounted: bool, fails: bool
+) -> None:
+    site.capacity("g6.xlarge", storage=HostStorage(mounts=[HostMount.s3(bucket_of(site), prefix="qwen")]))
+    text = user_data(site.launch_template())
+    script = (
+        text.partition("> /usr/local/sbin/host-mounts\n")[2].partition("\nEOF\n")[0].replace("/mnt", f"{tmp_path}/mnt")
+    )
+    stand_ins = {
+        "mountpoint": f"exit {int(not mounted)}",
+        "mount-s3": f'echo "$*" >> {tmp_path}/log; exit {int(fails)}',
+    }
+    for name, body in stand_ins.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    bash = shutil.which("bash")
+    assert bash
+    ran = subprocess.run([bash, "-c", script], env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=False)
+    assert ran.returncode == int(fails)
+    log = tmp_path / "log"
+    called = log.read_text().replace(str(tmp_path), "") if log.exists() else ""
+    assert called == ("" if mounted else "--read-only --allow-other --prefix qwen/ weights /mnt/s3\n")
+    assert (tmp_path / "mnt/s3").is_dir()
