@@ -18,6 +18,7 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "instance profile": ("iam", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
     "internet gateway": ("ec2", "describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
     "launch template": ("ec2", "describe_launch_templates", "LaunchTemplates", "LaunchTemplateId"),
+    "load balancer": ("elbv2", "describe_load_balancers", "LoadBalancers", "LoadBalancerArn"),
     "log group": ("logs", "describe_log_groups", "logGroups", "logGroupName"),
     "nat gateway": ("ec2", "describe_nat_gateways", "NatGateways", "NatGatewayId"),
     "network interface": ("ec2", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
@@ -33,6 +34,7 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "security group": ("ec2", "describe_security_groups", "SecurityGroups", "GroupId"),
     "stack": ("cloudformation", "describe_stacks", "Stacks", "StackName"),
     "subnet": ("ec2", "describe_subnets", "Subnets", "SubnetId"),
+    "target group": ("elbv2", "describe_target_groups", "TargetGroups", "TargetGroupArn"),
     "task definition": ("ecs", "list_task_definitions", "taskDefinitionArns", ""),
     "volume": ("ec2", "describe_volumes", "Volumes", "VolumeId"),
     "vpc": ("ec2", "describe_vpcs", "Vpcs", "VpcId"),
@@ -53,7 +55,7 @@ def inventory(client: Callable[[str], Any]) -> frozenset[tuple[str, str]]:
     found = set()
     for kind, (service, operation, items, key) in _KINDS.items():
         for item in getattr(client(service), operation)()[items]:
-            if not key or item.get("State") not in _GONE:
+            if not key or str(item.get("State")) not in _GONE:
                 found.add((kind, item[key] if key else item))
     for reservation in client("ec2").describe_instances()["Reservations"]:
         found |= {

@@ -15,13 +15,15 @@ What is here that moto lacks:
 - a scheduler that honours constraints, GPUs, shares of GPUs, Neuron devices, CPU, memory and ports (`placement`,
   `expressions`, `strategy`);
 - cluster auto scaling, services and tasks with GPU ids (`managed_scaling`, `services`, `tasks`, `running`);
+- load balancers whose targets are the tasks of a service, healthy where security groups let requests through
+  (`load_balancers`, `targets`);
 - security groups with all their rules, alarms, and Bottlerocket's image parameters (`security_groups`, `alarms`,
   `images`).
 
 The world outside the account is set by SSM parameters below ``/emulator/``: the time, GPUs that fail at boot, types
 that EC2 has none of, reservations (`switches`).
 
-What it has not: Fargate, external hosts, StartTask, load balancers, change sets of updates, custom resources, quotas,
+What it has not: Fargate, external hosts, StartTask, change sets of updates, custom resources, quotas,
 spot interruptions, prices and allocation strategies, types by requirements or segments of a distribution in Auto
 Scaling groups, scaling policies, recurrence, managed draining, network traffic, what user data really does, and the
 time that things take. Each module says what it leaves out.

@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from . import expressions
@@ -32,6 +32,7 @@ def demand_of(
     memory: str | int | None = None,
     constraints: Iterable[Json] = (),
     architecture: str | None = None,
+    network_mode: str | None = None,
 ) -> Demand:
     """Read what a task takes from a host.
 
@@ -41,6 +42,7 @@ def demand_of(
         memory: Memory of the whole task, likewise.
         constraints: The placement constraints.
         architecture: ``cpuArchitecture`` of the runtime platform.
+        network_mode: That of the task; in ``host`` a container port is the host port, in ``awsvpc`` none is taken.
 
     Raises:
         TaskDefinitionError: ECS refuses it, or this emulator cannot tell what it would do.
@@ -57,16 +59,19 @@ def demand_of(
         gpus=tuple(wanted for wanted in required if isinstance(wanted, GpuDemand)),
         shared_gpu=tuple(wanted for wanted in required if isinstance(wanted, SharedGpu)),
         neuron=next((wanted for wanted in required if isinstance(wanted, str)), None),
-        ports=frozenset(
-            int(mapping["hostPort"])
-            for container in containers
-            for mapping in container.get("portMappings", [])
-            if mapping.get("hostPort")
-        ),
+        ports=frozenset() if network_mode == "awsvpc" else frozenset(_ports(containers, network_mode == "host")),
         constraints=tuple(_expressions(list(constraints))),
         # A runtime platform becomes an attribute that the host must have (agent capability `ecs.cpu-architecture`).
         attributes={"ecs.cpu-architecture": architecture.lower()} if architecture else {},
     )
+
+
+def _ports(containers: Iterable[Json], is_host: bool) -> Iterator[int]:
+    for container in containers:
+        for mapping in container.get("portMappings", []):
+            port = mapping.get("hostPort") or (mapping["containerPort"] if is_host else 0)
+            if port:
+                yield int(port)
 
 
 def _units(value: str | int, per_whole: int) -> int:

@@ -178,6 +178,7 @@ class Service(Resource):
         service.capacity_provider_strategy = api.get("capacityProviderStrategy", [])
         service.placement_constraints = api.get("placementConstraints", [])
         service.deployment_configuration = api.get("deploymentConfiguration", {})
+        service.load_balancers = api.get("loadBalancers", [])
         self._await_steady(region)
 
     def remove(self, region: Region) -> None:

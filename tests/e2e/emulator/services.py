@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from moto.core.utils import utcnow
 from moto.ecs.models import Cluster, Service, TaskDefinition
 
+from .targets import register_tasks, require_load_balancer, unhealthy
+
 if TYPE_CHECKING:
     from .running import RunningEcs
     from .tasks import EmulatedTask
@@ -56,11 +58,15 @@ class EmulatedService(Service):
             definition,
             launch_type=None if self.capacity_provider_strategy else "EC2",
             network_configuration=settings.get("networkConfiguration"),
+            load_balancers=settings.get("loadBalancers"),
             tags=settings.get("tags"),
         )
+        self.registered: dict[str, dict[str, dict[str, Any]]] = {}
+        """The targets that its tasks are, by target group."""
         self.placement_constraints: list[dict[str, str]] = settings.get("placementConstraints") or []
         self.placement_strategy: list[dict[str, str]] = settings.get("placementStrategy") or []
         self.deployment_configuration: dict[str, Any] = settings.get("deploymentConfiguration") or {}
+        require_load_balancer(self)
         try:
             self.catch_up()
         except BaseException:
@@ -84,8 +90,12 @@ class EmulatedService(Service):
     def steady(self) -> bool:
         """Whether it runs exactly what it should."""
         tasks = self.active_tasks
-        return len(tasks) == self.desired_count and all(
-            task.last_status == "RUNNING" and task.task_definition_arn == self.task_definition for task in tasks
+        return (
+            len(tasks) == self.desired_count
+            and all(
+                task.last_status == "RUNNING" and task.task_definition_arn == self.task_definition for task in tasks
+            )
+            and not unhealthy(self)
         )
 
     def catch_up(self) -> None:
@@ -137,6 +147,9 @@ class EmulatedService(Service):
 
     def _count(self) -> None:
         tasks = self.active_tasks
+        register_tasks(self)
+        for problem in unhealthy(self):
+            self._say(f"(service {self.name}) {problem}")
         self.running_count = sum(1 for task in tasks if task.last_status == "RUNNING")
         self.pending_count = len(tasks) - self.running_count
         for deployment in self.deployments:

@@ -216,7 +216,8 @@ class StackResources(ResourceMap):
             if not condition or self.lazy_condition_map[condition]:
                 order.append(logical_id)
 
-        for logical_id in definitions:
+        # CloudFormation makes at once what needs nothing, so all of it is there while a service waits to be stable.
+        for logical_id in sorted(definitions, key=lambda each: definitions[each]["Type"] == "AWS::ECS::Service"):
             visit(logical_id)
         return order
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EmulatedTask", "install", "task_demand"]
 
+FIRST_DYNAMIC_PORT, LAST_DYNAMIC_PORT = 32768, 60999
+"""The usual range of the kernel (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html)."""
+
 DEVICE_FILES = ("/dev/neuron", "/dev/infiniband/uverbs")
 """Device files that follow from what a host has; any other is taken to be there."""
 
@@ -37,6 +40,7 @@ def task_demand(definition: TaskDefinition, constraints: list[dict[str, str]] | 
         memory=definition.memory,
         constraints=[*definition.placement_constraints, *(constraints or [])],
         architecture=(definition.runtime_platform or {}).get("cpuArchitecture"),
+        network_mode=definition.network_mode,
     )
 
 
@@ -87,10 +91,12 @@ class EmulatedTask(Task):
         self.demand = demand
         self.host: EcsHost | None = None
         self.gpus: Mapping[str, tuple[str, ...]] = {}
+        self.bindings: list[dict[str, Any]] = []
+        self._network_mode = definition.network_mode
         self.cpu, self.memory = str(demand.cpu), str(demand.memory)
         self.created_at = utcnow()
         self.stop_code: str | None = None
-        self._definitions = definition.container_definitions
+        self._definitions: list[dict[str, Any]] = definition.container_definitions
         self.containers = self._described()
 
     # moto keeps this one in a state machine of its own, which starts at RUNNING.
@@ -113,7 +119,28 @@ class EmulatedTask(Task):
         self.host = host
         self.container_instance_arn = host.container_instance_arn
         self.gpus = placement.gpus
+        self.bindings = self._bound(host)
         self.last_status = "PENDING"
+
+    def _bound(self, host: EcsHost) -> list[dict[str, Any]]:
+        """Where each container port is reached: an address or a host, and a port; a dynamic one is the next free."""
+        attachments: list[Any] = self.attachments
+        details = [each for attachment in attachments for each in attachment["details"]]
+        address = next((each["value"] for each in details if each["name"] == "privateIPv4Address"), None)
+        taken = {each["hostPort"] for task in host.tasks for each in task.bindings}
+        free = (port for port in range(FIRST_DYNAMIC_PORT, LAST_DYNAMIC_PORT + 1) if port not in taken)
+        return [
+            {
+                "bindId": address or host.ec2_instance_id,
+                "containerName": container["name"],
+                "containerPort": mapping["containerPort"],
+                "hostPort": mapping["containerPort"]
+                if self._network_mode in {"awsvpc", "host"}
+                else mapping.get("hostPort") or next(free),
+            }
+            for container in self._definitions
+            for mapping in container.get("portMappings", ())
+        ]
 
     def begin(self) -> None:
         """Start the containers; it fails for a device file that the host has not, which the scheduler does not know."""
@@ -153,6 +180,11 @@ class EmulatedTask(Task):
                 "lastStatus": self._last_status,
                 "cpu": str(definition.get("cpu", 0)),
                 "gpuIds": list(gpus.get(definition["name"], ())),
+                "networkBindings": [
+                    {"protocol": "tcp", "containerPort": each["containerPort"], "hostPort": each["hostPort"]}
+                    for each in getattr(self, "bindings", ())
+                    if each["containerName"] == definition["name"]
+                ],
             }
             for definition in getattr(self, "_definitions", [])
         ]
