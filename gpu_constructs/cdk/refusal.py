@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 
 from gpu_constructs.errors import DoesNotFitError, GpuConstructsError, IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Fleet, Pool, StrategyItem, Task, Workload
@@ -152,9 +153,13 @@ def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
     """
     if not text:
         return text
-    longest_first = sorted(arguments, key=len, reverse=True)
-    words = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
-    return words.sub(lambda found: arguments[found[0]], text)
+    return _words(tuple(arguments)).sub(lambda found: arguments[found[0]], text)
+
+
+@cache
+def _words(properties: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted(properties, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 
 
 def _refusal(finding: Finding, arguments: Mapping[str, str], given: Mapping[str, object]) -> GpuConstructsError:

@@ -148,6 +148,7 @@ class Fleet:
 
     def __post_init__(self) -> None:
         for kind, things in (("pools", self.pools), ("tasks", self.tasks), ("workloads", self.workloads)):
-            name, count = next(iter(Counter(each.name for each in things).most_common(1)), ("", 0))
-            if count > 1:
+            names = [each.name for each in things]
+            if len(set(names)) < len(names):
+                name, _ = Counter(names).most_common(1)[0]
                 raise InvalidValueError(f"two are called {name!r}", argument=kind, value=name, fix="a name for each")
