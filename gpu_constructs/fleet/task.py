@@ -10,7 +10,7 @@ from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceR
 from gpu_constructs.fleet.unknown import Unknown, known, total
 from gpu_constructs.hardware import Architecture
 
-__all__ = ["Container", "PlacementConstraint", "Scheduler", "Task"]
+__all__ = ["Container", "EfsVolume", "PlacementConstraint", "Scheduler", "Task"]
 
 
 class Scheduler(Enum):
@@ -34,6 +34,27 @@ class PlacementConstraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EfsVolume:
+    """A volume of a task definition that is a file system of Amazon EFS.
+
+    Attributes:
+        name: Its name; empty if none was written.
+        root_directory: The directory that is mounted; None for the whole file system.
+        transit_encryption: ``ENABLED`` or ``DISABLED``, as written; None if nothing was, which is off.
+        access_point: The access point that it is mounted through; None if there is none.
+        iam: ``ENABLED`` or ``DISABLED``, as written; None if nothing was, which is off.
+        origin: Where it was written.
+    """
+
+    name: str
+    root_directory: str | Unknown | None = None
+    transit_encryption: str | Unknown | None = None
+    access_point: str | Unknown | None = None
+    iam: str | Unknown | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     """One container of a task definition.
 
@@ -51,6 +72,8 @@ class Container:
         environment: Names and values of its variables, in order of name; a value may be unknown.
         essential: Whether the task stops with it.
         image: Its image as written; None if nothing was.
+        entry_point: Words in place of the entry point of its image; empty for that.
+        command: Words in place of the command of its image; empty for that.
         unknown_keys: Keys that the API does not have, such as ``gpuCount``.
         used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
         depends_on: Names of the containers that it waits for, as far as they are known.
@@ -69,6 +92,8 @@ class Container:
     environment: tuple[tuple[str, str | Unknown], ...] = ()
     essential: bool | Unknown = True
     image: str | Unknown | None = field(default=None, compare=False)
+    entry_point: tuple[str | Unknown, ...] = field(default=(), compare=False)
+    command: tuple[str | Unknown, ...] = field(default=(), compare=False)
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
     depends_on: tuple[str, ...] = field(default=(), compare=False)
@@ -134,6 +159,7 @@ class Task:
         constraints: Where it may be placed.
         unknown_keys: Keys that the API does not have.
         used_keys: Settings that some launch types refuse, such as ``IpcMode``.
+        efs_volumes: Its volumes that are file systems of Amazon EFS.
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.
@@ -152,6 +178,7 @@ class Task:
     constraints: tuple[PlacementConstraint, ...] = ()
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
+    efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
     is_part: bool = field(default=False, compare=False)
     scheduler: Scheduler = Scheduler.ECS
     origin: Origin | None = field(default=None, compare=False, repr=False)

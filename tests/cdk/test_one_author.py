@@ -21,6 +21,7 @@ from gpu_constructs import (
     HostNetwork,
     HostScaling,
     HostStorage,
+    ModelServer,
     Purchase,
     WarmHosts,
 )
@@ -226,6 +227,11 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "scratch_on_local_disks",
         lambda site: site.capacity("g5g.xlarge", storage=HostStorage(scratch_on_local_disks=True)),
     ),
+    (
+        "GPU235",
+        "server",
+        lambda site: site.task(site.capacity("p3.2xlarge")).add_model_server("Vllm", server=ModelServer.vllm("qwen")),
+    ),
     ("GPU193", "check_gpus_at_boot", lambda site: _counting(site, "m7i.large")),
     (
         "GPU194",
@@ -247,6 +253,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU028": "the launch types are those of the capacity",
     "GPU032": "the launch types are those of the capacity, and a share of a part of a GPU does not fit",
     "GPU048": "CDK writes the keys",
+    "GPU237": "ModelCache writes what goes together, and other volumes are added through CDK",
     "GPU120": "CDK writes no launch type where there is a strategy",
     "GPU121": "a capacity joins the list of its cluster",
     "GPU122": "the user data is written for the cluster of the capacity",

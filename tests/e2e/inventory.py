@@ -14,6 +14,7 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "auto scaling group": ("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", "AutoScalingGroupName"),
     "capacity provider": ("ecs", "describe_capacity_providers", "capacityProviders", "name"),
     "cluster": ("ecs", "list_clusters", "clusterArns", ""),
+    "file system": ("efs", "describe_file_systems", "FileSystems", "FileSystemId"),
     "flow log": ("ec2", "describe_flow_logs", "FlowLogs", "FlowLogId"),
     "instance profile": ("iam", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
     "internet gateway": ("ec2", "describe_internet_gateways", "InternetGateways", "InternetGatewayId"),

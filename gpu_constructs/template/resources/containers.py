@@ -50,6 +50,8 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         environment=environment_of(section),
         essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
+        entry_point=section.texts("EntryPoint"),
+        command=section.texts("Command"),
         unknown_keys=unknown_keys(section, _KEYS),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
         depends_on=section.known_texts("DependsOn", "ContainerName"),

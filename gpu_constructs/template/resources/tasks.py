@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, GpuNeeds, PlacementConstraint, Task, Unknown
+from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, EfsVolume, GpuNeeds, PlacementConstraint, Task, Unknown
 from gpu_constructs.fleet.keys import TASK_KEYS
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
@@ -85,8 +85,25 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         constraints=constraints_of(properties),
         unknown_keys=unknown_keys(properties, _KEYS | _DESCRIBED),
         used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
+        efs_volumes=tuple(
+            _efs_volume(each) for each in properties.sections("Volumes") if each.has("EFSVolumeConfiguration")
+        ),
         is_part=resource.is_part,
         origin=resource.origin,
+    )
+
+
+def _efs_volume(volume: Section) -> EfsVolume:
+    settings = volume.section("EFSVolumeConfiguration")
+    authorization = settings.section("AuthorizationConfig")
+    name = volume.text("Name")
+    return EfsVolume(
+        name=name if isinstance(name, str) else "",
+        root_directory=settings.text("RootDirectory"),
+        transit_encryption=settings.text("TransitEncryption"),
+        access_point=authorization.text("AccessPointId"),
+        iam=authorization.text("IAM"),
+        origin=settings.origin,
     )
 
 

@@ -15,6 +15,9 @@ Properties = dict[str, Any]
 VERBATIM = frozenset({"DockerLabels", "DriverOpts", "Labels", "Options"})
 """Properties that hold a map of the user's own keys."""
 
+_NAMES = {"EFSVolumeConfiguration": "efsVolumeConfiguration", "FilesystemId": "fileSystemId", "IAM": "iam"}
+"""Properties that the API does not spell as CloudFormation does with a small letter."""
+
 
 @dataclass(frozen=True)
 class Region:
@@ -109,5 +112,8 @@ def camel_case(value: Any) -> Any:
     if isinstance(value, list):
         return [camel_case(item) for item in value]
     if isinstance(value, dict):
-        return {key[:1].lower() + key[1:]: item if key in VERBATIM else camel_case(item) for key, item in value.items()}
+        return {
+            _NAMES.get(key) or key[:1].lower() + key[1:]: item if key in VERBATIM else camel_case(item)
+            for key, item in value.items()
+        }
     return value

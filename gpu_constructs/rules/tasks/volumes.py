@@ -1,0 +1,51 @@
+"""File systems that a task mounts: what ECS refuses of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import EfsVolume, Task
+from gpu_constructs.rules.rule import Problem, error
+
+_ON = "ENABLED"
+_SETTING = "EFSVolumeConfiguration"
+
+
+@error(
+    "GPU237",
+    question="is a file system of EFS mounted with settings that go together?",
+    because="through an access point the root directory is that of the access point, and an access point or the task "
+    "role is only used with encryption in transit, so that the task definition is refused",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_EFSAuthorizationConfig.html",
+)
+def together(task: Task) -> Iterator[Problem]:
+    for volume in task.efs_volumes:
+        directory = volume.root_directory
+        if volume.access_point is not None and isinstance(directory, str) and directory not in {"", "/"}:
+            yield Problem(
+                message=f"volume {brief(volume.name)} of {task.name} is mounted through an access point, which has its "
+                f"own root directory, and says {brief(directory)}",
+                fix="leave RootDirectory out, or the access point",
+                property_name=f"{_SETTING}.RootDirectory",
+                value=directory,
+                allowed="/, or nothing",
+                origin=volume.origin,
+            )
+        why = _wants_encryption(volume)
+        if why and volume.transit_encryption in {None, "DISABLED"}:
+            yield Problem(
+                message=f"volume {brief(volume.name)} of {task.name} is mounted {why}, without encryption in transit",
+                fix="TransitEncryption: ENABLED",
+                property_name=f"{_SETTING}.TransitEncryption",
+                value=volume.transit_encryption,
+                allowed=_ON,
+                origin=volume.origin,
+            )
+
+
+def _wants_encryption(volume: EfsVolume) -> str:
+    """What is only used with encryption in transit; empty for nothing, as far as is known."""
+    if volume.access_point is not None:
+        return "through an access point"
+    return "with the task role (IAM)" if volume.iam == _ON else ""

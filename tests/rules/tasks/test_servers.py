@@ -1,0 +1,55 @@
+"""Servers of models use the GPUs of their container, where they are told to, and are told of no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Unknown
+from gpu_constructs.rules.tasks.servers import all_used
+from tests.rules.given import container, fleet_of, gpu, only, said, task_of
+
+_VLLM = "vllm/vllm-openai:v0.27.1"
+_SGLANG = "public.ecr.aws/deep-learning-containers/sglang:server-cuda-v1.3"
+_MODEL = ("--model", "qwen")
+
+
+def _fleet(gpus: str | Unknown, image: str, *command: str | Unknown, entry_point: tuple[str, ...] = ()) -> Fleet:
+    return fleet_of(task_of(replace(container(gpu(gpus)), image=image, command=command, entry_point=entry_point)))
+
+
+@pytest.mark.parametrize(
+    ("fleet", "words"),
+    [
+        (_fleet("4", _VLLM, *_MODEL), "uses one of its 4 GPUs"),
+        (_fleet("4", _SGLANG, "--model-path qwen"), "uses one of its 4 GPUs"),
+        (_fleet("2", _VLLM, *_MODEL, "--tensor-parallel-size=4"), "is told to use 4 GPUs and has 2"),
+        (_fleet("1", _VLLM, *_MODEL, "-tp", "2"), "is told to use 2 GPUs and has 1"),
+        (_fleet("2", "ghcr.io/ai-dock/comfyui:v2"), "uses 1 of its 2 GPUs"),
+    ],
+)
+def test_gpus_that_are_not_used_and_gpus_that_are_not_there_are_said(fleet: Fleet, words: str) -> None:
+    assert words in only(all_used, fleet).message
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        _fleet("4", _VLLM, *_MODEL, "--tensor-parallel-size", "4"),
+        _fleet("4", _VLLM, *_MODEL, "--tensor_parallel_size", "2", "--data-parallel-size", "2"),
+        _fleet("4", _VLLM, *_MODEL, "--tensor-parallel-size", UNKNOWN),
+        _fleet("4", _VLLM, *_MODEL, "$ARGUMENTS"),
+        _fleet("4", _VLLM, "--config", "server.yaml"),
+        _fleet("8", _VLLM, *_MODEL, "--tensor-parallel-size", "16", "--distributed-executor-backend", "ray"),
+        _fleet("4", _VLLM, *_MODEL, entry_point=("start.sh",)),
+        _fleet("4", _VLLM),
+        _fleet("1", _VLLM, *_MODEL),
+        _fleet(UNKNOWN, _VLLM, *_MODEL),
+        _fleet("4", "registry.example.com/mine:1", *_MODEL),
+        _fleet("4", "ghcr.io/huggingface/text-generation-inference:3.3.7", "--model-id", "qwen"),
+        _fleet("1", "ghcr.io/ai-dock/comfyui:v2"),
+    ],
+)
+def test_what_may_be_meant_is_not(fleet: Fleet) -> None:
+    assert not said(all_used, fleet)

@@ -1,0 +1,46 @@
+"""File systems of EFS are mounted with settings that ECS takes together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, EfsVolume, Fleet
+from gpu_constructs.rules.tasks.volumes import together
+from tests.rules.given import container, fleet_of, gpu, said, task_of
+
+_POINT = EfsVolume(name="models", access_point="fsap-1", transit_encryption="ENABLED")
+
+
+def _fleet(volume: EfsVolume) -> Fleet:
+    return fleet_of(replace(task_of(container(gpu())), efs_volumes=(volume,)))
+
+
+@pytest.mark.parametrize(
+    ("volume", "property_name"),
+    [
+        (replace(_POINT, root_directory="/models"), "RootDirectory"),
+        (replace(_POINT, transit_encryption=None), "TransitEncryption"),
+        (replace(_POINT, access_point=UNKNOWN, transit_encryption="DISABLED"), "TransitEncryption"),
+        (EfsVolume(name="models", iam="ENABLED"), "TransitEncryption"),
+    ],
+)
+def test_settings_that_ecs_refuses_are_errors(volume: EfsVolume, property_name: str) -> None:
+    (finding,) = said(together, _fleet(volume))
+    assert finding.property_name == f"EFSVolumeConfiguration.{property_name}"
+
+
+@pytest.mark.parametrize(
+    "volume",
+    [
+        _POINT,
+        replace(_POINT, root_directory="/"),
+        replace(_POINT, root_directory=UNKNOWN, transit_encryption=UNKNOWN),
+        EfsVolume(name="models", root_directory="/models"),
+        EfsVolume(name="models", iam="DISABLED"),
+        EfsVolume(name="models", iam=UNKNOWN),
+    ],
+)
+def test_others_are_not(volume: EfsVolume) -> None:
+    assert not said(together, _fleet(volume))
