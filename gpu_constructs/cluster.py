@@ -28,7 +28,7 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.hosts.given_cluster import network_of, require_new
+from gpu_constructs.hosts.given_cluster import network_of, require_new, require_own_id
 from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.managed.need import HostNeed
@@ -248,6 +248,7 @@ class GpuCluster(Construct):
             vpc_subnets=vpc_subnets,
             capacity_provider_name=capacity_provider_name,
         )
+        require_own_id(construct_id)
         plan = plan_capacity(choice, self.hosts)
         self.hosts.association.require_free(capacity_provider_name)
         capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
@@ -290,6 +291,7 @@ class GpuCluster(Construct):
             IncompatibleError: The types differ in architecture or vendor, ECS has no use for their accelerators, or no
                 type has what is needed.
         """
+        require_own_id(construct_id)
         plan = plan_managed(
             construct_id,
             instance_types=instance_types,

@@ -108,6 +108,7 @@ class CpuService(ecs.Ec2Service):
     ) -> None:
         require_construct_id(construct_id)
         _require_cluster(cluster)
+        cluster.hosts.require_same_region(scope)
         if isinstance(task_definition, GpuTaskDefinition):
             raise InvalidValueError(
                 "a GpuTaskDefinition runs on the hosts of its capacity",

@@ -110,6 +110,7 @@ class GpuService(ReachedService):
         if health_check_grace_period is not None:
             whole_seconds("health_check_grace_period", health_check_grace_period)
         _require_task(cluster, task_definition)
+        cluster.hosts.require_same_region(scope)
         used = capacity_of_service(capacity, task_definition.capacity)
         task, pools = task_definition.with_its_ports(), [each.pool for each in used]
         is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES

@@ -19,11 +19,14 @@ from gpu_constructs import (
     GpuCluster,
     GpuConstructsError,
     GpuService,
+    GpuTaskDefinition,
     HostNetwork,
     ImportedGpuCapacity,
     IncompatibleError,
     InvalidValueError,
 )
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.rules import find_rule
 from tests.synthesis import Properties, Site
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
@@ -289,3 +292,52 @@ def test_capacity_that_cannot_be_there_is_refused(site: Site, arguments: dict[st
     with pytest.raises(GpuConstructsError, match=message):
         of_others(site, **arguments)
     assert "Stack/L4" not in site.children()
+
+
+def test_subnets_and_groups_of_another_network_are_refused(site: Site) -> None:
+    other = ec2.Vpc(site.stack, "Other", max_azs=1)
+    there = ec2.SubnetSelection(subnets=other.private_subnets)
+    with pytest.raises(InvalidValueError, match="Stack/Other/PrivateSubnet1 is a subnet of another VPC than Stack/Vpc"):
+        site.capacity("g6.xlarge", vpc_subnets=there)
+    one_zone = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
+    for name, vpc in (("There", other), ("Here", site.vpc)):
+        network = HostNetwork.efa(security_group=ec2.SecurityGroup(site.stack, name, vpc=vpc))
+        if vpc is site.vpc:
+            site.capacity("p5.48xlarge", network=network, vpc_subnets=one_zone)
+        else:
+            with pytest.raises(IncompatibleError, match="Stack/There is a security group of another VPC"):
+                site.capacity("p5.48xlarge", network=network, vpc_subnets=one_zone)
+    assert [each.pool.name for each in site.cluster.capacities] == ["Capacity"]
+
+
+def test_a_cluster_and_a_service_are_in_one_region_and_account(site: Site) -> None:
+    east, west = (
+        cdk.Stack(site.app, name, env=cdk.Environment(account="111111111111", region=region))
+        for name, region in (("East", "us-east-1"), ("West", "us-west-2"))
+    )
+    arn = "arn:aws:ecs:us-east-1:111111111111:cluster/theirs"
+    vpc = ec2.Vpc(west, "Vpc")
+    with pytest.raises(IncompatibleError, match="the cluster is in region us-east-1, and stack West in us-west-2"):
+        GpuCluster(west, "Gpu", vpc=vpc, cluster=ecs.Cluster.from_cluster_arn(west, "Theirs", arn))
+    gpu = GpuCluster(east, "Gpu", vpc=ec2.Vpc(east, "Vpc"), cluster_name="ours")
+    l4 = gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1, capacity_provider_name="l4")
+    task = GpuTaskDefinition(west, "Task", capacity=[l4])
+    task.add_gpu_container("chat", image=site.image)
+    with pytest.raises(IncompatibleError, match="the cluster is in region us-east-1, and stack West in us-west-2"):
+        GpuService(west, "Service", cluster=gpu, task_definition=task)
+
+
+@pytest.mark.parametrize("construct_id", ["InfrastructureRole", "HostRole"])
+def test_an_id_of_the_cluster_itself_is_refused_before_it_is_needed(site: Site, construct_id: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"'{construct_id}' is the id of something that every cluster defines"):
+        site.capacity("g6.xlarge", name=construct_id)
+    site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+
+
+def test_user_data_that_ec2_refuses_is_an_error(site: Site) -> None:
+    user_data = site.l4.launch_template.user_data
+    assert user_data is not None
+    user_data.add_commands(*(f"echo {line:060}" for line in range(300)))
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        site.app.synth()
+    assert len(check_files([site.app.outdir], rules=[find_rule("GPU215")]).findings) == 1

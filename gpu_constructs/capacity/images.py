@@ -238,7 +238,10 @@ def _require_release(row: Image, release: str) -> None:
     what, hvm, _date = (row.known_release or "").partition("-hvm-")
     prefix = what + hvm if hvm and not bottlerocket else ""
     pattern = _VERSION if bottlerocket else _AMI_NAME
-    if not isinstance(release, str) or not pattern.fullmatch(release) or not release.startswith(prefix):
+    # Amazon Linux 2023 names the architecture as well.
+    others = [each.value for each in Architecture if each is not row.architecture]
+    is_of_other = isinstance(release, str) and not bottlerocket and any(f"-{each}-" in release for each in others)
+    if not isinstance(release, str) or not pattern.fullmatch(release) or not release.startswith(prefix) or is_of_other:
         raise InvalidValueError(
             f"{shown(release)} is not a release of {row.name}",
             argument="release",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
@@ -215,6 +216,8 @@ def network_resources(scope: Construct, *, network: HostNetwork, pool: Pool, vpc
         pool: What it can launch, this network included.
         vpc: Where its hosts run.
     """
+    if isinstance(network.efa_security_group, ec2.SecurityGroup):
+        _require_of(vpc, network.efa_security_group)
     group = network.placement_group
     if group is None or isinstance(group, bool):
         group = _placement_group(scope) if pool.placement_group is True else None
@@ -242,6 +245,21 @@ def interfaces_data(interfaces: Sequence[NetworkInterface], group_ids: Sequence[
         }
         for each in interfaces
     ]
+
+
+def _require_of(vpc: ec2.IVpc, group: ec2.SecurityGroup) -> None:
+    """Refuses a group of another VPC, which EC2 accepts at no network interface of a host."""
+    resource = cast("ec2.CfnSecurityGroup", group.node.default_child)
+    found, wanted = (group.stack.resolve(each) for each in (resource.vpc_id, vpc.vpc_id))
+    # Two ids, or two resources of one stack; what is known in different ways may be the same VPC.
+    is_alike = all(isinstance(each, str) for each in (found, wanted)) or all("Ref" in each for each in (found, wanted))
+    if found != wanted and is_alike:
+        raise IncompatibleError(
+            f"{group.node.path} is a security group of another VPC than {vpc.node.path}, where the hosts run",
+            argument="security_group",
+            value=group.node.path,
+            fix="a security group of the VPC of the cluster",
+        )
 
 
 def _placement_group(scope: Construct) -> ec2.PlacementGroup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from gpu_constructs.fleet.unknown import Unknown
@@ -39,12 +39,14 @@ class UserData:
             written in: ``(("ECS_CLUSTER", "gpu"), ("ECS_RESERVED_MEMORY", "256"))``.
         complete: Whether all of the text was known, so that a setting that is missing is not there.
         local_disks: What it prepares the instance store for, as far as its text says so.
+        least_bytes: Bytes that it certainly has, before it is encoded; only templates say so.
     """
 
     format: UserDataFormat | Unknown = UserDataFormat.NONE
     agent: tuple[tuple[str, str | Unknown], ...] = ()
     complete: bool = True
     local_disks: LocalDiskUse = LocalDiskUse.NONE
+    least_bytes: int = field(default=0, compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:
         """The value of an agent variable; None if it is not set.

@@ -13,6 +13,7 @@ from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.tokens import is_token, known_text
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hosts.association import ClusterAssociation
 from gpu_constructs.hosts.managed_roles import ManagedRoles
@@ -111,6 +112,8 @@ class ClusterHosts:
         stack: cdk.Stack | None = None,
     ) -> None:
         if not is_new:
+            place = cluster.env
+            _require_same_place(stack or cdk.Stack.of(scope), place.region, place.account)
             # User data writes it into a shell script, or into TOML.
             require_name("cluster", cluster.cluster_name, fix="the name that aws ecs list-clusters prints")
         self._scope = scope
@@ -201,6 +204,18 @@ class ClusterHosts:
             self._chosen_subnets.append(known)
         return known
 
+    def require_same_region(self, scope: IConstruct) -> None:
+        """Refuses a service in another region or account than the cluster, which ECS would not find there.
+
+        Args:
+            scope: Where the service is defined.
+
+        Raises:
+            IncompatibleError: They are certain to be in different ones.
+        """
+        if scope is not self._stack:
+            _require_same_place(cdk.Stack.of(scope), self.stack.region, self.stack.account)
+
     @cached_property
     def _reserved_prefix(self) -> bool:
         # CloudFormation begins the names it makes with the stack's, a nested stack's with its parent's.
@@ -245,6 +260,18 @@ class ClusterHosts:
             default_cloud_map_namespace=self.cluster.default_cloud_map_namespace,
             execute_command_configuration=self.cluster.execute_command_configuration,
         )
+
+
+def _require_same_place(stack: cdk.Stack, region: str, account: str) -> None:
+    for what, here, there in (("region", stack.region, region), ("account", stack.account, account)):
+        if here != there and not is_token(here) and not is_token(there):
+            raise IncompatibleError(
+                f"the cluster is in {what} {there}, and stack {stack.node.path} in {here}, where ECS does not find it",
+                argument="cluster",
+                value=there,
+                allowed=here,
+                fix=f"a stack in {what} {there}, or a cluster in {here}",
+            )
 
 
 def _seen_from(scope: Construct, cluster: ecs.ICluster, vpc: ec2.IVpc) -> ecs.ICluster:

@@ -1,4 +1,4 @@
-"""A cluster that is there already: what it cannot be given any more, and where it runs."""
+"""What a cluster has already: arguments that come too late, ids that are taken, the network where it runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,22 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.errors import InvalidValueError
 
-__all__ = ["network_of", "require_new"]
+__all__ = ["network_of", "require_new", "require_own_id"]
+
+_IDS = frozenset(
+    {
+        "CapacityProviderAssociation",
+        "Cluster",
+        "HostProfile",
+        "HostRole",
+        "HostSecurityGroup",
+        "InfrastructureRole",
+        "ManagedCluster",
+        "ManagedHostProfile",
+        "ManagedHostRole",
+    }
+)
+"""Construct ids of what a cluster defines itself, some of it later."""
 
 
 def require_new(**given: object) -> None:
@@ -27,6 +42,24 @@ def require_new(**given: object) -> None:
                 value=value,
                 fix="leave it out, or change the cluster where it is defined",
             )
+
+
+def require_own_id(construct_id: str) -> None:
+    """Refuses the id of something that the cluster defines itself.
+
+    Args:
+        construct_id: The id of a capacity.
+
+    Raises:
+        InvalidValueError: It is such an id.
+    """
+    if construct_id in _IDS:
+        raise InvalidValueError(
+            f"{construct_id!r} is the id of something that every cluster defines",
+            argument="construct_id",
+            value=construct_id,
+            fix="another id, such as the model of the GPU",
+        )
 
 
 def network_of(cluster: ecs.ICluster) -> ec2.IVpc:

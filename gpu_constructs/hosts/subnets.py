@@ -80,6 +80,7 @@ class HostSubnets:
             raise InvalidValueError(
                 f"expects an ec2.SubnetSelection, got {shown(chosen)}", argument="vpc_subnets", value=chosen, fix=_FIX
             )
+        _require_of(vpc, chosen.subnets or ())
         with argument_named("vpc_subnets"), translated():
             selected = _selected(vpc, chosen)
         if selected.is_pending_lookup:
@@ -88,6 +89,19 @@ class HostSubnets:
         if not selected.subnet_ids:
             raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=_FIX)
         return cls(selection=chosen, subnets=selected.subnets, has_public=selected.has_public, vpc=vpc)
+
+
+def _require_of(vpc: ec2.IVpc, subnets: Sequence[ec2.ISubnet]) -> None:
+    """Refuses subnets of another VPC: EC2 starts no host whose subnet and security group are of different networks."""
+    for each in subnets:
+        of = each.node.scope
+        if of is not None and hasattr(of, "vpc_id") and of is not vpc and of.node.path != vpc.node.path:
+            raise InvalidValueError(
+                f"{each.node.path} is a subnet of another VPC than {vpc.node.path}, where the hosts run",
+                argument="vpc_subnets",
+                value=each.node.path,
+                fix="subnets of the VPC of the cluster",
+            )
 
 
 def _are_unknown(zones: frozenset[str]) -> bool:

@@ -282,3 +282,9 @@ def test_a_release_that_is_not_published_in_the_region_is_refused(site: Site) ->
 def test_a_stack_without_a_region_takes_every_release(site: Site, release: str | None) -> None:
     pool = site.capacity("g6.xlarge", image=GpuMachineImage.pinned("al2023-gpu", release=release)).pool
     assert pool.image.release == (release or NEWER)  # type: ignore[union-attr] # it was just given
+
+
+def test_a_release_of_another_architecture_is_refused() -> None:
+    release = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-arm64-ebs"
+    with pytest.raises(InvalidValueError, match="is not a release of al2023-gpu"):
+        GpuMachineImage.pinned("al2023-gpu", release)

@@ -261,6 +261,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU160": "Purchase says what is Spot in one place",
     "GPU163": "a Capacity Block needs its reservation_id",
     "GPU168": "Purchase writes the preference that goes with its target",
+    "GPU215": "the user data is written for the user, who may add to it later",
     "GPU190": "CDK or the library names the role",
     "GPU050": "the catalogue answers for every name, with the names that are near",
     "GPU055": "every capacity has a launch template",

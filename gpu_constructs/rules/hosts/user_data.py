@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem, Vendor
+from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.placement.machine import gpu_support_is_off, is_off
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
@@ -43,6 +44,24 @@ def readable(pool: Pool) -> Problems:
             message=f"the user data is TOML, and {pool.image.image.name} reads shell scripts and cloud-config",
             fix="a shell script that writes to /etc/ecs/ecs.config",
             property_name="UserData",
+        )
+
+
+@error(
+    "GPU215",
+    question="does EC2 take the user data?",
+    because=f"user data has {MAX_USER_DATA_BYTES} bytes at most before it is encoded; EC2 refuses more",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html",
+)
+def short_enough(pool: Pool) -> Problems:
+    size = pool.user_data.least_bytes
+    if size > MAX_USER_DATA_BYTES:
+        yield Problem(
+            property_name="UserData",
+            value=size,
+            message=f"the user data has {size} bytes or more, and EC2 takes {MAX_USER_DATA_BYTES}",
+            allowed=f"{MAX_USER_DATA_BYTES} bytes or less",
+            fix="put the script into a bucket or an image, and fetch or call it",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown
+from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown, known
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.evidence.lists import and_list
@@ -105,21 +105,27 @@ def keep_images(pool: Pool) -> Problems:
 @warning(
     "GPU175",
     question="are no more hosts prepared than can be in service?",
-    because="a warm pool may be larger than the group, and hosts above MaxSize are paid for and never used",
+    because="a warm pool may be larger than the group, and hosts above MaxSize are paid for and never used; those that "
+    "always run are in service already",
     source=_PUT,
 )
 def within_group(pool: Pool) -> Problems:
     warm, most = pool.group.warm_pool, pool.max_instances
     if warm is None or not isinstance(most, int):
         return
-    for name, size in (("MinSize of the warm pool", warm.min_size), ("MaxGroupPreparedCapacity", warm.max_prepared)):
-        if isinstance(size, int) and size > most:
+    always = known(pool.min_instances)
+    besides = f" besides the {always} that always run" if always else ""
+    for name, size, useful, others in (
+        ("MinSize of the warm pool", warm.min_size, most - always, besides),
+        ("MaxGroupPreparedCapacity", warm.max_prepared, most, ""),
+    ):
+        if isinstance(size, int) and size > useful:
             yield Problem(
                 property_name=name,
                 value=size,
-                message=f"{name} is {size}, and at most {most} hosts are ever in service",
-                allowed=f"1 to {most}",
-                fix=f"{most} or less, or raise MaxSize",
+                message=f"{name} is {size}, and at most {useful} hosts are ever in service{others}",
+                allowed=f"1 to {useful}" if useful > 0 else "no warm pool",
+                fix=f"{useful} or less, or raise MaxSize" if useful > 0 else "remove the warm pool, or raise MaxSize",
             )
             return
 

@@ -111,6 +111,12 @@ def test_stopped_hosts_lose_images_on_local_disks() -> None:
     assert asked(RULES, _warm(user_data=replace(WAITS, local_disks=LocalDiskUse.SCRATCH))) == {}
 
 
+def test_hosts_that_always_run_need_no_prepared_ones() -> None:
+    found = asked(RULES, _warm(warm=WarmPool(min_size=4), min_instances=4))
+    assert "at most 0 hosts are ever in service besides the 4 that always run" in found["GPU175"].message
+    assert asked(RULES, _warm(warm=WarmPool(min_size=2), min_instances=2)) == {}
+
+
 @pytest.mark.parametrize(
     ("warm", "words"),
     [

@@ -104,6 +104,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         format=form,
         complete=form is not UserDataFormat.OTHER and not fetches and not begins_unknown,
         local_disks=_local_disks(plain),
+        least_bytes=len(_HOLE.sub("", plain).encode(errors="replace")),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
 
