@@ -6,7 +6,7 @@ import sys
 
 import aws_cdk as cdk
 
-from gpu_constructs import GpuConstructsError
+from gpu_constructs import GpuConstructsError, acknowledge_aws_solutions
 from stacks.nvidia_smi import NvidiaSmiStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
@@ -22,4 +22,5 @@ except GpuConstructsError as error:
     sys.exit(f"error: gpu_instance_type={gpu_instance_type}: {error}")
 
 NvidiaSmiStack(app, "nvidia-smi")
+acknowledge_aws_solutions(app)
 app.synth()

@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gpu_constructs.aws_solutions import acknowledge_aws_solutions as acknowledge_aws_solutions
     from gpu_constructs.capacity.choice import CapacityChoice as CapacityChoice
     from gpu_constructs.capacity.fallback import FallbackCapacity as FallbackCapacity
     from gpu_constructs.capacity.family import FamilyCapacity as FamilyCapacity
@@ -89,6 +90,7 @@ _HOME = {
     "RefusedByCdkError": "errors",
     "UnknownNameError": "errors",
     "WarmHosts": "capacity.warm_hosts",
+    "acknowledge_aws_solutions": "aws_solutions",
 }
 
 __all__ = [
@@ -124,6 +126,7 @@ __all__ = [
     "RefusedByCdkError",
     "UnknownNameError",
     "WarmHosts",
+    "acknowledge_aws_solutions",
 ]
 
 

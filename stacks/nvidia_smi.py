@@ -11,7 +11,6 @@ from constructs import Construct
 from gpu_constructs import GpuCluster, GpuTaskDefinition
 from stacks.network import demo_vpc
 from stacks.outputs import run_task_command
-from stacks.policies import accept_findings
 
 __all__ = ["NvidiaSmiStack"]
 
@@ -45,4 +44,3 @@ class NvidiaSmiStack(cdk.Stack):
         )
         cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)
         cdk.CfnOutput(self, "NvidiaSmiRunTask", value=run_task_command(cluster, check, l4))
-        accept_findings(self)

@@ -22,7 +22,14 @@ README = (ROOT / "README.md").read_text()
 GUIDE = (ROOT / "docs" / "capacity.md").read_text()
 _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
-PAGES = ("README.md", "docs/guide.md", "docs/checking.md", "docs/serving.md", "docs/existing-clusters.md")
+PAGES = (
+    "README.md",
+    "docs/guide.md",
+    "docs/checking.md",
+    "docs/serving.md",
+    "docs/security.md",
+    "docs/existing-clusters.md",
+)
 BLOCKS = [(page, block) for page in PAGES for block in _BLOCK.findall((ROOT / page).read_text())]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from gpu_constructs.hardware import records
 
-__all__ = ["ServerFacts", "repository_of", "server_facts", "server_of_image"]
+__all__ = ["ServerFacts", "repository_of", "server_facts", "server_of_image", "variables_of_servers"]
 
 _COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
@@ -84,6 +84,11 @@ def server_of_image(image: str) -> ServerFacts | None:
     """
     found = _by_repository().get(repository_of(image))
     return server_facts("comfyui") if found is None and _COMFYUI.search(image) else found
+
+
+def variables_of_servers() -> frozenset[str]:
+    """Names of the environment variables that servers are given, whatever they are set to."""
+    return frozenset(name for each in _servers().values() for name in (*each.environment, *each.cache_variables))
 
 
 def repository_of(image: str) -> str:

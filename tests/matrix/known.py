@@ -2,58 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
 
-import aws_cdk as cdk
+__all__ = ["KNOWN_WARNINGS", "NOT_OFFERED"]
 
-__all__ = ["ACCEPTED", "KNOWN_WARNINGS", "NOT_OFFERED", "Accepted"]
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """A finding of cdk-nag that is by design.
-
-    Args:
-        rule: As cdk-nag prints it behind "Acknowledge with"; ``{group}`` stands for the beginning of the name
-            that CloudFormation makes for every Auto Scaling group.
-        reason: Why it stays.
-    """
-
-    rule: str
-    reason: str
-
-    def acknowledgements(self, groups: Sequence[str]) -> list[cdk.Acknowledgment]:
-        """What a stack with these Auto Scaling groups acknowledges."""
-        rules = [self.rule.format(group=group) for group in groups] if "{group}" in self.rule else [self.rule]
-        return [cdk.Acknowledgment(id=rule, reason=self.reason) for rule in rules]
-
-
-ACCEPTED = (
-    Accepted(
-        "AwsSolutions::AwsSolutions-VPC7",
-        "the network is there for the matrix alone; flow logs belong to a network that stays",
-    ),
-    Accepted(
-        "AwsSolutions::AwsSolutions-IAM5[Resource::*]",
-        "ecs:DiscoverPollEndpoint, ssm:UpdateInstanceInformation, ssmmessages, cloudwatch:PutMetricData and "
-        "autoscaling:DescribeAutoScalingInstances know no resources in IAM, and what does is narrowed by a condition",
-    ),
-    Accepted(
-        "AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:autoscaling:<AWS::Region>:<AWS::AccountId>:"
-        "autoScalingGroup:*:autoScalingGroupName/{group}-*]",
-        "the ARN of an Auto Scaling group ends with what nobody knows before it exists; its name narrows it to one",
-    ),
-    Accepted(
-        "AwsSolutions::AwsSolutions-AS3",
-        "ECS managed scaling moves the groups all day; what matters is in the cluster's Container Insights",
-    ),
-    Accepted(
-        "AwsSolutions::AwsSolutions-EC26",
-        "the rule cannot follow a mixed instances policy to its launch template, where every volume is encrypted",
-    ),
-)
 
 KNOWN_WARNINGS: Mapping[str, str] = MappingProxyType(
     {

@@ -16,11 +16,9 @@ from gpu_constructs import GpuCluster, GpuConstructsError, GpuService, GpuTaskDe
 from gpu_constructs.tasks.task_target import Capacity
 from tests.matrix.asks import ASKS, PURCHASES, STORAGE, Ask, Host, Mode
 from tests.matrix.building import Case
-from tests.matrix.known import ACCEPTED, Accepted
 from tests.matrix.task_contradictions import Combination
 
 __all__ = [
-    "ACCEPTED_OF_TASKS",
     "EVERYTHING",
     "NETWORK_MODES",
     "Defined",
@@ -39,24 +37,6 @@ NETWORK_MODES: dict[Mode, ecs.NetworkMode] = {
     "host": ecs.NetworkMode.HOST,
     "awsvpc": ecs.NetworkMode.AWS_VPC,
 }
-
-ACCEPTED_OF_TASKS = (
-    *ACCEPTED,
-    Accepted(
-        "AwsSolutions::AwsSolutions-ECS2",
-        "the only variables say what a container may do with its GPUs and adapters, and are no secrets",
-    ),
-    Accepted(
-        "AwsSolutions::AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/"
-        "AmazonECSInfrastructureRolePolicyForManagedInstances]",
-        "AWS's own policy is what ECS asks of the role with which it starts Managed Instances",
-    ),
-    Accepted(
-        "AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:ecs:<AWS::Region>:<AWS::AccountId>:"
-        "container-instance/<ClusterC2E21B66>/*]",
-        "hosts of a cluster have ids that nobody knows before they exist",
-    ),
-)
 
 _STACK_OF_ITS_OWN = 20
 """Providers that a landing counts for, because its tasks and services come to hundreds of resources."""

@@ -23,7 +23,7 @@ from tests.e2e.local import Local, local
 from tests.matrix.asks import LANDINGS, MANAGED, MODES, PURCHASES, STORAGE, WITHOUT_LOCAL_DISKS, Host
 from tests.matrix.building import REGIONS, Built, build, deploy_and_destroy, findings, lint
 from tests.matrix.task_contradictions import REMARKS, REMARKS_ON_HOSTS, Combination
-from tests.matrix.tasks import ACCEPTED_OF_TASKS, EVERYTHING, Defined, legal, managed_case
+from tests.matrix.tasks import EVERYTHING, Defined, legal, managed_case
 from tests.synthesis import ROOT, Site
 
 Record = Callable[[str, object], None]
@@ -43,7 +43,7 @@ def landings() -> list[Defined]:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = Path(tmp_path_factory.mktemp("tasks"))
-    return build(folder, [each.case for each in landings()], accepted=ACCEPTED_OF_TASKS)
+    return build(folder, [each.case for each in landings()])
 
 
 def combination_of() -> dict[str, Combination]:
@@ -127,7 +127,7 @@ def lacks_disks(host: Host, storage: str) -> bool:
 @pytest.fixture(scope="module")
 def managed(tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = Path(tmp_path_factory.mktemp("managed"))
-    return build(folder, [managed_case(*each) for each in kinds_of_managed()], accepted=ACCEPTED_OF_TASKS)
+    return build(folder, [managed_case(*each) for each in kinds_of_managed()])
 
 
 @pytest.mark.parametrize("host", WITHOUT_LOCAL_DISKS, ids=lambda each: each.name)
@@ -184,11 +184,11 @@ from pathlib import Path
 import aws_cdk as cdk
 from tests.matrix.asks import ASKS, LANDINGS
 from tests.matrix.building import build
-from tests.matrix.tasks import ACCEPTED_OF_TASKS, Defined, legal
+from tests.matrix.tasks import Defined, legal
 
 sharing = [each for each in ASKS if each.shares]
 defined = [Defined(tuple(each)) for hosts in LANDINGS if (each := legal(hosts, [None], sharing))]
-build(Path(sys.argv[1]), [each.case for each in defined], accepted=ACCEPTED_OF_TASKS)
+build(Path(sys.argv[1]), [each.case for each in defined])
 print(sum(len(each.combinations) for each in defined))
 """
 

@@ -1,0 +1,219 @@
+"""What cdk-nag's AwsSolutions pack finds in the resources of this library, and why they stay as they are.
+
+::
+
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks())
+    acknowledge_aws_solutions(app)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeAlias, TypeVar
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from constructs import IConstruct, IValidation
+
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cluster import GpuCluster
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.hardware.servers import variables_of_servers
+from gpu_constructs.serving.reached import ReachedService
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+
+__all__ = ["acknowledge_aws_solutions"]
+
+_Finding: TypeAlias = tuple[IConstruct, str, str]
+"""A resource, what cdk-nag finds there without the name of the pack, and why that stays."""
+
+_Resource = TypeVar("_Resource", bound=cdk.CfnResource)
+
+_HOSTS_WITHOUT_RESOURCES = (
+    "ecs:DiscoverPollEndpoint, ssm:UpdateInstanceInformation, ssmmessages, autoscaling:DescribeAutoScalingInstances "
+    "and cloudwatch:PutMetricData know no resources in IAM; the other actions are for one cluster by a condition"
+)
+_HOSTS_NAMED_LATER = "AWS completes this name when it creates the resource; the name of the cluster or group is given"
+_TASKS_WITHOUT_RESOURCES = "ecr:GetAuthorizationToken, logs:DescribeLogGroups and ssmmessages know no resources in IAM"
+
+# What CDK allows a task or its agent, for images from ECR and for ECS Exec.
+_OF_NO_RESOURCE = frozenset(
+    {
+        "ecr:GetAuthorizationToken",
+        "logs:DescribeLogGroups",
+        "ssmmessages:CreateControlChannel",
+        "ssmmessages:CreateDataChannel",
+        "ssmmessages:OpenControlChannel",
+        "ssmmessages:OpenDataChannel",
+    }
+)
+
+# The same for the log group that ECS Exec writes to.
+_OF_STREAMS = frozenset({"logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"})
+_STREAMS = re.compile(r"arn:[^*]*:logs:[^*]*:log-group:[^*]*:\*")
+
+
+def acknowledge_aws_solutions(scope: IConstruct) -> None:
+    """Acknowledges what cdk-nag's AwsSolutions pack finds in the resources of this library, each with its reason.
+
+    Your resources keep their findings, and so does what you decide: environment variables of your own, access logs of
+    a load balancer, who reaches it from the internet. Call it before or after the constructs are defined.
+
+    Args:
+        scope: The app, or a part of it.
+
+    Raises:
+        InvalidValueError: `scope` is not a construct.
+    """
+    if not hasattr(type(scope), "node"):
+        raise InvalidValueError(
+            f"expects the app or a construct in it, got {shown(scope)}",
+            argument="scope",
+            value=scope,
+            fix="acknowledge_aws_solutions(app)",
+        )
+    scope.node.add_validation(_Acknowledging(scope))
+
+
+@jsii.implements(IValidation)
+class _Acknowledging:
+    """Called once at synth, after the aspects and before the plugins; an aspect would be called for every construct."""
+
+    def __init__(self, scope: IConstruct) -> None:
+        self._scope = scope
+        self._done: set[tuple[IConstruct, str]] = set()
+
+    def validate(self) -> list[str]:
+        """Acknowledges what is found, and finds nothing itself."""
+        for construct in self._scope.node.find_all():
+            for resource, finding, reason in _found_in(construct):
+                if (resource, finding) not in self._done:
+                    self._done.add((resource, finding))
+                    rule = cdk.Acknowledgment(id=f"AwsSolutions::AwsSolutions-{finding}", reason=reason)
+                    cdk.Validations.of(resource).acknowledge(rule)
+        return []
+
+
+def _found_in(construct: IConstruct) -> Iterator[_Finding]:
+    if isinstance(construct, GpuCluster):
+        yield from _of_cluster(construct)
+    elif isinstance(construct, GpuCapacity):
+        yield from _of_capacity(construct)
+    elif isinstance(construct, GpuTaskDefinition):
+        yield from _of_task(construct)
+    elif isinstance(construct, ReachedService):
+        yield from _of_service(construct)
+
+
+def _of_cluster(cluster: GpuCluster) -> Iterator[_Finding]:
+    # What is granted to these roles later is in resources of its own.
+    for role in _defined(cluster, iam.CfnRole, "HostRole", "ManagedHostRole"):
+        documents = [each["policyDocument"] for each in _resolved(role, role.policies)]
+        yield from _of_hosts(role, documents)
+    for policy in _defined(cluster, iam.CfnPolicy, "BootCheckPolicy"):
+        yield from _of_hosts(policy, [_resolved(policy, policy.policy_document)])
+    for role in _defined(cluster, iam.CfnRole, "InfrastructureRole"):
+        managed = "arn:<AWS::Partition>:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
+        yield role, f"IAM4[Policy::{managed}]", "AWS keeps in it what ECS needs to start and end Managed Instances"
+
+
+def _of_hosts(resource: cdk.CfnResource, documents: Sequence[Mapping[str, Any]]) -> Iterator[_Finding]:
+    for document in documents:
+        for _, wildcard in _wildcards(document):
+            reason = _HOSTS_WITHOUT_RESOURCES if wildcard == "*" else _HOSTS_NAMED_LATER
+            yield resource, f"IAM5[Resource::{wildcard}]", reason
+
+
+def _of_capacity(capacity: GpuCapacity) -> Iterator[_Finding]:
+    for group in _defined(capacity, autoscaling.CfnAutoScalingGroup, "Group"):
+        yield group, "AS3", "ECS managed scaling moves the group with the tasks; the cluster has Container Insights"
+        if group.mixed_instances_policy is not None:
+            reason = "the rule does not follow a mixed instances policy to its launch template, which encrypts volumes"
+            yield group, "EC26", reason
+
+
+def _of_task(task: GpuTaskDefinition) -> Iterator[_Finding]:
+    for resource in _defined(task, ecs.CfnTaskDefinition, "Resource"):
+        containers = _resolved(resource, resource.container_definitions)
+        if {each["name"] for container in containers for each in container.get("environment", ())} <= _settings():
+            yield resource, "ECS2", "the variables are settings of the driver, EFA and the model server, and no secrets"
+    for role in ("TaskRole", "ExecutionRole"):
+        made = task.node.try_find_child(role)
+        for policy in () if made is None else _defined(made, iam.CfnPolicy, "DefaultPolicy"):
+            yield from _of_task_policy(policy)
+
+
+def _of_task_policy(policy: iam.CfnPolicy) -> Iterator[_Finding]:
+    allowed: dict[str, set[str]] = {}
+    for actions, wildcard in _wildcards(_resolved(policy, policy.policy_document)):
+        allowed.setdefault(wildcard, set()).update(actions)
+    for wildcard, every in allowed.items():
+        if wildcard == "*" and every <= _OF_NO_RESOURCE:
+            yield policy, "IAM5[Resource::*]", _TASKS_WITHOUT_RESOURCES
+        elif _STREAMS.fullmatch(wildcard) and every <= _OF_STREAMS:
+            yield policy, f"IAM5[Resource::{wildcard}]", "the ARN of a log group ends so, for the streams in it"
+
+
+def _of_service(service: ReachedService) -> Iterator[_Finding]:
+    for group in service.node.find_all():
+        if isinstance(group, ec2.CfnSecurityGroup):
+            allowed = [each.get("cidrIp") for each in _resolved(group, group.security_group_ingress) or ()]
+            if any(isinstance(each, Mapping) for each in allowed) and "0.0.0.0/0" not in allowed:
+                yield group, "EC23", "it lets in the addresses of its VPC, which the rule does not read from the VPC"
+
+
+@cache
+def _settings() -> frozenset[str]:
+    """Variables that containers get from this library, and the region, which CDK writes for Managed Instances."""
+    return variables_of_servers() | {
+        "AWS_REGION",
+        "FI_EFA_USE_DEVICE_RDMA",
+        "FI_PROVIDER",
+        "NVIDIA_DRIVER_CAPABILITIES",
+    }
+
+
+def _defined(scope: IConstruct, kind: type[_Resource], *names: str) -> Iterator[_Resource]:
+    """Those of its children that are such a resource, or an L2 around one."""
+    for name in names:
+        child = scope.node.try_find_child(name)
+        resource = child if child is None or isinstance(child, kind) else child.node.default_child
+        if isinstance(resource, kind):
+            yield resource
+
+
+def _resolved(resource: cdk.CfnResource, value: object) -> Any:  # noqa: ANN401 - a part of a template
+    return cdk.Stack.of(resource).resolve(value)
+
+
+def _wildcards(document: Mapping[str, Any]) -> Iterator[tuple[frozenset[str], str]]:
+    """Actions that are allowed on more than one resource, and which, as cdk-nag writes it."""
+    for statement in document["Statement"]:
+        actions = frozenset(_listed(statement["Action"]))
+        yield from ((actions, text) for text in map(_flat, _listed(statement["Resource"])) if "*" in text)
+
+
+def _listed(value: Any) -> Sequence[Any]:  # noqa: ANN401 - a part of a template
+    return value if isinstance(value, list) else [value]
+
+
+def _flat(value: Any) -> str:  # noqa: ANN401 - a part of a template
+    """A resource as cdk-nag 3.0.2 writes it into the id of a finding (``flattenCfnReference``)."""
+    match value:
+        case {"Fn::Join": [separator, parts]}:
+            return str(separator).join(map(_flat, parts))
+        case {"Fn::GetAtt": [resource, attribute]}:
+            return f"<{resource}.{attribute}>"
+        case {"Fn::ImportValue": export}:
+            return _flat(export)
+        case {"Ref": name}:
+            return f"<{name}>"
+        case _:
+            return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,200 @@
+"""An app of this library is clean under cdk-nag's AwsSolutions pack, and users keep every finding of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import cdk_nag
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecr as ecr
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+
+from gpu_constructs import (
+    GpuCluster,
+    GpuConstructsError,
+    GpuService,
+    GpuTaskDefinition,
+    HostNetwork,
+    ModelCache,
+    ModelServer,
+    acknowledge_aws_solutions,
+)
+
+_IMAGE = ecs.ContainerImage.from_registry("vllm/vllm-openai")
+_HTTP: dict[str, Any] = {"protocol": elbv2.ApplicationProtocol.HTTP, "health_check_path": "/health"}
+
+
+class Nagged:
+    """An app with the pack, one stack in it and the acknowledgements, given before anything is defined."""
+
+    def __init__(self, folder: Path, *, acknowledged: bool = True, staged: bool = False) -> None:
+        self._folder = folder
+        self.app = cdk.App(outdir=str(folder))
+        cdk.Validations.of(self.app).add_plugins(cdk_nag.AwsSolutionsChecks())
+        if acknowledged:
+            acknowledge_aws_solutions(self.app)
+        self.stack = cdk.Stack(cdk.Stage(self.app, "Production") if staged else self.app, "Chat")
+        # Its flow logs are its owner's decision, and they are not in this stack.
+        self.vpc = ec2.Vpc.from_vpc_attributes(
+            self.stack,
+            "Vpc",
+            vpc_id="vpc-1",
+            vpc_cidr_block=cdk.Fn.import_value("cidr"),
+            availability_zones=["a", "b"],
+            private_subnet_ids=["subnet-1", "subnet-2"],
+            public_subnet_ids=["subnet-3", "subnet-4"],
+        )
+        self.cluster = GpuCluster(self.stack, "Cluster", vpc=self.vpc)
+
+    def task(self, name: str, *capacity: Any) -> GpuTaskDefinition:
+        return GpuTaskDefinition(self.stack, name, capacity=list(capacity))
+
+    def service(self, name: str, task: GpuTaskDefinition, **options: Any) -> GpuService:
+        return GpuService(self.stack, name, cluster=self.cluster, task_definition=task, **options)
+
+    def findings(self) -> set[tuple[str, str]]:
+        """Rules of the pack, each with the path of a resource below the stack."""
+        try:
+            self.app.synth()
+        except RuntimeError as error:
+            assert "Validation" in str(error)  # noqa: PT017 - how CDK ends on any finding
+        reports = json.loads((self._folder / "validation-report.json").read_text())["pluginReports"]
+        (found,) = (each["violations"] for each in reports if each["pluginName"] == "AwsSolutions")
+        return {
+            (each["ruleName"].removeprefix("AwsSolutions-"), resource["constructPath"].partition("Chat/")[2])
+            for each in found
+            for resource in each["violatingConstructs"]
+        }
+
+
+def ten_lines(nagged: Nagged) -> None:
+    l4 = nagged.cluster.add_capacity("L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=8)
+    chat = nagged.task("Task", l4)
+    chat.add_gpu_container("vllm", image=_IMAGE, gpus=1, gpu_memory_gib=16)
+    nagged.service("Service", chat, desired_count=2)
+
+
+def everything(nagged: Nagged) -> None:
+    l4 = nagged.cluster.add_capacity(
+        "L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=8, check_gpus_at_boot=True
+    )
+    nagged.cluster.add_capacity("One", instance_types=["g6.xlarge"], max_instances=2, check_gpus_at_boot=True)
+    zone = ec2.SubnetSelection(availability_zones=["a"])
+    p5 = nagged.cluster.add_capacity(
+        "P5", instance_types=["p5.48xlarge"], max_instances=2, network=HostNetwork.efa(), vpc_subnets=zone
+    )
+    training = nagged.task("Train", p5)
+    training.add_gpu_container("train", image=_IMAGE, gpus=8, efa=True)
+    managed = nagged.task("Managed", nagged.cluster.add_managed_capacity("Hosts", instance_types=["g6.xlarge"]))
+    repository = ecr.Repository.from_repository_name(nagged.stack, "Repository", "chat")
+    managed.add_gpu_container("vllm", image=ecs.ContainerImage.from_ecr_repository(repository), gpus=1)
+    nagged.service("ManagedService", managed)
+    files = efs.FileSystem.from_file_system_attributes(
+        nagged.stack,
+        "Files",
+        file_system_id="fs-1",
+        security_group=ec2.SecurityGroup.from_security_group_id(nagged.stack, "OfFiles", "sg-1"),
+    )
+    served = nagged.task("Served", l4)
+    served.add_model_server(
+        "vllm", server=ModelServer.vllm(model="Qwen/Qwen2.5-7B-Instruct"), cache=ModelCache.efs(files)
+    )
+    service = nagged.service("Service", served)
+    service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
+    service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_the_first_example_is_clean(tmp_path: Path, staged: bool) -> None:
+    nagged = Nagged(tmp_path, staged=staged)
+    ten_lines(nagged)
+    assert nagged.findings() == set()
+
+
+def test_what_a_user_decides_is_all_that_is_found(tmp_path: Path) -> None:
+    nagged = Nagged(tmp_path)
+    everything(nagged)
+    assert nagged.findings() == {
+        ("ELB2", "Service/Http/LoadBalancer/Resource"),
+        ("ELB2", "Service/Tcp/LoadBalancer/Resource"),
+    }
+
+
+def test_what_users_add_is_found(tmp_path: Path) -> None:
+    nagged = Nagged(tmp_path)
+    l4 = nagged.cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    everything_of_s3 = iam.PolicyStatement(actions=["s3:GetObject"], resources=["*"])
+    nagged.cluster.host_role.add_to_policy(everything_of_s3)
+    task = nagged.task("Task", l4)
+    container = task.add_gpu_container("vllm", image=_IMAGE, environment={"HF_TOKEN": "hf_1"})
+    container.add_port_mappings(ecs.PortMapping(container_port=8000))
+    task.add_to_task_role_policy(everything_of_s3)
+    service = nagged.service("Service", task, enable_execute_command=True)
+    service.add_application_load_balancer("Public", internet_facing=True, **_HTTP)
+    plain = ecs.Ec2TaskDefinition(nagged.stack, "Plain")
+    plain.add_container("web", image=_IMAGE, memory_limit_mib=64, environment={"NVIDIA_DRIVER_CAPABILITIES": "all"})
+    assert nagged.findings() == {
+        ("EC23", "Service/Public/LoadBalancer/SecurityGroup/Resource"),
+        ("ECS2", "Plain/Resource"),
+        ("ECS2", "Task/Resource"),
+        ("ECS7", "Plain/Resource"),
+        ("ELB2", "Service/Public/LoadBalancer/Resource"),
+        ("IAM5[Resource::*]", "Cluster/HostRole/DefaultPolicy/Resource"),
+        ("IAM5[Resource::*]", "Task/TaskRole/DefaultPolicy/Resource"),
+    }
+
+
+def test_every_acknowledgement_is_needed(tmp_path: Path) -> None:
+    bare, nagged = Nagged(tmp_path / "bare", acknowledged=False), Nagged(tmp_path / "acknowledged")
+    for each in (bare, nagged):
+        everything(each)
+    found = bare.findings() - nagged.findings()
+    given = {
+        (rule.removeprefix("AwsSolutions::AwsSolutions-"), path.partition("Chat/")[2])
+        for path, rule, _ in acknowledged(nagged.app)
+    }
+    assert given == found
+    assert all(len(reason) > 40 for _, _, reason in acknowledged(nagged.app))
+
+
+def acknowledged(app: cdk.App) -> list[tuple[str, str, str]]:
+    return [
+        (each.node.path, rule, reason)
+        for each in app.node.find_all()
+        for entry in each.node.metadata
+        if entry.type == cdk.Validations.ACKNOWLEDGED_RULES_METADATA_KEY
+        for rule, reason in entry.data.items()
+    ]
+
+
+def test_ecs_exec_with_a_log_group_is_clean(tmp_path: Path) -> None:
+    nagged = Nagged(tmp_path)
+    nagged.cluster = GpuCluster(
+        nagged.stack,
+        "Watched",
+        vpc=nagged.vpc,
+        execute_command_configuration=ecs.ExecuteCommandConfiguration(
+            logging=ecs.ExecuteCommandLogging.OVERRIDE,
+            log_configuration=ecs.ExecuteCommandLogConfiguration(
+                cloud_watch_log_group=logs.LogGroup(nagged.stack, "Shells")
+            ),
+        ),
+    )
+    task = nagged.task("Task", nagged.cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1))
+    task.add_gpu_container("vllm", image=_IMAGE)
+    nagged.service("Service", task, enable_execute_command=True)
+    assert nagged.findings() == set()
+
+
+@pytest.mark.parametrize("scope", [cdk.App, "app", None])
+def test_what_is_no_construct_is_refused(scope: Any) -> None:
+    with pytest.raises(GpuConstructsError, match=r"scope: expects the app or a construct in it, got .*acknowledge_aws"):
+        acknowledge_aws_solutions(scope)
