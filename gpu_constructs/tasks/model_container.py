@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from aws_cdk import aws_ecs as ecs
 
+from gpu_constructs.cdk.atomic import require_construct_id, taken
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.served_container import ServedContainer
 from gpu_constructs.tasks.gpu_ask import Gpus
@@ -58,14 +59,19 @@ def connect_caches(service: ecs.Ec2Service, task: GpuTaskDefinition) -> None:
 
     Args:
         service: The service.
-        task: What it runs.
+        task: What it runs; servers that are added later are connected as well.
     """
+    task.services.append(service)
     for cache in task.volumes_of_caches:
-        if task.task.network_mode == _AWSVPC:
-            # The agent mounts from the network of the task ("netns" in GetDriverOptions of amazon-ecs-agent).
-            cache.reach_from(service.connections)
-        if cache.ready is not None:
-            service.node.add_dependency(cache.ready)
+        _connect(service, task, cache)
+
+
+def _connect(service: ecs.Ec2Service, task: GpuTaskDefinition, cache: ModelCache) -> None:
+    if task.task.network_mode == _AWSVPC:
+        # The agent mounts from the network of the task ("netns" in GetDriverOptions of amazon-ecs-agent).
+        cache.reach_from(service.connections)
+    if cache.ready is not None:
+        service.node.add_dependency(cache.ready)
 
 
 def _require_room(
@@ -78,8 +84,9 @@ def _require_room(
     copying: Any,  # noqa: ANN401
 ) -> None:
     """Refuses a server that would be refused once the container before it is there, which nothing takes out again."""
-    for each in (construct_id, copier_id):
-        task.require_new(each)
+    require_construct_id(construct_id)
+    for name in {each.name for each in task.task.containers} & {construct_id, copier_id}:
+        raise taken(task, name)
     pools = [each.pool for each in task.capacity]
     before = plan_sidecar(
         copier_id,
@@ -118,4 +125,6 @@ def _volume(task: GpuTaskDefinition, cache: ModelCache) -> str:
             for cluster in {id(each.cluster): each.cluster for each in task.capacity}.values():
                 cache.reach_from(cluster.connections)
         volumes[cache] = name
+        for service in task.services:
+            _connect(service, task, cache)
     return volumes[cache]

@@ -74,6 +74,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         log_group: Where the containers' logs go.
         server: The first server of `add_model_server`, which says where requests go; None without.
         volumes_of_caches: The caches of its servers, and the volumes that they became.
+        services: The services that run it, so far.
     """
 
     @checked
@@ -121,6 +122,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         self._has_main_container = False
         self.server: ModelServer | None = None
         self.volumes_of_caches: dict[ModelCache, str] = {}
+        self.services: list[ecs.Ec2Service] = []
 
     @property
     def task(self) -> Task:
@@ -181,7 +183,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             precision=precision,
             nvlink=nvlink,
         )
-        self.require_new(construct_id)
+        self._require_new(construct_id)
         plan = plan_gpu_container(
             options.get("container_name") or construct_id,
             task=self._so_far.before(options.get("logging")),
@@ -256,7 +258,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             IncompatibleError: The capacity has no Neuron devices, or different numbers of them.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        self.require_new(construct_id)
+        self._require_new(construct_id)
         plan = plan_neuron_container(
             options.get("container_name") or construct_id,
             task=self._so_far.before(options.get("logging")),
@@ -286,15 +288,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             write_requirement(self._resource, len(self._containers) - 1, plan.requirement)
         return container
 
-    def require_new(self, name: str) -> None:
-        """Refuses the id of a container that the task has already.
-
-        Args:
-            name: The id.
-
-        Raises:
-            InvalidValueError: It is taken, or cannot be one.
-        """
+    def _require_new(self, name: str) -> None:
         require_construct_id(name)
         if name in self._so_far.ids:
             raise taken(self, name)
@@ -383,7 +377,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         is_router: bool = False,
     ) -> _Container:
         require_kinds(add, options)
-        self.require_new(name)
+        self._require_new(name)
         logging = options.get("logging")
         task = plan_sidecar(
             options.get("container_name") or name,

@@ -16,6 +16,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
+from jsii._kernel.providers import process
 
 from gpu_constructs import (
     GpuCluster,
@@ -152,6 +153,15 @@ def test_an_access_point_is_a_directory_with_its_own_user(site: Site) -> None:
     assert allowed(site, "TaskTaskRole") == [["elasticfilesystem:ClientMount", "elasticfilesystem:ClientWrite"]]
 
 
+def test_a_server_that_comes_after_the_service_reaches_its_cache_too(site: Site) -> None:
+    capacity = site.capacity("g6.12xlarge")
+    task = site.task(capacity, network_mode=ecs.NetworkMode.AWS_VPC)
+    task.add_gpu_container("main", image=site.image)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    serve(task, ModelCache.efs(files_of(site)))
+    assert into(site, "Models") == {("ServiceSecurityGroup", 2049, 2049)}
+
+
 def test_servers_of_one_task_share_a_cache_and_keep_others_apart(site: Site) -> None:
     task = site.task(site.capacity("g6.12xlarge"))
     shared, other = ModelCache.efs(files_of(site)), ModelCache.host_disk()
@@ -205,6 +215,16 @@ def test_a_copy_that_does_not_fit_leaves_nothing_behind(site: Site) -> None:
             memory_mib=15900,
         )
     assert [each for each in site.children() if "Other" not in each] == before
+
+
+def test_a_copy_whose_server_is_there_already_leaves_nothing_behind(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    cache = ModelCache.s3_copy(bucket_of(site))
+    serve(task, cache)
+    before = site.children()
+    with pytest.raises(GpuConstructsError, match="is already used"):
+        serve(task, cache)
+    assert site.children() == before
 
 
 @pytest.mark.parametrize("kind", ["lustre", "bucket"])
@@ -299,6 +319,51 @@ def test_an_imported_lustre_file_system_says_its_mount_name(site: Site) -> None:
     )
     with pytest.raises(GpuConstructsError, match="does not say its mount name"):
         HostMount.fsx_lustre(files)
+
+
+def test_a_preset_with_a_cache_asks_node_no_more_than_the_same_by_hand(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    send = process._NodeProcess.send  # jsii has no other place to count
+
+    def counting(self: Any, request: Any, answer: Any) -> Any:
+        asked.append(request)
+        return send(self, request, answer)
+
+    capacity, files = site.capacity("g6.12xlarge"), files_of(site)
+    first, second, third, fourth = (site.task(capacity, name=name) for name in "ABCD")
+    serve(first, ModelCache.efs(files))
+    by_hand(site, second, files)
+    monkeypatch.setattr(process._NodeProcess, "send", counting)
+    serve(third, ModelCache.efs(files))
+    of_preset = len(asked)
+    by_hand(site, fourth, files)
+    assert of_preset <= len(asked) - of_preset
+
+
+def by_hand(site: Site, task: GpuTaskDefinition, files: efs.FileSystem) -> None:
+    """What a preset with a file system makes."""
+    container = task.add_gpu_container(
+        "Vllm",
+        image=ecs.ContainerImage.from_registry("vllm/vllm-openai:v0.27.1"),
+        command=["--model", "Qwen/Qwen2.5-7B-Instruct"],
+        environment={"HF_HOME": "/root/.cache/huggingface"},
+        port_mappings=[ecs.PortMapping(container_port=8000)],
+    )
+    task.add_volume(
+        name="models",
+        efs_volume_configuration=ecs.EfsVolumeConfiguration(
+            file_system_id=files.file_system_id,
+            transit_encryption="ENABLED",
+            authorization_config=ecs.AuthorizationConfig(iam="ENABLED"),
+        ),
+    )
+    container.add_mount_points(
+        ecs.MountPoint(source_volume="models", container_path="/root/.cache/huggingface", read_only=False)
+    )
+    files.grant_root_access(task.task_role)
+    files.connections.allow_default_port_from(site.cluster.cluster)
 
 
 def test_other_systems_have_no_packages(site: Site) -> None:
