@@ -103,8 +103,8 @@ class GpuCapacity(Construct):
             # Last, since a name in the list of the cluster cannot be taken back if something is refused after it.
             then = partial(user_data.add_commands, *after_join) if after_join else lambda: None
             hosts.association.attach(self.provider, name, then)
-        if self.pool.public_subnets is True:
-            announce(self, check_alone(self.pool, rules=("GPU008",)))
+        if self.pool.public_subnets is True or self.pool.zones_are_open:
+            announce(self, check_alone(self.pool, rules=("GPU008", "GPU216")))
 
     @staticmethod
     def from_attributes(

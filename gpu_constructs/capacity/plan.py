@@ -88,6 +88,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         bought=Bought(distribution=Distribution() if len(names) > 1 else None),
         has_unknown_types=len(known) < len(names),
         zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
+        zones_are_open=subnets.zones_are_open if any(each.needs_one_zone for each in parts) else False,
         public_subnets=subnets.has_public,
         provider=known_provider_name(choice.capacity_provider_name),
     )

@@ -149,6 +149,7 @@ class Pool(HostSetup):
         provider: Name of its capacity provider as given; None where CloudFormation makes one or there is none.
         has_provider: Whether a capacity provider stands before it, so that strategies can name it.
         public_subnets: Whether its hosts are without a public address in a public subnet; only the constructs know.
+        zones_are_open: Whether the zones of its subnets are only known at deploy time; only the constructs know.
         associated: Whether a cluster's list of capacity providers names its provider; unknown where the files have no
             list of its cluster, or not all of it.
         passes_host_role: Whether ECS may start Managed Instances with their role, as far as the files say.
@@ -170,6 +171,7 @@ class Pool(HostSetup):
     provider: str | Unknown | None = None
     has_provider: bool = True
     public_subnets: bool | Unknown = field(default=UNKNOWN, compare=False)
+    zones_are_open: bool = field(default=False, compare=False)
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
     passes_host_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)

@@ -47,6 +47,11 @@ class HostSubnets:
         is_pending = _selected(self.vpc, self.selection).is_pending_lookup
         return None if is_pending or _are_unknown(self._zone_names) else len(self._zone_names)
 
+    @cached_property
+    def zones_are_open(self) -> bool:
+        """Whether their zones are only known at deploy time, which no look-up changes."""
+        return _are_unknown(self._zone_names) and not _selected(self.vpc, self.selection).is_pending_lookup
+
     @property
     def in_one_zone(self) -> bool:
         """Whether they certainly are in one Availability Zone."""

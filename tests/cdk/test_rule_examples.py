@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import GpuCluster
+from gpu_constructs import GpuCluster, HostNetwork
 from gpu_constructs.rules import RULES
 from tests.synthesis import Site
 from tools.rule_examples import example_of
@@ -14,7 +15,7 @@ IN_PYTHON = [each.id for each in RULES if example_of(each.id).python]
 
 
 def warnings(site: Site, part: str) -> list[str]:
-    exec(part, {"ec2": ec2, "GpuCluster": GpuCluster, "stack": site.stack})  # noqa: S102 - our own example
+    exec(part, {"cdk": cdk, "ec2": ec2, "GpuCluster": GpuCluster, "HostNetwork": HostNetwork, "stack": site.stack})  # noqa: S102 - our own example
     return site.warnings()
 
 

@@ -127,6 +127,23 @@ def private(pool: Pool) -> Problems:
 
 
 @warning(
+    "GPU216",
+    question="is it known that hosts with EFA run in one Availability Zone?",
+    because="EFA traffic does not leave its Availability Zone; only the constructs find it, because a template does "
+    "not show in which zone a subnet is",
+    source=_EFA,
+)
+def zone_known(pool: Pool) -> Problems:
+    if _efa(pool) and pool.zones_are_open and pool.max_instances not in {0, 1}:
+        yield Problem(
+            message=f"EFA traffic does not leave one Availability Zone, and the zones of the subnets of {pool.name} "
+            "are only known at deploy time",
+            fix="subnets whose zone is written out, all in one",
+            property_name="VPCZoneIdentifier",
+        )
+
+
+@warning(
     "GPU095",
     question="are hosts with EFA near each other?",
     because="EFA traffic does not leave its Availability Zone, and a cluster placement group keeps hosts near each "

@@ -61,7 +61,7 @@ def way_out(pool: Pool) -> Problems:
         yield Problem(
             message="hosts get no public address, and a public subnet has no other way out: they reach ECS only if the "
             "VPC has endpoints for it",
-            fix="private subnets with a NAT gateway",
+            fix="private subnets with a NAT gateway, or associate_public_ip_address=True of the GpuCluster",
             property_name="VPCZoneIdentifier",
         )
 
