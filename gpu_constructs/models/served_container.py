@@ -139,7 +139,7 @@ def _require_kinds(server: object, cache: object) -> None:
             value=server,
             fix="ModelServer.vllm(model='Qwen/Qwen2.5-7B-Instruct')",
         )
-    if cache is not None and not isinstance(cache, ModelCache):
+    if cache is not None and (not isinstance(cache, ModelCache) or type(cache) is ModelCache):
         raise InvalidValueError(
             f"expects a ModelCache, got {shown(cache)}",
             argument="cache",

@@ -199,7 +199,10 @@ def test_a_wrong_value_is_named_with_a_fix(argument: str, call: Callable[[], obj
     assert refused.value.fix
 
 
-@pytest.mark.parametrize(("argument", "value"), [("server", "vllm"), ("cache", "efs"), ("gpus", 2.5), ("gpus", "all")])
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("server", "vllm"), ("cache", "efs"), ("cache", ModelCache()), ("gpus", 2.5), ("gpus", "all")],
+)
 def test_a_wrong_argument_leaves_nothing_behind(site: Site, argument: str, value: Any) -> None:
     task = site.task()
     before = site.children()

@@ -1,4 +1,4 @@
-"""File systems that a task mounts: what ECS refuses of them."""
+"""File systems that a task mounts: what ECS refuses of them, and which hosts cannot mount them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import EfsVolume, Task
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.rule import Problem, error, warning
 
 _ON = "ENABLED"
 _SETTING = "EFSVolumeConfiguration"
@@ -42,6 +44,31 @@ def together(task: Task) -> Iterator[Problem]:
                 allowed=_ON,
                 origin=volume.origin,
             )
+
+
+@warning(
+    "GPU238",
+    question="can the hosts mount the file system of EFS in the way that is asked for?",
+    because="Bottlerocket for ECS does not have amazon-efs-utils, which encryption in transit, access points and the "
+    "task role need, and tasks that ask for them keep waiting",
+    source="https://github.com/bottlerocket-os/bottlerocket/issues/1080",
+)
+def mountable(context: Context) -> Iterator[Problem]:
+    for assignment in context.assignments:
+        task = assignment.task
+        found = [each for each in task.efs_volumes if _wants_encryption(each) or each.transit_encryption == _ON]
+        for destination in assignment.destinations:
+            pool = destination.pool
+            if found and pool.operating_system is OperatingSystem.BOTTLEROCKET and pool.runs_launch_type_ec2:
+                yield Problem(
+                    about=task,
+                    involves=(pool,),
+                    message=f"volume {brief(found[0].name)} of {task.name} is a file system of EFS with encryption in "
+                    f"transit or authorization, which Bottlerocket, the system of {pool.name}, does not mount",
+                    fix="hosts of Amazon Linux 2023, or weights that are copied from S3",
+                    property_name=_SETTING,
+                    origin=found[0].origin,
+                )
 
 
 def _wants_encryption(volume: EfsVolume) -> str:

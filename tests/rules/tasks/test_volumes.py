@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, EfsVolume, Fleet
-from gpu_constructs.rules.tasks.volumes import together
-from tests.rules.given import container, fleet_of, gpu, said, task_of
+from gpu_constructs.rules.tasks.volumes import mountable, together
+from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, of_image, only, running_on, said, task_of
 
 _POINT = EfsVolume(name="models", access_point="fsap-1", transit_encryption="ENABLED")
 
@@ -44,3 +44,27 @@ def test_settings_that_ecs_refuses_are_errors(volume: EfsVolume, property_name: 
 )
 def test_others_are_not(volume: EfsVolume) -> None:
     assert not said(together, _fleet(volume))
+
+
+_BOTTLEROCKET = a_pool("g6.xlarge", image=of_image("bottlerocket-ecs-2-nvidia-x86_64", release="1.66.0"))
+_TASK = replace(task_of(container(gpu())), efs_volumes=(_POINT,))
+
+
+def test_bottlerocket_mounts_no_file_system_with_encryption() -> None:
+    assert (
+        "which Bottlerocket, the system of Hosts, does not mount"
+        in only(mountable, running_on(_BOTTLEROCKET, task=_TASK)).message
+    )
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        running_on(a_pool("g6.xlarge"), task=_TASK),
+        running_on(managed_pool("g6.xlarge"), task=_TASK),
+        running_on(_BOTTLEROCKET, task=replace(_TASK, efs_volumes=(EfsVolume(name="models"),))),
+    ],
+    ids=["Amazon Linux", "Managed Instances", "without encryption"],
+)
+def test_other_hosts_and_other_volumes_are_mounted(fleet: Fleet) -> None:
+    assert not said(mountable, fleet)
