@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpu_constructs.capacity.family import FamilyCapacity as FamilyCapacity
     from gpu_constructs.capacity.gpu_capacity import GpuCapacity as GpuCapacity
     from gpu_constructs.capacity.host_mounts import HostMount as HostMount
+    from gpu_constructs.capacity.host_replacement import HostReplacement as HostReplacement
     from gpu_constructs.capacity.images import GpuMachineImage as GpuMachineImage
     from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity as ImportedGpuCapacity
     from gpu_constructs.capacity.network import HostNetwork as HostNetwork
@@ -75,6 +76,7 @@ _HOME = {
     "HostMount": "capacity.host_mounts",
     "HostNeed": "managed.need",
     "HostNetwork": "capacity.network",
+    "HostReplacement": "capacity.host_replacement",
     "HostScaling": "capacity.scaling",
     "HostStorage": "capacity.storage",
     "IncompatibleError": "errors",
@@ -111,6 +113,7 @@ __all__ = [
     "HostMount",
     "HostNeed",
     "HostNetwork",
+    "HostReplacement",
     "HostScaling",
     "HostStorage",
     "ImportedGpuCapacity",

@@ -43,6 +43,8 @@ def auto_scaling_group(
     group.node.add_dependency(*plan.subnets.way_out)
     for key, value in plan.adds.group.items():
         group.resource.add_property_override(key, value)
+    for key, value in plan.adds.update_policy.items():
+        group.resource.add_override(f"UpdatePolicy.{key}", value)
     for key, value in plan.adds.metadata.items():
         # An override, since add_metadata would replace what others say about the group under this key.
         group.resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value)

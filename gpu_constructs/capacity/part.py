@@ -25,6 +25,7 @@ class Contribution:
         boot_commands: Lines of user data that run before the agent starts.
         launch_template: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
         group: Properties of the Auto Scaling group that CDK's group has no argument for.
+        update_policy: How CloudFormation updates the group, besides what CDK says.
         metadata: What stands under `METADATA_KEY` in the metadata of the group.
     """
 
@@ -32,6 +33,7 @@ class Contribution:
     boot_commands: tuple[str, ...] = ()
     launch_template: Mapping[str, object] = field(default_factory=dict)
     group: Mapping[str, object] = field(default_factory=dict)
+    update_policy: Mapping[str, object] = field(default_factory=dict)
     metadata: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -130,6 +132,7 @@ def contribution_of(parts: Iterable[HostPart], pool: Pool) -> Contribution:
         boot_commands=tuple(line for one in each for line in one.boot_commands),
         launch_template=_merged(one.launch_template for one in each),
         group=_merged(one.group for one in each),
+        update_policy=_merged(one.update_policy for one in each),
         metadata=_merged(one.metadata for one in each),
     )
 

@@ -27,7 +27,7 @@ __all__ = ["CapacityPlan", "plan_capacity"]
 _OF_THE_TYPES = ("GPU053",)
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
 # What other resources or a custom image may set right for a template; this library writes all of it.
-_OF_THE_PARTS = ("GPU046", "GPU097", "GPU104", "GPU111", "GPU162", "GPU164", "GPU167", "GPU170", "GPU175")
+_OF_THE_PARTS = ("GPU046", "GPU097", "GPU104", "GPU111", "GPU162", "GPU164", "GPU167", "GPU170", "GPU175", "GPU223")
 _OF_USER_DATA = ("GPU171",)
 
 

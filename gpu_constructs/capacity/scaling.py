@@ -1,4 +1,4 @@
-"""How fast hosts come and how they leave: ECS managed scaling and the hosts that are kept prepared."""
+"""How hosts come, leave and are replaced: ECS managed scaling, prepared hosts, and the update of running ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
+from gpu_constructs.capacity.host_replacement import HostReplacement
 from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.capacity.warm_hosts import WarmHosts
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
@@ -49,6 +50,8 @@ class HostScaling(HostPart):
         managed_termination_protection: Whether hosts with tasks are protected from scale-in. By default not: managed
             draining already lets their tasks end, and protected hosts keep a stack from being deleted.
         warm_hosts: Hosts that are kept prepared. By default none.
+        replacement: How a deploy replaces running hosts when the image or something else that they are made from
+            changes. By default not: running hosts stay as they are, and only later ones are new.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -60,6 +63,7 @@ class HostScaling(HostPart):
     target_capacity_percent: int | None = None
     managed_termination_protection: bool = False
     warm_hosts: WarmHosts | None = None
+    replacement: HostReplacement | None = None
 
     def __post_init__(self) -> None:
         numbers: dict[str, int | Unknown] = {}
@@ -87,6 +91,13 @@ class HostScaling(HostPart):
                 value=self.warm_hosts,
                 fix="warm_hosts=WarmHosts(hosts=1)",
             )
+        if self.replacement is not None and not isinstance(self.replacement, HostReplacement):
+            raise InvalidValueError(
+                f"expects a HostReplacement, got {shown(self.replacement)}",
+                argument="replacement",
+                value=self.replacement,
+                fix="replacement=HostReplacement()",
+            )
 
     def applied_to(self, pool: Pool) -> Pool:
         """A capacity with this scaling, as the value that every check reads.
@@ -94,19 +105,26 @@ class HostScaling(HostPart):
         Args:
             pool: What the capacity can launch.
         """
-        return replace(
-            pool,
-            managed_termination_protection=self.managed_termination_protection,
-            group=replace(pool.group, warm_pool=None if self.warm_hosts is None else self.warm_hosts.as_warm_pool),
+        pool = replace(pool, managed_termination_protection=self.managed_termination_protection)
+        settings = replace(
+            pool.group,
+            warm_pool=None if self.warm_hosts is None else self.warm_hosts.as_warm_pool,
+            update=None if self.replacement is None else self.replacement.update_of(pool),
         )
+        return replace(pool, group=settings)
 
-    def contribution(self, pool: Pool) -> Contribution:  # noqa: ARG002 - the same for every pool
-        """What it adds to the resources of a capacity: the agent of a host in a warm pool waits.
+    def contribution(self, pool: Pool) -> Contribution:
+        """What it adds to the resources of a capacity: the agent of a host in a warm pool waits, running hosts go.
 
         Args:
             pool: What the capacity can launch.
         """
-        return Contribution(agent={} if self.warm_hosts is None else {"ECS_WARM_POOLS_CHECK": "true"})
+        return Contribution(
+            agent={} if self.warm_hosts is None else {"ECS_WARM_POOLS_CHECK": "true"},
+            update_policy={}
+            if self.replacement is None
+            else self.replacement.update_policy(pool, self._warmup_seconds(pool)),
+        )
 
     def add_to(self, scope: Construct, group: HostGroup) -> None:
         """Defines the warm pool.
@@ -127,9 +145,6 @@ class HostScaling(HostPart):
             pool: What the capacity can launch.
             name: Its name; None lets CloudFormation make one.
         """
-        warmup = self.instance_warmup_seconds
-        if warmup is None:
-            warmup = _GPU_WARMUP_SECONDS if pool.shape is None or pool.shape.vendor else _CPU_WARMUP_SECONDS
         return ecs.AsgCapacityProvider(
             scope,
             "Provider",
@@ -138,7 +153,7 @@ class HostScaling(HostPart):
             enable_managed_scaling=True,
             enable_managed_draining=True,
             enable_managed_termination_protection=self.managed_termination_protection,
-            instance_warmup_period=warmup,
+            instance_warmup_period=self._warmup_seconds(pool),
             minimum_scaling_step_size=self.minimum_scaling_step_size,
             maximum_scaling_step_size=self.maximum_scaling_step_size,
             target_capacity_percent=self.target_capacity_percent,
@@ -146,3 +161,9 @@ class HostScaling(HostPart):
             if pool.operating_system is OperatingSystem.BOTTLEROCKET
             else ecs.MachineImageType.AMAZON_LINUX_2,
         )
+
+    def _warmup_seconds(self, pool: Pool) -> int:
+        """How long a new host takes until it runs tasks."""
+        if self.instance_warmup_seconds is not None:
+            return self.instance_warmup_seconds
+        return _GPU_WARMUP_SECONDS if pool.shape is None or pool.shape.vendor else _CPU_WARMUP_SECONDS

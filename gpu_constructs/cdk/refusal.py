@@ -21,6 +21,8 @@ ARGUMENTS: Mapping[str, str] = {
     "MinSize": "min_instances",
     "MinSize of the warm pool": "hosts",
     "MaxGroupPreparedCapacity": "max_prepared",
+    "MinHealthyPercentage": "replacement",
+    "a lower MinHealthyPercentage with MaxHealthyPercentage 100": "replacement=HostReplacement(launch_first=False)",
     "WarmPool": "warm_hosts",
     "ManagedTerminationProtection": "managed_termination_protection",
     "MarketType": "purchase",

@@ -9,7 +9,7 @@ many of it and where, `origin` where each was written, `unknown` what is only kn
 `group` say how hosts are bought and scaled, `naming` finds a pool or a task by the name that a user gives.
 """
 
-from gpu_constructs.fleet.group import GroupSettings, WarmPool
+from gpu_constructs.fleet.group import GroupSettings, HostUpdate, UpdateMethod, WarmPool
 from gpu_constructs.fleet.host import NO_USER_DATA, LocalDiskUse, NetworkInterface, UserData, UserDataFormat
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.keys import (
@@ -62,6 +62,7 @@ __all__ = [
     "GroupSettings",
     "HostImage",
     "HostSetup",
+    "HostUpdate",
     "InstanceRequirements",
     "LocalDiskUse",
     "NetworkInterface",
@@ -82,6 +83,7 @@ __all__ = [
     "Task",
     "TypeChoice",
     "Unknown",
+    "UpdateMethod",
     "UserData",
     "UserDataFormat",
     "WarmPool",

@@ -1,12 +1,13 @@
-"""What only an Auto Scaling group says about its hosts, those among them that it keeps prepared."""
+"""What only an Auto Scaling group says about its hosts, those that it keeps prepared and how it replaces them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
-__all__ = ["GroupSettings", "WarmPool"]
+__all__ = ["GroupSettings", "HostUpdate", "UpdateMethod", "WarmPool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +30,47 @@ class WarmPool:
     reuse_on_scale_in: bool | Unknown = False
 
 
+class UpdateMethod(Enum):
+    """How CloudFormation brings a change of an Auto Scaling group to the hosts that run."""
+
+    INSTANCE_REFRESH = "AutoScalingInstanceRefresh"
+    ROLLING = "AutoScalingRollingUpdate"
+    REPLACING = "AutoScalingReplacingUpdate"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostUpdate:
+    """What a deploy does with the hosts that run when it changes what the next ones are.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-updatepolicy.html
+
+    Attributes:
+        method: How it replaces them.
+        min_healthy_percent: Of an instance refresh: hosts that stay in service, in percent of those that run.
+        max_healthy_percent: Of an instance refresh: hosts in service and on their way at most, likewise.
+        replaces_protected: Of an instance refresh: whether it replaces hosts that are protected from scale-in.
+        min_in_service: Of a rolling update: hosts that stay in service.
+        suspended: Of a rolling update: processes of Auto Scaling that stand still meanwhile.
+    """
+
+    method: UpdateMethod
+    min_healthy_percent: int | Unknown = 100
+    max_healthy_percent: int | Unknown = 110
+    replaces_protected: bool | Unknown = False
+    min_in_service: int | Unknown = 0
+    suspended: tuple[str | Unknown, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettings:
     """What only an Auto Scaling group says about its hosts.
 
     Attributes:
         warm_pool: The hosts that it keeps prepared; None without.
+        update: How a deploy replaces hosts that run; None where they stay as they are.
         checks_gpus: Whether a host with fewer GPUs than its type should have never takes tasks.
         name: Its unique name, by which two providers of one group are found: the logical id, after the name of its
             stack where two stacks have the same one. None where the files that were read do not define a group.
@@ -44,6 +80,7 @@ class GroupSettings:
     """
 
     warm_pool: WarmPool | None = None
+    update: HostUpdate | None = None
     checks_gpus: bool = False
     name: str | None = field(default=None, compare=False)
     desired_instances: int | Unknown | None = field(default=None, compare=False)

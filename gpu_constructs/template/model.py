@@ -77,6 +77,7 @@ class Resource:
         properties: Its properties, worked out.
         metadata: Its metadata, as written.
         init: What ``cfn-init`` does, which is in its metadata, worked out.
+        update_policy: Its update policy, worked out.
         origin: Where it was written; its path ends at the resource itself.
         exists: Whether its condition holds; unknown where that depends on a value of the deploy.
         is_part: Whether the rest of it is written elsewhere, where no file that is read shows it.
@@ -88,6 +89,7 @@ class Resource:
     properties: Mapping[str, Value] = field(hash=False)
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
     init: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    update_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
     origin: Origin
     exists: bool | Unknown = True
     is_part: bool = False

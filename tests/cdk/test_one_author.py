@@ -19,6 +19,7 @@ from gpu_constructs import (
     GpuShare,
     GpuTaskDefinition,
     HostNetwork,
+    HostReplacement,
     HostScaling,
     HostStorage,
     ModelServer,
@@ -232,6 +233,11 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "server",
         lambda site: site.task(site.capacity("p3.2xlarge")).add_model_server("Vllm", server=ModelServer.vllm("qwen")),
     ),
+    (
+        "GPU223",
+        "replacement",
+        lambda site: _in_block(site, scaling=HostScaling(replacement=HostReplacement())),
+    ),
     ("GPU193", "check_gpus_at_boot", lambda site: _counting(site, "m7i.large")),
     (
         "GPU194",
@@ -275,6 +281,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU130": "an image has the parameter of the catalogue, or is CDK's",
     "GPU135": "types are either allowed or excluded, never both",
     "GPU107": "there is no construct for a compute environment",
+    "GPU221": "HostReplacement is an instance refresh",
     "GPU250": "CDK alone knows the name of an image, and each container would cost a question; synth refuses it",
     "GPU133": "there is no construct for a job",
     "GPU134": "there is no construct for a job",

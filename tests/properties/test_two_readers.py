@@ -23,6 +23,7 @@ from gpu_constructs import (
     GpuShare,
     GpuTaskDefinition,
     HostNeed,
+    HostReplacement,
     HostScaling,
     HostStorage,
     ManagedGpuCapacity,
@@ -75,6 +76,7 @@ capacities = st.fixed_dictionaries(
             managed_termination_protection=st.booleans(),
             warm_hosts=st.none()
             | st.builds(WarmHosts, hosts=st.just(1), state=st.sampled_from(["Stopped", "Running"])),
+            replacement=st.none() | st.builds(HostReplacement, launch_first=st.booleans()),
         ),
         "storage": st.none()
         | st.builds(

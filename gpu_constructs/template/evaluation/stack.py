@@ -14,6 +14,7 @@ from gpu_constructs.template.model import Resource, Stack, Value
 __all__ = ["stack_of"]
 
 _INIT = "AWS::CloudFormation::Init"
+_UPDATE = "UpdatePolicy"
 
 # What a fleet is read from. What is odd in any other resource is of no interest here and is not remarked.
 _RELEVANT = (
@@ -100,6 +101,7 @@ def _resource(
         properties=_properties(evaluator, logical_id, declaration, relevant=relevant),
         metadata=metadata,
         init=_Later(evaluator, metadata[_INIT]) if _INIT in metadata else {},
+        update_policy=_Later(evaluator, declaration[_UPDATE]) if _UPDATE in declaration else {},
         origin=evaluator.origin(path, construct),
         exists=exists,
     )

@@ -12,9 +12,11 @@ from gpu_constructs.fleet import (
     CHECKS_GPUS,
     UNKNOWN,
     GroupSettings,
+    HostUpdate,
     PurchaseOption,
     TypeChoice,
     Unknown,
+    UpdateMethod,
     WarmPool,
     values_of,
 )
@@ -92,7 +94,12 @@ class Groups:
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
             checks_gpus=own_metadata(resource).get(CHECKS_GPUS) is True,
             warm_pool=self._warm_pools.get(resource.reference),
+            update=self._update(resource, properties),
         )
+
+    def _update(self, resource: Resource, properties: Section) -> HostUpdate | None:
+        policy = Section(resource.update_policy, resource.origin, ("UpdatePolicy",), self._notes)
+        return _update(policy, properties) if policy.keys else None
 
     def _launch(self, properties: Section) -> Launch:
         if properties.get("MixedInstancesPolicy") is not None:
@@ -136,6 +143,38 @@ def _warm_pool(properties: Section) -> WarmPool:
         max_prepared=None if most == _NO_LIMIT else most,
         reuse_on_scale_in=properties.section("InstanceReusePolicy").flag("ReuseOnScaleIn") or False,
     )
+
+
+def _update(policy: Section, group: Section) -> HostUpdate | None:
+    """How a deploy replaces hosts that run; None where it leaves them."""
+    refresh, rolling = (policy.get(str(each)) for each in (UpdateMethod.INSTANCE_REFRESH, UpdateMethod.ROLLING))
+    if policy.section(str(UpdateMethod.REPLACING)).flag("WillReplace") is True:
+        return HostUpdate(method=UpdateMethod.REPLACING)
+    if refresh is not None:
+        section = policy.section(str(UpdateMethod.INSTANCE_REFRESH))
+        preferences = section.section("Preferences")
+        # Without a policy of the group these are 100 and 110 for whole hosts, which is what `HostUpdate` has.
+        is_default = group.get("InstanceMaintenancePolicy") is None and section.text("Strategy") == "Rolling"
+        of_method = HostUpdate(method=UpdateMethod.INSTANCE_REFRESH)
+        protected = preferences.text("ScaleInProtectedInstances")
+        return replace(
+            of_method,
+            min_healthy_percent=given(
+                preferences.integer("MinHealthyPercentage"), of_method.min_healthy_percent if is_default else UNKNOWN
+            ),
+            max_healthy_percent=given(
+                preferences.integer("MaxHealthyPercentage"), of_method.max_healthy_percent if is_default else UNKNOWN
+            ),
+            replaces_protected=UNKNOWN if isinstance(protected, Unknown) else protected == "Refresh",
+        )
+    if rolling is not None:
+        section = policy.section(str(UpdateMethod.ROLLING))
+        return HostUpdate(
+            method=UpdateMethod.ROLLING,
+            min_in_service=given(section.integer("MinInstancesInService"), 0),
+            suspended=section.texts("SuspendProcesses"),
+        )
+    return None
 
 
 def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:

@@ -33,6 +33,7 @@ def declared(resources: Mapping[str, Any], *, name: str = "Stack", region: str |
                 stack=name,
                 properties=_value(resource.get("Properties", {}), name),
                 metadata=resource.get("Metadata", {}),
+                update_policy=_value(resource.get("UpdatePolicy", {}), name),
                 init=_init(resource.get("Metadata"), name),
                 origin=Origin(resource=logical_id, file="template.json", path=("Resources", logical_id)),
             )

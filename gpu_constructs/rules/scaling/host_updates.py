@@ -1,0 +1,172 @@
+"""Updates of hosts that run: does a deploy reach them, does it end, and do their tasks live through it?"""
+
+from __future__ import annotations
+
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PoolKind, UpdateMethod, Workload
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+
+_POLICY = "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-updatepolicy.html"
+_PREFERENCES = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_RefreshPreferences.html"
+_REFRESH = "AutoScalingInstanceRefresh"
+
+
+@warning(
+    "GPU220",
+    question="does the Auto Scaling group of a capacity provider stay when its hosts change?",
+    because="a capacity provider keeps its group for life, so that a replaced group replaces the provider, and ECS "
+    "refuses to take a provider from its cluster while a service uses it",
+    source="https://github.com/aws/containers-roadmap/issues/631",
+)
+def keeps_its_group(pool: Pool) -> Problems:
+    update = pool.group.update
+    if update is not None and update.method is UpdateMethod.REPLACING and pool.has_provider:
+        yield Problem(
+            property_name="AutoScalingReplacingUpdate",
+            message="WillReplace makes a new Auto Scaling group for every change of its hosts, and so a new capacity "
+            'provider: the deploy ends with "the specified capacity provider is in use" if a service uses the old '
+            "one",
+            fix=f"{_REFRESH}, which replaces the hosts and keeps the group",
+        )
+
+
+@error(
+    "GPU221",
+    question="can a rolling update take a host out of service?",
+    because="CloudFormation ends the update with \"MinInstancesInService must be less than the autoscaling group's "
+    'MaxSize"',
+    source="https://github.com/awsdocs/aws-cloudformation-user-guide/pull/164",
+)
+def takes_a_host_out(pool: Pool) -> Problems:
+    update, most = pool.group.update, pool.max_instances
+    if update is None or update.method is not UpdateMethod.ROLLING or not isinstance(most, int):
+        return
+    least = update.min_in_service
+    if isinstance(least, int) and least >= most > 0:
+        yield Problem(
+            property_name="MinInstancesInService",
+            value=least,
+            message=f"MinInstancesInService is {least} and MaxSize is {most}",
+            allowed=f"0 to {most - 1}",
+            fix=f"lower MinInstancesInService to {most - 1}, or raise MaxSize",
+        )
+
+
+@warning(
+    "GPU222",
+    question="does an instance refresh replace hosts that are protected from scale-in?",
+    because="by default it waits an hour until somebody removes the protection, and then fails",
+    source=_PREFERENCES,
+)
+def replaces_protected(pool: Pool) -> Problems:
+    update = pool.group.update
+    if (
+        update is not None
+        and update.method is UpdateMethod.INSTANCE_REFRESH
+        and update.replaces_protected is False
+        and (pool.managed_termination_protection is True or pool.group.scale_in_protection is True)
+    ):
+        yield Problem(
+            property_name="ScaleInProtectedInstances",
+            message="the hosts are protected from scale-in, and the instance refresh waits an hour for somebody to "
+            "remove the protection, and fails",
+            allowed="Refresh, or Ignore to leave them as they are",
+            fix="ScaleInProtectedInstances Refresh; managed draining still lets their tasks move first",
+        )
+
+
+@warning(
+    "GPU223",
+    question="is there a reserved host for each one that an instance refresh launches first?",
+    because="hosts that start in what was bought in advance start nowhere else, so that none comes before one has gone",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
+)
+def has_one_to_launch_first(pool: Pool) -> Problems:
+    update, reservation = pool.group.update, pool.bought.reservation
+    if update is None or update.method is not UpdateMethod.INSTANCE_REFRESH or reservation is None:
+        return
+    reserved, most = reservation.instances, pool.max_instances
+    if pool.bought.option not in BOUGHT_IN_ADVANCE or not isinstance(reserved, int) or not isinstance(most, int):
+        return
+    if update.min_healthy_percent == MAX_PERCENT and most >= reserved:
+        yield Problem(
+            property_name="MinHealthyPercentage",
+            value=update.min_healthy_percent,
+            message=f"the instance refresh launches a host before it ends one, and all {reserved} reserved hosts may "
+            "be in use",
+            fix="a lower MinHealthyPercentage with MaxHealthyPercentage 100, or a lower MaxSize",
+        )
+
+
+@warning(
+    "GPU224",
+    question="does managed scaling stand still during a rolling update?",
+    because="a scaling action in the middle of a rolling update can make it fail; managed scaling acts through alarms",
+    source="https://aws.amazon.com/premiumsupport/knowledge-center/auto-scaling-group-rolling-updates/",
+)
+def stands_still(pool: Pool) -> Problems:
+    update = pool.group.update
+    if (
+        update is not None
+        and update.method is UpdateMethod.ROLLING
+        and pool.has_provider
+        and pool.managed_scaling is True
+        and all(isinstance(each, str) and each != "AlarmNotification" for each in update.suspended)
+    ):
+        yield Problem(
+            property_name="SuspendProcesses",
+            message="ECS managed scaling changes the size of the group while CloudFormation replaces its hosts, which "
+            "can make the update fail",
+            fix=f"AlarmNotification in SuspendProcesses, or {_REFRESH}, which needs no process to stand still",
+        )
+
+
+@info(
+    "GPU225",
+    question="does a change reach the hosts that always run?",
+    because="without an update policy, CloudFormation changes what later hosts are made from; running hosts keep their "
+    "image, their type and their user data until they leave, and those of MinSize never leave",
+    source=_POLICY,
+)
+def reaches_all(pool: Pool) -> Problems:
+    least = pool.min_instances
+    if (
+        pool.kind is PoolKind.AUTO_SCALING_GROUP
+        and pool.group.name is not None
+        and pool.group.update is None
+        and isinstance(least, int)
+        and least > 0
+    ):
+        hosts = "1 host always runs" if least == 1 else f"{least} hosts always run"
+        yield Problem(
+            property_name="MinSize",
+            value=least,
+            message=f"{hosts}, and no deploy brings a new image or a new type to them",
+            fix=f"{_REFRESH} in the UpdatePolicy of the group",
+        )
+
+
+@warning(
+    "GPU226",
+    question="are there hosts for a service when it is created?",
+    because="a service is stable when its tasks run, and no host of a Capacity Block starts before the block; "
+    "CloudFormation waits three hours at most, and tasks that wait trip no circuit breaker",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
+)
+def has_hosts_when_created(workload: Workload) -> Problems:
+    blocks = [None if each.pool is None else each.pool.bought.block for each in workload.strategy]
+    starts = {None if each is None else each.starts for each in blocks}
+    count = workload.desired_count
+    if not starts or None in starts or not isinstance(count, int) or count < 1:
+        return
+    when = and_list(sorted(each for each in starts if isinstance(each, str)))
+    yield Problem(
+        property_name="DesiredCount",
+        value=count,
+        message="all hosts of the service are in a Capacity Block"
+        + (f" that begins at {when}" if when else "")
+        + ": a deploy before that waits for tasks that no host takes, and fails",
+        allowed="0 until the block begins",
+        fix="DesiredCount 0 now, and the number of tasks in a deploy after the beginning",
+    )

@@ -1,0 +1,100 @@
+"""Running hosts that a deploy replaces: the update policy of their group, within the hosts there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs import GpuConstructsError, HostReplacement, HostScaling, InvalidValueError, Purchase
+from gpu_constructs.fleet import HostUpdate, UpdateMethod
+from tests.synthesis import Site
+
+_GROUP = "AWS::AutoScaling::AutoScalingGroup"
+
+
+def _policy(site: Site) -> dict[str, Any]:
+    (policy,) = (each["UpdatePolicy"] for each in site.template()["Resources"].values() if each["Type"] == _GROUP)
+    assert isinstance(policy, dict)
+    return policy
+
+
+def _preferences(site: Site, replacement: HostReplacement, **arguments: Any) -> dict[str, Any]:
+    site.capacity("g6.xlarge", **{"scaling": HostScaling(replacement=replacement), **arguments})
+    refresh = _policy(site)["AutoScalingInstanceRefresh"]
+    assert refresh["Strategy"] == "Rolling"
+    return dict(refresh["Preferences"])
+
+
+def test_by_default_running_hosts_stay_as_they_are(site: Site) -> None:
+    assert site.capacity("g6.xlarge").pool.group.update is None
+    assert _policy(site) == {"AutoScalingScheduledAction": {"IgnoreUnmodifiedGroupSizeProperties": True}}
+
+
+def test_a_new_host_comes_before_an_old_one_goes(site: Site) -> None:
+    assert _preferences(site, HostReplacement(), min_instances=2) == {
+        "InstanceWarmup": 600,
+        "MinHealthyPercentage": 100,
+        "MaxHealthyPercentage": 110,
+    }
+    assert "AutoScalingScheduledAction" in _policy(site)
+    assert site.warnings() == []
+    assert site.findings("GPU225") == []
+
+
+@pytest.mark.parametrize(("hosts", "stay"), [(1, 0), (2, 50), (3, 66), (10, 90), (100, 90)])
+def test_within_the_hosts_there_are_one_goes_first(site: Site, hosts: int, stay: int) -> None:
+    found = _preferences(site, HostReplacement(launch_first=False), max_instances=hosts)
+    assert (found["MinHealthyPercentage"], found["MaxHealthyPercentage"]) == (stay, 100)
+
+
+def test_protected_hosts_are_replaced_too(site: Site) -> None:
+    scaling = HostScaling(
+        replacement=HostReplacement(percent_at_once=50), managed_termination_protection=True, instance_warmup_seconds=60
+    )
+    found = _preferences(site, HostReplacement(), scaling=scaling)
+    assert found == {
+        "InstanceWarmup": 60,
+        "MinHealthyPercentage": 100,
+        "MaxHealthyPercentage": 150,
+        "ScaleInProtectedInstances": "Refresh",
+    }
+    assert site.findings("GPU222") == []
+
+
+def test_a_maximum_of_the_deploy_is_passed_on(site: Site) -> None:
+    found = _preferences(site, HostReplacement(launch_first=False), max_instances=site.number("Hosts"))
+    assert found["MinHealthyPercentage"] == 90
+
+
+def test_the_checks_see_how_hosts_are_replaced(site: Site) -> None:
+    made = site.capacity("g6.xlarge", scaling=HostScaling(replacement=HostReplacement(launch_first=False)))
+    assert made.pool.group.update == HostUpdate(
+        method=UpdateMethod.INSTANCE_REFRESH, min_healthy_percent=75, max_healthy_percent=100
+    )
+
+
+def test_reserved_hosts_are_ended_first(site: Site) -> None:
+    reserved = Purchase.reservations(reservation_id="cr-0123456789abcdef0", only=True, instances=4)
+    with pytest.raises(GpuConstructsError, match=r"all 4 reserved hosts may be in use.*launch_first=False") as raised:
+        site.capacity("g6.xlarge", purchase=reserved, scaling=HostScaling(replacement=HostReplacement()))
+    assert (raised.value.argument, raised.value.rule) == ("replacement", "GPU223")
+    site.capacity("g6.xlarge", purchase=reserved, scaling=HostScaling(replacement=HostReplacement(launch_first=False)))
+
+
+@pytest.mark.parametrize("value", [0, 101, True, "10"])
+def test_a_part_of_the_hosts_is_a_percentage(value: Any) -> None:
+    with pytest.raises(InvalidValueError) as raised:
+        HostReplacement(percent_at_once=value)
+    assert (raised.value.argument, raised.value.allowed) == ("percent_at_once", "1 to 100")
+
+
+def test_a_percentage_is_known_at_synth(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="only known at deploy time"):
+        HostReplacement(percent_at_once=site.number("Percent"))
+
+
+@pytest.mark.parametrize("value", [True, "rolling"])
+def test_another_replacement_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidValueError, match="expects a HostReplacement"):
+        HostScaling(replacement=value)
