@@ -118,6 +118,8 @@ class GpuCluster(Construct):
             require_name("cluster_name", cluster_name, fix="leave it out, and CloudFormation makes one")
         if keep_capacity_providers is not None:
             texts("keep_capacity_providers", keep_capacity_providers, example="['FARGATE']")
+        if default_strategy is not None:
+            require_strategy(default_strategy, {}, argument="default_strategy")
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):

@@ -82,6 +82,10 @@ def test_a_default_strategy_of_which_nothing_is_said_is_a_warning(site: Site) ->
         ({"keep_capacity_providers": "cpu"}, "keep_capacity_providers: expects a list of text, got 'cpu'"),
         ({"default_strategy": [CPU]}, "default_strategy: 'cpu' is not a capacity provider of this cluster"),
         ({"default_strategy": ["cpu"]}, r"expects a list of ecs.CapacityProviderStrategy, got \['cpu'\]"),
+        (
+            {"default_strategy": [ecs.CapacityProviderStrategy(capacity_provider="cpu", weight=1001)]},
+            "default_strategy: the strategy of the cluster gives cpu a weight of 1001, and 0 to 1000 are allowed",
+        ),
         ({"cluster_name": "mine"}, "cluster_name: a cluster that is there already keeps what it has"),
         ({"container_insights_v2": ecs.ContainerInsights.DISABLED}, "container_insights_v2: a cluster that is there"),
     ],
@@ -90,7 +94,7 @@ def test_what_such_a_cluster_cannot_be_given_leaves_nothing_behind(
     site: Site, arguments: dict[str, Any], message: str
 ) -> None:
     before = [*site.children(), "Stack/Theirs"]
-    with pytest.raises(InvalidValueError, match=message):
+    with pytest.raises(GpuConstructsError, match=message):
         around(site, **arguments)
     assert [each for each in site.children() if "Vpc" not in each] == sorted(before)
 

@@ -89,7 +89,7 @@ class ClusterAssociation:
                 fix="set_default_strategy(…) once its capacity is there" if keeps is None else "leave it out",
             )
         self._require_only_writer()
-        self._listed = list(keeps or ())
+        self._listed = list(dict.fromkeys(keeps or ()))
         self._require_known(default_strategy or (), "default_strategy")
         self._write(self._listed)
         self._become_writer()

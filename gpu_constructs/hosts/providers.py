@@ -66,12 +66,15 @@ def strategy_item(provider: str, *, weight: int, base: int | None) -> ecs.Capaci
     )
 
 
-def require_strategy(strategy: Sequence[ecs.CapacityProviderStrategy], pools: Mapping[str, Pool]) -> None:
+def require_strategy(
+    strategy: Sequence[ecs.CapacityProviderStrategy], pools: Mapping[str, Pool], *, argument: str = "strategy"
+) -> None:
     """Refuses a default strategy that ECS does not accept.
 
     Args:
         strategy: Its items.
         pools: The pools behind providers, by the name of the provider; others may be named as well.
+        argument: The argument, as the user spells it.
 
     Raises:
         InvalidValueError: A number is wrong by itself.
@@ -87,7 +90,7 @@ def require_strategy(strategy: Sequence[ecs.CapacityProviderStrategy], pools: Ma
         for each in strategy
     )
     workload = Workload(name="the cluster", task=None, strategy=items)
-    arguments = {"CapacityProviderStrategy": "strategy"}
+    arguments = {"CapacityProviderStrategy": argument}
     require_allowed(workload, arguments)
     require_yes(workload, "GPU140", arguments=arguments)
 
