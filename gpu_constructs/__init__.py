@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from gpu_constructs.models.model_cache import ModelCache as ModelCache
     from gpu_constructs.models.model_server import ModelServer as ModelServer
     from gpu_constructs.service import GpuService as GpuService
+    from gpu_constructs.serving.scaling import ScaleBy as ScaleBy
     from gpu_constructs.tasks.container_options import ContainerOptions as ContainerOptions
     from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
     from gpu_constructs.tasks.task_definition import GpuTaskDefinition as GpuTaskDefinition
@@ -90,6 +91,7 @@ _HOME = {
     "ModelServer": "models.model_server",
     "Purchase": "capacity.purchase",
     "RefusedByCdkError": "errors",
+    "ScaleBy": "serving.scaling",
     "UnknownNameError": "errors",
     "WarmHosts": "capacity.warm_hosts",
     "acknowledge_aws_solutions": "aws_solutions",
@@ -127,6 +129,7 @@ __all__ = [
     "ModelServer",
     "Purchase",
     "RefusedByCdkError",
+    "ScaleBy",
     "UnknownNameError",
     "WarmHosts",
     "acknowledge_aws_solutions",

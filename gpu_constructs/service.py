@@ -21,7 +21,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Workload, total
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.serving.deployment import percentages, shares
-from gpu_constructs.serving.reached import ReachedService
+from gpu_constructs.serving.scaled import GivenCounts, ScaledService
 from gpu_constructs.serving.service_options import ServiceOptions, constraints_of, with_defaults
 from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -36,7 +36,7 @@ _ARGUMENTS: Mapping[str, str] = {
 }
 
 
-class GpuService(ReachedService):
+class GpuService(ScaledService):
     """Defines an ECS service with a capacity provider strategy, so that managed scaling makes room for its tasks.
 
     Its capacities get tasks by the room they have at their maximum; of a `FallbackCapacity`, the first is filled
@@ -57,8 +57,8 @@ class GpuService(ReachedService):
         task_definition: What it runs.
         capacity: Which of the task definition's capacities it uses. By default all of them; of Auto Scaling groups and
             Managed Instances, a service uses one kind.
-        desired_count: Tasks that it keeps running. None leaves the count to whatever scales the service; a number would
-            be set again by every deploy.
+        desired_count: Tasks that it keeps running. `scale` takes it out of the template; for CDK's own
+            `auto_scale_task_count` it is None, because a number would be set again by every deploy.
         min_healthy_percent: Tasks that keep running during a deployment. By default all of them if the hosts have a
             free slot at their maximum, else one less, without which a full fleet could never be deployed to; 50 where
             the count is not known.
@@ -185,6 +185,12 @@ class GpuService(ReachedService):
         self._grace_is_chosen = health_check_grace_period is not None
         self._shifts_requests = workload.runs_twice_to_deploy
         self._workload = workload
+        self._given = GivenCounts(
+            desired_count=desired_count,
+            min_healthy_percent=min_healthy_percent,
+            max_healthy_percent=max_healthy_percent,
+            health_check_grace_period=health_check_grace_period,
+        )
 
     @property
     def workload(self) -> Workload:

@@ -15,6 +15,7 @@ from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_ty
 
 import aws_cdk as cdk
 from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
@@ -23,6 +24,7 @@ from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 from typing_extensions import Unpack
 
@@ -41,6 +43,7 @@ _EXAMPLES: Mapping[type, str] = {
     Construct: "self, where a Stack or another construct defines it",
     acm.ICertificate: "acm.Certificate(self, 'Certificate', domain_name='…')",
     cdk.Duration: _DURATION.format(30),
+    cloudwatch.IMetric: "cloudwatch.Metric(namespace='Chat', metric_name='TokensWaiting', statistic='Sum')",
     ec2.ISecurityGroup: "ec2.SecurityGroup(self, 'Tasks', vpc=vpc)",
     ec2.IVpc: "ec2.Vpc(self, 'Vpc')",
     ec2.SubnetSelection: "ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)",
@@ -65,6 +68,7 @@ _EXAMPLES: Mapping[type, str] = {
     iam.IRole: "iam.Role(self, 'Role', assumed_by=iam.ServicePrincipal('ecs-tasks.amazonaws.com'))",
     logs.ILogGroup: "logs.LogGroup(self, 'Logs')",
     s3.IBucket: "s3.Bucket(self, 'Logs')",
+    sqs.IQueue: "sqs.Queue(self, 'Work')",
 }
 """A value of each kind that has no members to name."""
 
@@ -93,6 +97,7 @@ _ATTRIBUTES: Mapping[type, str] = {
     fsx.IFileSystem: "file_system_id",
     Construct: "node",
     acm.ICertificate: "certificate_arn",
+    cloudwatch.IMetric: "to_metric_config",
     ec2.ISecurityGroup: "security_group_id",
     ec2.IVpc: "vpc_id",
     ecs.ICluster: "cluster_arn",
@@ -101,6 +106,7 @@ _ATTRIBUTES: Mapping[type, str] = {
     iam.IRole: "role_arn",
     logs.ILogGroup: "log_group_name",
     s3.IBucket: "bucket_arn",
+    sqs.IQueue: "queue_arn",
 }
 """An attribute that every construct of an interface has."""
 

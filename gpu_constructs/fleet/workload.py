@@ -45,6 +45,9 @@ class Workload:
         launch_type: ``EC2``, ``FARGATE``, ``EXTERNAL`` as written; None if nothing was.
         desired_count: Copies it keeps running; unknown where whatever scales the service decides.
         max_count: Copies that its scaling may ask for at most; None if nothing scales it.
+        min_count: Copies that its scaling keeps at least; None if nothing scales it, or it is not written.
+        scaled_by: What its scaling follows, sorted: a predefined metric, such as ``ALBRequestCountPerTarget``, or the
+            type of any other policy, such as ``StepScaling``.
         daemon: Whether a copy runs on every host of the cluster instead.
         min_healthy_percent: Copies that keep running during a deployment, in percent; None is ECS's default of 100, or
             0 for daemons.
@@ -63,6 +66,8 @@ class Workload:
     launch_type: str | Unknown | None = None
     desired_count: int | Unknown = 1
     max_count: int | Unknown | None = None
+    min_count: int | Unknown | None = None
+    scaled_by: tuple[str | Unknown, ...] = ()
     daemon: bool | Unknown = False
     min_healthy_percent: int | Unknown | None = None
     max_healthy_percent: int | Unknown | None = None

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import Unknown
-from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_WEIGHT
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_PERCENT, MAX_WEIGHT
 from gpu_constructs.placement import rollout_percentages
+from gpu_constructs.placement.rollout import percent_for_one_less
 
-__all__ = ["Percentages", "percentages", "shares"]
+__all__ = ["Percentages", "percentages", "scaled_percentages", "shares"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,24 @@ def percentages(
         )
     least, most = rollout_percentages(count, room, low, high)
     return Percentages(least=least, most=most, are_tokens=(isinstance(low, Unknown), isinstance(high, Unknown)))
+
+
+def scaled_percentages(
+    most: int, room: int | Unknown, *, min_healthy_percent: int | None, max_healthy_percent: int | None
+) -> Percentages:
+    """Percentages that let a deployment go on at every number of tasks up to the most.
+
+    Args:
+        most: Tasks that scaling may ask for.
+        room: Tasks that all hosts hold at most.
+        min_healthy_percent: As given.
+        max_healthy_percent: As given.
+    """
+    if min_healthy_percent is None and max_healthy_percent is None and not isinstance(room, Unknown):
+        # Twice one task is one more, at every number below the room; at the room itself, one stops first.
+        least = MAX_PERCENT if most < room else percent_for_one_less(most)
+        return Percentages(least=least, most=2 * MAX_PERCENT, are_tokens=(False, False))
+    return percentages(UNKNOWN, room, min_healthy_percent=min_healthy_percent, max_healthy_percent=max_healthy_percent)
 
 
 def _percent(argument: str, value: int | None) -> int | Unknown | None:

@@ -59,6 +59,12 @@ class ReachedService(ecs.Ec2Service):
     def _resource(self) -> ecs.CfnService:
         return cast("ecs.CfnService", self.node.find_child("Service"))
 
+    @property
+    def _loading_seconds(self) -> float:
+        """How long a task may take until it answers."""
+        known = None if self._server is None else self._server.health_check_grace_seconds
+        return 60 * _LOADING_MINUTES if known is None else known
+
     def load_balancer_target(
         self,
         *,
@@ -77,8 +83,7 @@ class ReachedService(ecs.Ec2Service):
         """
         if not self._grace_is_chosen:
             self._grace_is_chosen = True
-            known = None if self._server is None else self._server.health_check_grace_seconds
-            self._resource.health_check_grace_period_seconds = 60 * _LOADING_MINUTES if known is None else known
+            self._resource.health_check_grace_period_seconds = self._loading_seconds
         return super().load_balancer_target(
             container_name=container_name,
             alternate_target=alternate_target,

@@ -8,6 +8,7 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
@@ -24,6 +25,7 @@ from gpu_constructs import (
     HostStorage,
     ModelServer,
     Purchase,
+    ScaleBy,
     WarmHosts,
 )
 from gpu_constructs.fleet import Pool, Task, Workload
@@ -33,6 +35,7 @@ from tests.synthesis import Site
 
 _OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
 _IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
+_WAITING = cloudwatch.Metric(namespace="Chat", metric_name="Waiting")
 _SHARE = GpuShare(memory_mib=512)
 _EFA = HostNetwork.efa()
 _NEWER = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
@@ -93,7 +96,7 @@ def _far_away(site: Site, image: GpuMachineImage) -> object:
 
 def _served(
     site: Site, *capacity: Capacity, of: GpuCluster | None = None, mode: ecs.NetworkMode | None = None, **arguments: Any
-) -> object:
+) -> GpuService:
     task = site.task(*capacity, network_mode=mode)
     task.add_gpu_container("chat", image=_IMAGE)
     return GpuService(site.stack, "Service", cluster=of or site.cluster, task_definition=task, **arguments)
@@ -243,6 +246,11 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "GPU194",
         "check_gpus_at_boot",
         lambda site: _counting(site, "g6.xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=1, state="Running"))),
+    ),
+    (
+        "GPU212",
+        "min_tasks",
+        lambda site: _served(site).scale(by=[ScaleBy.average(metric=_WAITING, target=1)], min_tasks=9),
     ),
     (
         "GPU200",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpu_constructs.fleet import Unknown, known
+from gpu_constructs.fleet import Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Assumption, Counts, PoolProof, Proof, Stranded, demand_of, prove
@@ -40,10 +40,11 @@ def room_at_desired_counts(context: Context) -> Problems:
     if len(context.fleet.workloads) < 2:  # noqa: PLR2004 - fewer than two share nothing
         return
     proof = context.once(_at_desired)
-    crowded = {each.workload.name for each in proof.workloads if each.unplaced}
+    # Where scaling decides on a number, GPU081 asks about the largest.
+    spared = {each.workload.name for each in proof.workloads if each.unplaced or _is_open(each.workload)}
     for each in proof.pools:
         names = _with_copies(proof)[each.pool.name]
-        if len(names) > 1 and not crowded & set(names) and (short := _short(each)):
+        if len(names) > 1 and not spared & set(names) and (short := _short(each)):
             yield Problem(
                 about=each.pool,
                 message=f"{and_list(names)} would each have room on {each.pool.name} alone, but together at their "
@@ -73,9 +74,11 @@ def room_at_most_copies(context: Context) -> Problems:
     at_desired = {each.pool.name: each for each in context.once(_at_desired).pools}
     proof = context.once(_at_maximum)
     growing = {each.name for each in context.fleet.workloads if each.max_count is not None}
+    is_open = {each.name for each in context.fleet.workloads if _is_open(each)}
     for each in proof.pools:
         names = _with_copies(proof)[each.pool.name]
-        if growing & set(names) and not _short(at_desired[each.pool.name]) and (short := _short(each)):
+        is_new = is_open & set(names) or not _short(at_desired[each.pool.name])
+        if growing & set(names) and is_new and (short := _short(each)):
             counts = and_list(f"{name} at {_most_copies(proof, name)}" for name in names)
             yield Problem(
                 about=each.pool,
@@ -149,6 +152,11 @@ def two_from_zero(context: Context) -> Problems:
                 f"second costs {cost} until it is scaled in",
                 fix="a MaxSize of 1, if one host is always enough",
             )
+
+
+def _is_open(workload: Workload) -> bool:
+    """Whether nothing but its scaling says how many copies there are."""
+    return workload.max_count is not None and isinstance(workload.desired_count, Unknown)
 
 
 @by_identity(maxsize=4)

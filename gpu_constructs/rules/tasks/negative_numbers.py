@@ -29,6 +29,7 @@ def counts(context: Context) -> Problems:
             workload,
             workload.name,
             DesiredCount=workload.desired_count,
+            MinCapacity=workload.min_count,
             MaxCapacity=workload.max_count,
             MinimumHealthyPercent=workload.min_healthy_percent,
             MaximumPercent=workload.max_healthy_percent,

@@ -15,8 +15,9 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.pools import ecs_pools
+from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
 from gpu_constructs.template.resources.section import Notes, Section
-from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
+from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
 __all__ = ["fleet_of"]
@@ -52,7 +53,7 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
         clusters=clusters,
         pools={provider: pool for provider, pool in pools if provider is not None},
         tasks=dict(tasks_by_resource),
-        counts=scaled_services(index, notes),
+        scaling=scaled_services(index, notes),
         notes=notes,
     )
     found_services = tuple(index.all(SERVICE))

@@ -9,30 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, Pool, StrategyItem, Task, Unknown, Workload
-from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.scaling import ServiceScaling
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 
-__all__ = ["SERVICE", "Services", "scaled_services"]
-
-SERVICE = "AWS::ECS::Service"
-_SCALABLE_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
-_SCALED_COUNT = "ecs:service:DesiredCount"
-
-_Counts = Mapping[Reference, "int | Unknown"]
+__all__ = ["Services"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """Reads services; `counts` are the most copies that scaling may ask for."""
+    """Reads services."""
 
     index: Index
     clusters: Clusters
     pools: Mapping[ProviderKey, Pool]
     tasks: Mapping[Reference, Task]
-    counts: _Counts
+    scaling: Mapping[Reference, ServiceScaling]
     notes: Notes
 
     def workload(self, resource: Resource, name: str) -> Workload:
@@ -47,10 +42,10 @@ class Services:
         if not items and launch_type is None and daemon is not True:
             items = self.clusters.default_strategy(cluster)
         deployment = properties.section("DeploymentConfiguration")
-        max_count = self.counts.get(resource.reference)
+        scaling = self.scaling.get(resource.reference)
         desired = properties.integer("DesiredCount")
         if desired is None:
-            desired = 1 if max_count is None else UNKNOWN
+            desired = 1 if scaling is None else UNKNOWN
         return Workload(
             name=name,
             task=self._task(properties.get("TaskDefinition")),
@@ -58,7 +53,9 @@ class Services:
             strategy=tuple(self._item(each) for each in items),
             launch_type=launch_type,
             desired_count=desired,
-            max_count=max_count,
+            max_count=None if scaling is None else scaling.most,
+            min_count=None if scaling is None else scaling.least,
+            scaled_by=() if scaling is None else scaling.by,
             daemon=daemon,
             min_healthy_percent=deployment.integer("MinimumHealthyPercent"),
             max_healthy_percent=deployment.integer("MaximumPercent"),
@@ -88,36 +85,3 @@ class Services:
         return StrategyItem(
             provider=name, pool=pool, weight=section.integer("Weight") or 0, base=section.integer("Base") or 0
         )
-
-
-def scaled_services(index: Index, notes: Notes) -> _Counts:
-    """The most copies that scaling may ask for, by service.
-
-    https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html
-    """
-    counts: dict[Reference, int | Unknown] = {}
-    for resource in index.all(_SCALABLE_TARGET):
-        properties = Section.of(resource, notes)
-        dimension = properties.text("ScalableDimension")
-        service = _scaled(properties.get("ResourceId"), index) if dimension in {None, _SCALED_COUNT} else None
-        if service is not None:
-            most = properties.integer("MaxCapacity")
-            before = counts.get(service.reference, 0)
-            if isinstance(most, int) and isinstance(before, int):
-                counts[service.reference] = max(most, before)
-            else:
-                counts[service.reference] = UNKNOWN
-    return counts
-
-
-def _scaled(resource_id: Value, index: Index) -> Resource | None:
-    """The service of ``service/cluster/name``."""
-    if isinstance(resource_id, Text):
-        references = [each for each in resource_id.pieces if isinstance(each, Reference)]
-        found = [index.at(each, SERVICE) for each in references]
-        service = next((each for each in found if each is not None), None)
-        last = resource_id.pieces[-1] if resource_id.pieces else None
-        return service or (index.named(last.rpartition("/")[2], SERVICE) if isinstance(last, str) else None)
-    if isinstance(resource_id, str) and resource_id.startswith("service/"):
-        return index.named(resource_id.rpartition("/")[2], SERVICE)
-    return None

@@ -69,6 +69,13 @@ H100 = pool("p5.48xlarge")
             id="scaling beside others",
         ),
         pytest.param(
+            [service("chat", L4, 4, UNKNOWN, most=2), service("rank", L4, 4, 1)],
+            "GPU081",
+            Severity.WARNING,
+            ["chat at 2 and rank at 1 copies", "need 3 hosts"],
+            id="scaling that owns the count",
+        ),
+        pytest.param(
             [replace(service("dcgm", L4, 1), daemon=True)],
             "GPU082",
             Severity.WARNING,

@@ -170,6 +170,36 @@ def test_the_most_copies_may_be_a_token() -> None:
     assert workload({"T": target("service/prod/chat", {"Ref": "P"})}, ServiceName="chat").max_count is UNKNOWN
 
 
+def policy(**properties: Any) -> dict[str, Any]:
+    return {"Type": "AWS::ApplicationAutoScaling::ScalingPolicy", "Properties": properties}
+
+
+REQUESTS = {"PredefinedMetricSpecification": {"PredefinedMetricType": "ALBRequestCountPerTarget"}}
+
+
+def test_what_the_count_follows_is_read_from_the_policies_of_the_target() -> None:
+    scaled = target("service/prod/chat")
+    scaled["Properties"]["MinCapacity"] = 2
+    found = workload(
+        {
+            "Target": scaled,
+            "Steps": policy(PolicyType="StepScaling", ScalingTargetId={"Ref": "Target"}),
+            "Requests": policy(
+                ResourceId="service/prod/chat",
+                ScalableDimension="ecs:service:DesiredCount",
+                PolicyType="TargetTrackingScaling",
+                TargetTrackingScalingPolicyConfiguration=REQUESTS,
+            ),
+            "ByText": policy(PolicyType={"Ref": "P"}, ScalingTargetId="service/prod/chat|ecs:service:DesiredCount|ecs"),
+            "Other": policy(
+                PolicyType="StepScaling", ScalingTargetId="service/prod/other|ecs:service:DesiredCount|ecs"
+            ),
+        },
+        ServiceName="chat",
+    )
+    assert (found.min_count, found.scaled_by) == (2, ("ALBRequestCountPerTarget", "StepScaling", UNKNOWN))
+
+
 def test_deployment_constraints_and_daemons_are_read() -> None:
     found = workload(
         LaunchType="EC2",

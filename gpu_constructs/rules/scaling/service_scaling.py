@@ -1,0 +1,87 @@
+"""Service auto scaling: may the number of copies change, in both directions, and stay changed?"""
+
+from __future__ import annotations
+
+from gpu_constructs.fleet import Unknown, Workload
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
+
+_REQUESTS = "ALBRequestCountPerTarget"
+_OF_RUNNING_TASKS = frozenset({_REQUESTS, "ECSServiceAverageCPUUtilization", "ECSServiceAverageMemoryUtilization"})
+_API = "https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html"
+
+
+@warning(
+    "GPU210",
+    question="does a deployment leave the number of copies to what scales the service?",
+    because="CloudFormation sets DesiredCount again whenever it updates the service; where none is written, it leaves "
+    "the number as it is, and starts a new service with one copy",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html",
+    unless=("GPU119",),
+)
+def count_is_left(workload: Workload) -> Problems:
+    desired = workload.desired_count
+    if workload.max_count is None or isinstance(desired, Unknown):
+        return
+    yield Problem(
+        property_name="DesiredCount",
+        value=desired,
+        message=f"service auto scaling sets the number of copies, and every update of the service sets it to {desired} "
+        "again",
+        fix="remove DesiredCount",
+    )
+
+
+@warning(
+    "GPU211",
+    question="does something start the first copy of a service that may have none?",
+    because="requests per target, CPU and memory are measured on running copies: with none there is no metric, no "
+    "alarm and no scaling; a load balancer answers 503 until somebody starts a copy",
+    source=_API,
+)
+def woken(workload: Workload) -> Problems:
+    if workload.min_count == 0 and workload.scaled_by and _OF_RUNNING_TASKS.issuperset(workload.scaled_by):
+        yield Problem(
+            property_name="MinCapacity",
+            value=0,
+            message="the service may be scaled in to no copies, and nothing scales it out again: "
+            f"{', '.join(dict.fromkeys(map(str, workload.scaled_by)))} has no values without copies",
+            allowed="1 or more",
+            fix="a MinCapacity of 1, or a step scaling policy on a queue, which has messages without copies as well",
+        )
+
+
+@error(
+    "GPU212",
+    question="is MinCapacity at most MaxCapacity?",
+    because="Application Auto Scaling takes no range whose minimum is above its maximum",
+    source=_API,
+)
+def range_in_order(workload: Workload) -> Problems:
+    low, high = workload.min_count, workload.max_count
+    if isinstance(low, int) and isinstance(high, int) and low > high >= 0:
+        yield Problem(
+            property_name="MinCapacity",
+            value=low,
+            message=f"MinCapacity is {low} and MaxCapacity is {high}",
+            one_value=True,
+            allowed=f"0 to {high}",
+            fix=f"a MaxCapacity of {low}, or a MinCapacity of {high}",
+        )
+
+
+@warning(
+    "GPU213",
+    question="does the target group whose requests are counted keep getting them?",
+    because="a blue/green, linear or canary deployment moves requests to the other target group, and a policy on "
+    f"{_REQUESTS} counts those of one",
+    source="https://github.com/aws/containers-roadmap/issues/1681",
+)
+def counted_after_a_deployment(workload: Workload) -> Problems:
+    if workload.runs_twice_to_deploy and _REQUESTS in workload.scaled_by:
+        yield Problem(
+            property_name="Strategy",
+            value=workload.deployment_strategy,
+            message=f"the service is scaled by {_REQUESTS} of one target group, and each deployment moves its "
+            "requests to the other",
+            fix="replace tasks one after the other with ROLLING, or track a metric of both target groups",
+        )

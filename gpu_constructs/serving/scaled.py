@@ -1,0 +1,281 @@
+"""A service whose number of tasks follows its load."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import aws_cdk as cdk
+from aws_cdk import aws_applicationautoscaling as appscaling
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.atomic import rolled_back_on_error
+from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.refusal import require_allowed, require_yes
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, PoolKind, Unknown, Workload, total
+from gpu_constructs.placement import task_slots
+from gpu_constructs.serving.deployment import scaled_percentages
+from gpu_constructs.serving.reached import ReachedService
+from gpu_constructs.serving.scaling import GpuUse, Requests, ScaleBy, Scaling
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+
+__all__ = ["GivenCounts", "ScaledService"]
+
+_ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
+# CDK's own ids in `auto_scale_task_count`, so that a service that was scaled by that keeps its resources.
+_COUNT, _ROLE = "TaskCount", "ScalingRole"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenCounts:
+    """What a user said of the number of tasks, as it was given.
+
+    Attributes:
+        desired_count: Tasks that the service keeps running.
+        min_healthy_percent: Tasks that keep running during a deployment.
+        max_healthy_percent: Tasks that may run at once during a deployment.
+        health_check_grace_period: How long a load balancer's verdict is ignored.
+    """
+
+    desired_count: int | None
+    min_healthy_percent: int | None
+    max_healthy_percent: int | None
+    health_check_grace_period: cdk.Duration | None
+
+
+class ScaledService(ReachedService):
+    """An `ecs.Ec2Service` whose number of tasks follows its load, in one line."""
+
+    _gpu_task: GpuTaskDefinition
+    _given: GivenCounts
+    _workload: Workload
+
+    @checked
+    def scale(
+        self,
+        *,
+        by: Sequence[ScaleBy],
+        min_tasks: int = 1,
+        max_tasks: int | None = None,
+        scale_in_cooldown: cdk.Duration | None = None,
+        scale_out_cooldown: cdk.Duration | None = None,
+    ) -> ecs.ScalableTaskCount:
+        """Lets the number of tasks follow the load, within what the hosts hold.
+
+        The desired count then leaves the template, so that a deployment keeps the number there is; CloudFormation
+        creates the service with one task. Percentages of deployments that were not given become ones that go on at
+        every number of tasks. Capacity providers start and stop the hosts.
+
+        Args:
+            by: What the number follows: a queue or a backlog alone, or any of the others, of which the one that asks
+                for the most tasks counts.
+            min_tasks: Tasks at least. With 0 the service pays for no host while there is nothing to do, and the first
+                request waits for a host and a model; only a queue or a backlog starts the first task again.
+            max_tasks: Tasks at most. By default as many as the hosts hold at their maximum, half of them where a
+                deployment runs all tasks twice. Managed Instances have no maximum, so it is needed there.
+            scale_in_cooldown: After a change, before tasks are stopped. By default the health check grace period of the
+                service, or else the time that its model server takes to load, or else 10 minutes: tasks that leave
+                sooner have loaded for nothing.
+            scale_out_cooldown: After a change, before the tasks that it started count as not enough. By default the
+                same, because tasks that load take no load off the others yet. A queue or a backlog has none: it says
+                how many tasks it takes.
+
+        Returns:
+            CDK's own scaling of the service, which takes schedules and other policies.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or the service is scaled already.
+            IncompatibleError: Two arguments cannot work together, such as no tasks and requests.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        least = _known("min_tasks", min_tasks, smallest=0)
+        most = self._most(least) if max_tasks is None else _known("max_tasks", max_tasks, smallest=1)
+        self._require_free(by)
+        _require_together(by, least, scale_out_cooldown)
+        self._require_measured(by)
+        for name, cooldown in (("scale_in_cooldown", scale_in_cooldown), ("scale_out_cooldown", scale_out_cooldown)):
+            if cooldown is not None:
+                whole_seconds(name, cooldown)
+        percent = scaled_percentages(
+            most,
+            2 * most if self._is_managed else self._room,
+            min_healthy_percent=self._given.min_healthy_percent,
+            max_healthy_percent=self._given.max_healthy_percent,
+        )
+        scaled = replace(
+            self._workload,
+            desired_count=UNKNOWN,
+            min_count=least,
+            max_count=most,
+            scaled_by=tuple(sorted(policy for each in by for policy in each.policies)),
+            min_healthy_percent=UNKNOWN if percent.are_tokens[0] else percent.least,
+            max_healthy_percent=UNKNOWN if percent.are_tokens[1] else percent.most,
+        )
+        require_allowed(scaled, _ARGUMENTS)
+        require_yes(scaled, "GPU213", arguments=_ARGUMENTS)
+        if least == most:
+            raise InvalidValueError(
+                f"min_tasks and max_tasks are both {most}, so nothing changes the number",
+                argument="max_tasks",
+                value=max_tasks,
+                allowed=f"{least + 1} or more",
+                fix="a higher max_instances of its capacity" if max_tasks is None else f"max_tasks={least + 1}",
+            )
+        loads = self._given.health_check_grace_period or cdk.Duration.seconds(self._loading_seconds)
+        with rolled_back_on_error(self, _COUNT, _ROLE):
+            count = self._scalable_count(least, most)
+            scaling = Scaling(
+                service=self,
+                count=count,
+                least=least,
+                most=most,
+                scale_in_cooldown=scale_in_cooldown or loads,
+                scale_out_cooldown=scale_out_cooldown or loads,
+            )
+            seen: Counter[str] = Counter()
+            for each in by:
+                seen[each.name] += 1
+                each.add_to(each.name if seen[each.name] == 1 else f"{each.name}{seen[each.name]}", scaling)
+        if self._given.desired_count is not None:
+            self._resource.desired_count = None
+        for name, value, given in (
+            ("MinimumHealthyPercent", percent.least, self._given.min_healthy_percent),
+            ("MaximumPercent", percent.most, self._given.max_healthy_percent),
+        ):
+            if given is None:
+                self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
+        self._workload = scaled
+        return count
+
+    @property
+    def _is_managed(self) -> bool:
+        pools = [each.pool for each in self._workload.strategy]
+        return any(each is not None and each.kind is PoolKind.MANAGED_INSTANCES for each in pools)
+
+    @property
+    def _room(self) -> int | Unknown:
+        """Tasks that all hosts hold at their maximum."""
+        task, constraints = self._gpu_task.with_its_ports(), self._workload.constraints
+        pools = [each.pool for each in self._workload.strategy if each.pool is not None]
+        return total(task_slots(task, pool, constraints=constraints) for pool in pools)
+
+    def _most(self, least: int) -> int:
+        """Tasks at most where the user leaves it to the capacity."""
+        room = UNKNOWN if self._is_managed else self._room
+        if isinstance(room, Unknown):
+            why = "Managed Instances have no maximum" if self._is_managed else "it is not known how many the hosts hold"
+            raise InvalidValueError(
+                f"{why}, so the most tasks have to be said",
+                argument="max_tasks",
+                fix=f"max_tasks={least + 4}",
+            )
+        return room // 2 if self._shifts_requests else room
+
+    def _require_free(self, by: Sequence[ScaleBy]) -> None:
+        """Refuses what is already said of the number of tasks, and policies that are none."""
+        if isinstance(by, str) or not isinstance(by, Sequence) or not by or not all(isinstance(x, ScaleBy) for x in by):
+            raise InvalidValueError(
+                f"expects a list of ScaleBy, got {shown(by)}",
+                argument="by",
+                value=by,
+                fix="by=[ScaleBy.requests(endpoint=https, per_task_per_minute=60)]",
+            )
+        if self.node.try_find_child(_COUNT) is not None:
+            raise InvalidValueError(
+                "the service is scaled already",
+                argument="by",
+                fix="all of them in one list, or the methods of what scale or auto_scale_task_count returned",
+            )
+        desired = self._given.desired_count
+        if desired not in {None, 1}:
+            raise IncompatibleError(
+                "every deployment would set the number of tasks again, which its scaling sets",
+                argument="desired_count",
+                value=desired,
+                fix="leave desired_count out of the service; min_tasks keeps as many running",
+                rule="GPU210",
+            )
+
+    def _require_measured(self, by: Sequence[ScaleBy]) -> None:
+        """Refuses metrics that have no values for this service."""
+        for each in by:
+            if isinstance(each, GpuUse) and not self._is_managed:
+                raise IncompatibleError(
+                    "ECS measures the GPUs of a task on Managed Instances alone, and these hosts are of an Auto "
+                    "Scaling group",
+                    argument="by",
+                    value=each.metric_name,
+                    fix="ScaleBy.average(metric=…) with a metric that the container sends",
+                )
+            if isinstance(each, Requests) and not each.endpoint.target_group.node.path.startswith(f"{self.node.path}/"):
+                raise IncompatibleError(
+                    "the endpoint sends its requests to another service",
+                    argument="endpoint",
+                    value=each.endpoint.target_group.node.path,
+                    fix="what add_application_load_balancer of this service returned",
+                )
+
+    def _scalable_count(self, least: int, most: int) -> ecs.ScalableTaskCount:
+        """As CDK's `auto_scale_task_count`, which cannot be called again after an error."""
+        role = cdk.Stack.of(self).format_arn(
+            region="",
+            service="iam",
+            resource="role/aws-service-role/ecs.application-autoscaling.amazonaws.com",
+            resource_name="AWSServiceRoleForApplicationAutoScaling_ECSService",
+        )
+        return ecs.ScalableTaskCount(
+            self,
+            _COUNT,
+            service_namespace=appscaling.ServiceNamespace.ECS,
+            resource_id=f"service/{self.cluster.cluster_name}/{self.service_name}",
+            dimension="ecs:service:DesiredCount",
+            role=iam.Role.from_role_arn(self, _ROLE, role),
+            min_capacity=least,
+            max_capacity=most,
+        )
+
+
+def _known(argument: str, value: object, *, smallest: int) -> int:
+    number = whole_number(argument, value, smallest=smallest, unit="tasks", fix=f"{argument}={smallest}")
+    if isinstance(number, Unknown):
+        raise InvalidValueError(
+            "a number that is only known at deploy time cannot be held against what the hosts hold",
+            argument=argument,
+            fix=f"{argument}={max(smallest, 1)}, or CDK's own service.auto_scale_task_count(…)",
+        )
+    return number
+
+
+def _require_together(by: Sequence[ScaleBy], least: int, scale_out_cooldown: cdk.Duration | None) -> None:
+    """Refuses policies that contradict each other or the smallest number of tasks."""
+    alone = next((each for each in by if each.wakes), None)
+    if alone is None:
+        if least == 0:
+            raise IncompatibleError(
+                "without tasks there is nothing to measure and nothing starts the first one; a load balancer answers "
+                "503",
+                argument="min_tasks",
+                value=0,
+                allowed="1 or more",
+                fix="min_tasks=1, or ScaleBy.queue(…) or ScaleBy.backlog(…), which are measured without tasks",
+                rule="GPU211",
+            )
+        return
+    if len(by) > 1:
+        raise IncompatibleError(
+            "a queue or a backlog says how many tasks there are, and anything else in the list says it as well",
+            argument="by",
+            value=[each.name for each in by],
+            fix="one ScaleBy.backlog(metric=…) of metric math, such as MAX([tokens / 1000, images]) with per_task=1",
+        )
+    if scale_out_cooldown is not None:
+        raise IncompatibleError(
+            "a queue or a backlog says how many tasks it takes, and they are started at once",
+            argument="scale_out_cooldown",
+            fix="leave it out",
+        )

@@ -1,0 +1,97 @@
+"""Service auto scaling: how many copies of a service there may be, and what their number follows.
+
+https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.section import Notes, Section
+
+__all__ = ["SERVICE", "ServiceScaling", "scaled_services"]
+
+SERVICE = "AWS::ECS::Service"
+_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+_POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
+_COUNT = "ecs:service:DesiredCount"
+_SCHEDULE = "ScheduledScaling"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceScaling:
+    """What scales a service, as `gpu_constructs.fleet.Workload` has it."""
+
+    most: int | Unknown
+    least: int | Unknown
+    by: tuple[str | Unknown, ...] = ()
+
+
+def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceScaling]:
+    """The scaling of each service that is scaled; of several targets of one service, the widest range."""
+    found: dict[Reference, ServiceScaling] = {}
+    for resource in index.all(_TARGET):
+        properties = Section.of(resource, notes)
+        service = _scaled(properties, index)
+        if service is not None:
+            by = (_SCHEDULE,) if properties.has("ScheduledActions") else ()
+            most, least = properties.integer("MaxCapacity"), properties.integer("MinCapacity")
+            here = ServiceScaling(most=_or_unknown(most), least=_or_unknown(least), by=by)
+            before = found.get(service.reference)
+            found[service.reference] = here if before is None else _both(before, here)
+    for resource in index.all(_POLICY):
+        properties = Section.of(resource, notes)
+        target = index.find(properties.get("ScalingTargetId"), _TARGET)
+        service = _scaled(properties if target is None else Section.of(target, notes), index)
+        if service is not None and service.reference in found:
+            scaling = found[service.reference]
+            found[service.reference] = replace(scaling, by=_sorted((*scaling.by, _followed(properties))))
+    return found
+
+
+def _or_unknown(count: int | Unknown | None) -> int | Unknown:
+    return UNKNOWN if count is None else count
+
+
+def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:
+    highs, lows = (one.most, other.most), (one.least, other.least)
+    return ServiceScaling(
+        most=UNKNOWN if UNKNOWN in highs else max(each for each in highs if not isinstance(each, Unknown)),
+        least=UNKNOWN if UNKNOWN in lows else min(each for each in lows if not isinstance(each, Unknown)),
+        by=_sorted((*one.by, *other.by)),
+    )
+
+
+def _sorted(by: tuple[str | Unknown, ...]) -> tuple[str | Unknown, ...]:
+    return tuple(sorted(by, key=str))
+
+
+def _followed(policy: Section) -> str | Unknown:
+    """The predefined metric that a policy tracks, or its type."""
+    tracking = policy.section("TargetTrackingScalingPolicyConfiguration")
+    metric = tracking.section("PredefinedMetricSpecification").text("PredefinedMetricType")
+    return metric or policy.text("PolicyType") or UNKNOWN
+
+
+def _scaled(properties: Section, index: Index) -> Resource | None:
+    """The service of ``service/cluster/name``, be it followed by ``|ecs:service:DesiredCount|ecs``."""
+    if properties.text("ScalableDimension") not in {None, _COUNT}:
+        return None
+    resource_id: Value = properties.get("ResourceId") or properties.get("ScalingTargetId")
+    if isinstance(resource_id, Text):
+        references = [each for each in resource_id.pieces if isinstance(each, Reference)]
+        found = [index.at(each, SERVICE) for each in references]
+        service = next((each for each in found if each is not None), None)
+        last = resource_id.pieces[-1] if resource_id.pieces else None
+        return service or (index.named(_name(last), SERVICE) if isinstance(last, str) else None)
+    if isinstance(resource_id, str) and resource_id.startswith("service/"):
+        return index.named(_name(resource_id), SERVICE)
+    return None
+
+
+def _name(resource_id: str) -> str:
+    return resource_id.partition("|")[0].rpartition("/")[2]
