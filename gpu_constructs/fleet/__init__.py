@@ -35,7 +35,7 @@ from gpu_constructs.fleet.purchase import (
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.task import Container, EfsVolume, PlacementConstraint, Scheduler, Task
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
-from gpu_constructs.fleet.workload import Fleet, ProviderList, Remark, RemarkKind, StrategyItem, Workload
+from gpu_constructs.fleet.workload import Fleet, ProviderList, Remark, RemarkKind, ServiceTarget, StrategyItem, Workload
 
 __all__ = [
     "BOUGHT_IN_ADVANCE",
@@ -78,6 +78,7 @@ __all__ = [
     "Reservation",
     "ResourceRequirement",
     "Scheduler",
+    "ServiceTarget",
     "Shape",
     "StrategyItem",
     "Task",

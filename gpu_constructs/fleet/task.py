@@ -7,7 +7,7 @@ from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceRequirement
-from gpu_constructs.fleet.unknown import Unknown, known, total
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 from gpu_constructs.hardware import Architecture
 
 __all__ = ["Container", "EfsVolume", "PlacementConstraint", "Scheduler", "Task"]
@@ -68,6 +68,8 @@ class Container:
         shared_memory_mib: Size of ``/dev/shm`` in MiB; None is Docker's 64.
         host_ports: Ports of the host that it takes for itself, with their protocol: ``(8080, "tcp")``; one that is
             written twice is here twice.
+        port_mappings: Ports of the container, each with the port of the host that it has, 0 for a dynamic one; unknown
+            where one of them is, or a range. Only templates say so.
         devices: Paths of host devices that it is given, such as ``/dev/neuron0``.
         environment: Names and values of its variables, in order of name; a value may be unknown.
         essential: Whether the task stops with it.
@@ -88,6 +90,7 @@ class Container:
     memory_reservation_mib: int | Unknown | None = None
     shared_memory_mib: int | Unknown | None = None
     host_ports: tuple[tuple[int, str], ...] = ()
+    port_mappings: tuple[tuple[int, int], ...] | Unknown = field(default=UNKNOWN, compare=False)
     devices: tuple[str, ...] = ()
     environment: tuple[tuple[str, str | Unknown], ...] = ()
     essential: bool | Unknown = True

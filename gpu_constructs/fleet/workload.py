@@ -12,7 +12,7 @@ from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
-__all__ = ["Fleet", "ProviderList", "Remark", "RemarkKind", "StrategyItem", "Workload"]
+__all__ = ["Fleet", "ProviderList", "Remark", "RemarkKind", "ServiceTarget", "StrategyItem", "Workload"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,26 @@ class StrategyItem:
     pool: Pool | None = None
     weight: int | Unknown = 0
     base: int | Unknown = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceTarget:
+    """Where a load balancer sends requests of a service; only templates say so.
+
+    Attributes:
+        container: The container, as written.
+        port: Its port, as written.
+        target_type: What the target group registers: ``instance`` or ``ip``; unknown where it is written elsewhere.
+        closed_by: The security group of tasks or hosts that lets the load balancer in on no port of theirs; empty where
+            one may, and where that is not known.
+        origin: Where it was written.
+    """
+
+    container: str | Unknown | None
+    port: int | Unknown | None
+    target_type: str | Unknown = UNKNOWN
+    closed_by: str = ""
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +76,7 @@ class Workload:
             first.
         constraints: Where its tasks may be placed, besides those of the task.
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
+        targets: Where load balancers send its requests; only templates say so.
         origin: Where it was written.
     """
 
@@ -74,6 +95,7 @@ class Workload:
     deployment_strategy: str | Unknown | None = None
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
+    targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -46,6 +46,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         memory_reservation_mib=section.integer("MemoryReservation"),
         shared_memory_mib=linux.integer("SharedMemorySize"),
         host_ports=_host_ports(section, network_mode),
+        port_mappings=_port_mappings(section),
         devices=linux.known_texts("Devices", "HostPath"),
         environment=environment_of(section),
         essential=given(section.flag("Essential"), default=True),
@@ -169,6 +170,16 @@ def _host_ports(section: Section, network_mode: str | Unknown) -> tuple[tuple[in
         elif network_mode in {"bridge", "host"}:
             ports.append((port, (protocol or "tcp").lower()))
     return tuple(ports)
+
+
+def _port_mappings(section: Section) -> tuple[tuple[int, int], ...] | Unknown:
+    found = []
+    for each in section.sections("PortMappings"):
+        inside, on_host = each.integer("ContainerPort"), each.integer("HostPort") or 0
+        if not isinstance(inside, int) or not isinstance(on_host, int):
+            return UNKNOWN
+        found.append((inside, on_host))
+    return UNKNOWN if section.is_unknown else tuple(found)
 
 
 def _note_range(mapping: Section) -> None:

@@ -13,6 +13,7 @@ from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
+from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.pools import ecs_pools
 from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
@@ -54,6 +55,7 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
         pools={provider: pool for provider, pool in pools if provider is not None},
         tasks=dict(tasks_by_resource),
         scaling=scaled_services(index, notes),
+        balancing=Balancing(index),
         notes=notes,
     )
     found_services = tuple(index.all(SERVICE))

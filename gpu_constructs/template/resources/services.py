@@ -12,6 +12,7 @@ from gpu_constructs.fleet import UNKNOWN, Pool, StrategyItem, Task, Unknown, Wor
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.scaling import ServiceScaling
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
@@ -28,6 +29,7 @@ class Services:
     pools: Mapping[ProviderKey, Pool]
     tasks: Mapping[Reference, Task]
     scaling: Mapping[Reference, ServiceScaling]
+    balancing: Balancing
     notes: Notes
 
     def workload(self, resource: Resource, name: str) -> Workload:
@@ -46,9 +48,10 @@ class Services:
         desired = properties.integer("DesiredCount")
         if desired is None:
             desired = 1 if scaling is None else UNKNOWN
+        task = self._task(properties.get("TaskDefinition"))
         return Workload(
             name=name,
-            task=self._task(properties.get("TaskDefinition")),
+            task=task,
             cluster=cluster,
             strategy=tuple(self._item(each) for each in items),
             launch_type=launch_type,
@@ -62,6 +65,7 @@ class Services:
             deployment_strategy=deployment.text("Strategy"),
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
+            targets=tuple(self.balancing.targets(properties, task)),
             origin=resource.origin,
         )
 

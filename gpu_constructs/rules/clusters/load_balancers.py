@@ -1,0 +1,119 @@
+"""Load balancers of a service: do they and its task definition go together, and do they reach its tasks?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import ServiceTarget, Task, Unknown, Workload
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
+from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
+
+_LOAD_BALANCER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LoadBalancer.html"
+_OWN_PORTS = frozenset({"awsvpc", "host"})
+_DYNAMIC = "ports 32768 to 65535"
+
+
+# "has target type ip, which is incompatible with the bridge network mode specified in the task definition" says ECS
+# (https://github.com/hashicorp/terraform/issues/24266).
+_INCOMPATIBLE = {("awsvpc", "instance"): "ip", ("bridge", "ip"): "instance"}
+
+
+@error(
+    "GPU204",
+    question="does the target group of a service register what its tasks have?",
+    because="tasks in network mode awsvpc have addresses of their own, those in bridge have ports of a host, and ECS "
+    "refuses a target group of the other target type",
+    source=_LOAD_BALANCER,
+)
+def target_type(context: Context) -> Problems:
+    for workload, task, target in _targets(context):
+        wanted = _INCOMPATIBLE.get((str(task.network_mode), str(target.target_type)))
+        if wanted is not None:
+            yield Problem(
+                about=workload,
+                origin=target.origin,
+                property_name="TargetType",
+                value=target.target_type,
+                message=f"{workload.name} has a target group of target type {target.target_type}, and {task.name} has "
+                f"network mode {task.network_mode}, whose tasks are registered by "
+                f"{'their address' if wanted == 'ip' else 'host and port'}",
+                fix=f"TargetType {wanted}",
+            )
+
+
+@error(
+    "GPU205",
+    question="does the task have the container and the port that load balancers send requests to?",
+    because="ECS refuses a service with a container or a container port that its task definition does not have",
+    source=_LOAD_BALANCER,
+)
+def a_port_for_requests(context: Context) -> Problems:
+    for workload, task, target in _targets(context):
+        container = next((each for each in task.containers if each.name == target.container), None)
+        if task.is_part or isinstance(target.container, Unknown) or target.container is None:
+            continue
+        if container is None:
+            yield Problem(
+                about=workload,
+                origin=target.origin,
+                property_name="ContainerName",
+                value=target.container,
+                message=f"{workload.name} has requests sent to container {target.container}, and {task.name} has none "
+                "of that name",
+                fix=or_list(each.name for each in task.containers),
+            )
+            continue
+        mapped, port = container.port_mappings, target.port
+        if isinstance(port, int) and not isinstance(mapped, Unknown) and port not in {inside for inside, _ in mapped}:
+            yield Problem(
+                about=workload,
+                origin=target.origin,
+                property_name="ContainerPort",
+                value=port,
+                message=f"{workload.name} has requests sent to port {port} of container {container.name}, which does "
+                "not map it",
+                fix=f'"PortMappings": [{{"ContainerPort": {port}}}] of the container'
+                + (f", or ContainerPort {or_list(str(inside) for inside, _ in mapped)}" if mapped else ""),
+            )
+
+
+@warning(
+    "GPU206",
+    question="do security groups let the load balancer in at the port of the container?",
+    because="a target that a load balancer cannot reach never becomes healthy, and ECS replaces its task again and "
+    "again; in network mode bridge a container without a host port has one of 32768 to 65535",
+    source=_LOAD_BALANCER,
+    unless=("GPU204", "GPU205"),
+)
+def a_way_for_requests(context: Context) -> Problems:
+    for workload, task, target in _targets(context):
+        if target.closed_by:
+            whose = "tasks" if task.network_mode == "awsvpc" else "hosts"
+            ports = (
+                f"port {target.port}" if task.network_mode in _OWN_PORTS or _has_host_port(task, target) else _DYNAMIC
+            )
+            yield Problem(
+                about=workload,
+                origin=target.origin,
+                message=f"no load balancer reaches container {target.container}: {target.closed_by}, the security "
+                f"group of its {whose}, lets none in on {ports}",
+                fix=f"SecurityGroupIngress of {target.closed_by} from the load balancer's security group on {ports}",
+            )
+
+
+def _targets(context: Context) -> Iterator[tuple[Workload, Task, ServiceTarget]]:
+    for workload in context.once(accelerated_workloads):
+        for target in workload.targets:
+            if workload.task is not None:
+                yield workload, workload.task, target
+
+
+def _has_host_port(task: Task, target: ServiceTarget) -> bool:
+    return any(
+        on_host and inside == target.port
+        for each in task.containers
+        if each.name == target.container and not isinstance(each.port_mappings, Unknown)
+        for inside, on_host in each.port_mappings
+    )

@@ -1,0 +1,133 @@
+"""A load balancer and the tasks behind it go together, and security groups let it in; what is not known is no hole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from aws_cdk import aws_iam as iam
+
+from gpu_constructs.checking.report import check_files
+from tools.rule_examples import example_of
+
+_RULES = ("GPU204", "GPU205", "GPU206")
+_WEIGHTED = "{Type: forward, ForwardConfig: {TargetGroups: [{TargetGroupArn: !Ref Targets}]}}"
+_OF_TASKS = "{AwsvpcConfiguration: {Subnets: !Ref Subnets, SecurityGroups: [!Ref HostGroup]}}"
+_AWSVPC = """
+  Task: {Properties: {NetworkMode: awsvpc}}
+  Targets: {Properties: {TargetType: ip}}
+"""
+
+
+def found(part: str) -> list[str]:
+    """What the rules say of a service behind its load balancer, with this difference."""
+    template = example_of("GPU206").file(f"Resources:\n{part}")
+    findings = check_files(["-"], stdin=template.encode()).findings
+    return [f"{each.rule} {each.message}; {each.fix}" for each in findings if each.rule in _RULES]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param("  LetIn: {Properties: {FromPort: 40000, ToPort: 40000}}", id="some of the dynamic ports"),
+        pytest.param("  LetIn: {Properties: {IpProtocol: '-1'}}", id="all traffic"),
+        pytest.param(
+            "  LetIn: {Properties: {SourceSecurityGroupId: null, CidrIp: 10.0.0.0/8}}", id="a range of addresses"
+        ),
+        pytest.param("  LetIn: {Properties: {SourceSecurityGroupId: sg-12345678}}", id="a group of elsewhere"),
+        pytest.param("  LetIn: {Properties: {FromPort: !Ref Port}}", id="a port of the deploy"),
+        pytest.param(
+            "  LetIn: null\n  HostGroup: {Properties: {SecurityGroupIngress: [{IpProtocol: tcp, FromPort: 32768, "
+            "ToPort: 60999, SourceSecurityGroupId: !Ref BalancerGroup}]}}",
+            id="written in the group",
+        ),
+        pytest.param(
+            "  LetIn: null\n  Template: {Properties: {LaunchTemplateData: {SecurityGroupIds: [sg-1]}}}", id="hosts"
+        ),
+        pytest.param("  LetIn: null\n  Balancer: {Properties: {SecurityGroups: null}}", id="a balancer without groups"),
+        pytest.param("  LetIn: null\n  Listener: {Properties: {LoadBalancerArn: arn}}", id="a balancer of elsewhere"),
+        pytest.param("  LetIn: null\n  Listener: null", id="a listener of elsewhere"),
+        pytest.param(
+            f"  LetIn: {{Properties: {{FromPort: 8000, ToPort: 8000}}}}{_AWSVPC}", id="tasks of unknown groups"
+        ),
+        pytest.param("  Task: {Properties: {NetworkMode: !Ref Mode}}\n  LetIn: null", id="an unknown mode"),
+        pytest.param("  Targets: {Properties: {TargetType: !Ref Type}}", id="an unknown target type"),
+    ],
+)
+def test_what_may_be_let_in_is_no_hole(part: str) -> None:
+    assert found(part) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ("  LetIn: null", "GPU206 no load balancer reaches container vllm: HostGroup, the security group of its hosts"),
+        ("  LetIn: {Properties: {SourceSecurityGroupId: !Ref HostGroup}}", "lets none in on ports 32768 to 65535"),
+        (
+            "  Task: {Properties: {NetworkMode: host}}\n  LetIn: {Properties: {FromPort: 80, ToPort: 80}}",
+            "lets none in on port 8000; SecurityGroupIngress of HostGroup from the load balancer's security group",
+        ),
+        (
+            f"  LetIn: null\n  Listener: {{Properties: {{DefaultActions: [{_WEIGHTED}]}}}}",
+            "GPU206",
+        ),
+        (
+            f"  LetIn: null{_AWSVPC}  Service: {{Properties: {{NetworkConfiguration: {_OF_TASKS}}}}}",
+            "HostGroup, the security group of its tasks, lets none in on port 8000",
+        ),
+        ("  Targets: {Properties: {TargetType: ip}}", "GPU204 Service has a target group of target type ip"),
+        ("  Task: {Properties: {NetworkMode: awsvpc}}", "whose tasks are registered by their address; TargetType ip"),
+        (
+            "  Service: {Properties: {LoadBalancers: [{ContainerName: vlm, ContainerPort: 80, TargetGroupArn: arn}]}}",
+            "GPU205 Service has requests sent to container vlm, and Task has none of that name; vllm",
+        ),
+        (
+            "  Service: {Properties: {LoadBalancers: [{ContainerName: vllm, ContainerPort: 80, TargetGroupArn: arn}]}}",
+            'which does not map it; "PortMappings": [{"ContainerPort": 80}] of the container, or ContainerPort 8000',
+        ),
+    ],
+)
+def test_what_cannot_work_is_said(part: str, expected: str) -> None:
+    (finding,) = found(part)
+    assert expected in finding
+
+
+def test_the_hole_of_plain_cdk_is_found(tmp_path: Path) -> None:
+    """CDK adds no security group of hosts to a cluster with their capacity provider (aws-cdk-lib 2.275)."""
+    app = cdk.App(outdir=str(tmp_path))
+    stack = cdk.Stack(app, "Plain")
+    vpc = ec2.Vpc(stack, "Vpc")
+    cluster = ecs.Cluster(stack, "Cluster", vpc=vpc)
+    template = ec2.LaunchTemplate(
+        stack,
+        "Template",
+        instance_type=ec2.InstanceType("g6.xlarge"),
+        machine_image=ecs.EcsOptimizedImage.amazon_linux2023(ecs.AmiHardwareType.GPU),
+        security_group=ec2.SecurityGroup(stack, "Hosts", vpc=vpc),
+        role=iam.Role(stack, "Role", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com")),
+        user_data=ec2.UserData.for_linux(),
+    )
+    group = autoscaling.AutoScalingGroup(stack, "Group", vpc=vpc, launch_template=template, max_capacity=2)
+    provider = ecs.AsgCapacityProvider(stack, "Provider", auto_scaling_group=group)
+    cluster.add_asg_capacity_provider(provider)
+    task = ecs.Ec2TaskDefinition(stack, "Task")
+    task.add_container(
+        "vllm",
+        image=ecs.ContainerImage.from_registry("vllm/vllm-openai"),
+        gpu_count=1,
+        memory_limit_mib=8192,
+        port_mappings=[ecs.PortMapping(container_port=8000)],
+    )
+    strategy = ecs.CapacityProviderStrategy(capacity_provider=provider.capacity_provider_name, weight=1)
+    service = ecs.Ec2Service(
+        stack, "Service", cluster=cluster, task_definition=task, capacity_provider_strategies=[strategy]
+    )
+    balancer = elbv2.ApplicationLoadBalancer(stack, "Balancer", vpc=vpc)
+    balancer.add_listener("Http", port=80).add_targets("Chat", port=80, targets=[service])
+    findings = [each for each in check_files([app.synth().directory]).findings if each.rule in _RULES]
+    assert [each.rule for each in findings] == ["GPU206"]
