@@ -19,12 +19,13 @@ from aws_cdk import aws_iam as iam
 from .account import Account
 from .cdk_cli import Cdk
 from .inventory import inventory
+from .local import Local
 from .server import ROOT, emulator
 
 THEIRS, OURS = "Production", "Gpu"
 CLUSTER = "production"
 GUIDE = (ROOT / "docs" / "existing-clusters.md").read_text()
-(APP, *_) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+(APP, MIXED, *_) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
 WITHOUT_SERVICE = re.sub(r"chat = .*\n(?=app.synth)", "", APP, flags=re.DOTALL)
 WITHOUT_CAPACITY = re.sub(r"l4 = .*\n", "", WITHOUT_SERVICE)
 
@@ -145,3 +146,25 @@ def test_a_cluster_gains_gpu_capacity_and_loses_nothing(tmp_path: Path) -> None:
 
         command_line.destroy(theirs, THEIRS)
         assert inventory(account.client) == before
+
+
+def test_tasks_without_gpus_run_on_cpu_hosts_of_the_default_strategy(cloud: Local, tmp_path: Path) -> None:
+    text = MIXED.replace("app = App()", f"app = App(outdir={str(tmp_path)!r})")
+    exec(compile(text, "existing-clusters.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - it is our own
+    stack = cloud.deploy_assembly(tmp_path, "Mixed")
+    ecs = cloud.account.client("ecs")
+    (report,) = (each for each in ecs.list_task_definitions()["taskDefinitionArns"] if "Report" in each)
+    (waits,) = cloud.account.run(cluster="mixed", taskDefinition=report).tasks
+    cloud.minutes("mixed", 5)
+    hosts = {each.instance_id: each.instance_type for each in cloud.account.hosts("mixed")}
+    running = [each for each in cloud.account.tasks("mixed") if each.status == "RUNNING"]
+    assert {hosts[str(each.instance_id)] for each in running} == {"c7i.large"}
+    assert waits in {each.arn for each in running}
+    assert len(running) == 3
+    (one, *_) = ecs.list_container_instances(cluster="mixed")["containerInstanceArns"]
+    (host,) = ecs.describe_container_instances(cluster="mixed", containerInstances=[one])["containerInstances"]
+    assert {"name": "accelerator", "value": "none"} in [
+        {"name": each["name"], "value": each.get("value")} for each in host["attributes"]
+    ]
+    cloud.account.stop_all("mixed")
+    cloud.destroy(stack)
