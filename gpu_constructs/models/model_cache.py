@@ -85,8 +85,9 @@ class ModelCache:
     def efs(file_system: efs.IFileSystem, *, access_point: efs.IAccessPoint | None = None) -> ModelCache:
         """A file system of Amazon EFS, mounted with TLS and the task role.
 
-        Its security group lets in the hosts, in network mode ``awsvpc`` the service. The task role may read and write,
-        without an access point as root.
+        Its security group lets in the hosts, in network mode ``awsvpc`` the service; a task that is run without one
+        needs ``file_system.connections.allow_default_port_from(…)`` for its own group. The task role may read and
+        write, without an access point as root.
 
         Args:
             file_system: The file system.

@@ -1,0 +1,42 @@
+"""Secrets that everyone who reads a task definition reads as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import Task
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.rule import Problem, warning
+
+# What model servers and training programs take from their environment by these names.
+_SECRETS = frozenset(
+    {
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "HF_TOKEN",
+        "HUGGING_FACE_HUB_TOKEN",
+        "NGC_API_KEY",
+        "OPENAI_API_KEY",
+        "VLLM_API_KEY",
+        "WANDB_API_KEY",
+    }
+)
+
+
+@warning(
+    "GPU239",
+    question="does a GPU task get its secrets by reference?",
+    because="environment variables stand in plain text in the template and in the task definition, which every version "
+    "of it keeps, and in what describe-task-definition answers",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/specifying-sensitive-data.html",
+)
+def by_reference(task: Task) -> Iterator[Problem]:
+    for container in task.containers if task.wants_gpu else ():
+        plain = [name for name, value in container.environment if name in _SECRETS and isinstance(value, str) and value]
+        if plain:
+            yield Problem(
+                container=container,
+                message=f"container {container.name} of {task.name} has {and_list(plain)} in plain text",
+                fix="Secrets with the ARN of a secret or parameter, in place of the variable",
+                property_name="Environment",
+            )

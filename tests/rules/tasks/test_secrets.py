@@ -1,0 +1,35 @@
+"""Secrets of GPU tasks in plain text are said; references and other variables are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Unknown
+from gpu_constructs.rules.tasks.secrets import by_reference
+from tests.rules.given import container, fleet_of, gpu, only, said, task_of
+
+
+def _fleet(name: str, value: str | Unknown, *, gpus: bool = True) -> Fleet:
+    return fleet_of(task_of(replace(container(*([gpu()] if gpus else [])), environment=((name, value),))))
+
+
+def test_a_secret_in_plain_text_is_said_without_its_value() -> None:
+    finding = only(by_reference, _fleet("HF_TOKEN", "hf_0123456789"))
+    assert "has HF_TOKEN in plain text" in finding.message
+    assert "hf_0123456789" not in f"{finding}"
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        _fleet("HF_TOKEN", UNKNOWN),
+        _fleet("HF_TOKEN", ""),
+        _fleet("HF_HOME", "/models"),
+        _fleet("HF_TOKEN", "hf_0123456789", gpus=False),
+    ],
+    ids=["a reference", "none", "a setting", "a task without GPUs"],
+)
+def test_what_is_no_secret_is_not(fleet: Fleet) -> None:
+    assert not said(by_reference, fleet)
