@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import InvalidValueError as InvalidValueError
     from gpu_constructs.errors import RefusedByCdkError as RefusedByCdkError
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
+    from gpu_constructs.host_endpoints import HostEndpoints as HostEndpoints
     from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
     from gpu_constructs.managed.need import HostNeed as HostNeed
     from gpu_constructs.managed.operation import ManagedOperation as ManagedOperation
@@ -74,6 +75,7 @@ _HOME = {
     "GpuService": "service",
     "GpuShare": "tasks.gpu_share",
     "GpuTaskDefinition": "tasks.task_definition",
+    "HostEndpoints": "host_endpoints",
     "HostMount": "capacity.host_mounts",
     "HostNeed": "managed.need",
     "HostNetwork": "capacity.network",
@@ -112,6 +114,7 @@ __all__ = [
     "GpuService",
     "GpuShare",
     "GpuTaskDefinition",
+    "HostEndpoints",
     "HostMount",
     "HostNeed",
     "HostNetwork",

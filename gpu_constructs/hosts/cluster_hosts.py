@@ -216,6 +216,11 @@ class ClusterHosts:
         if scope is not self._stack:
             _require_same_place(cdk.Stack.of(scope), self.stack.region, self.stack.account)
 
+    @property
+    def every_choice_of_subnets(self) -> tuple[HostSubnets, ...]:
+        """The subnets of the cluster, and those that its capacities chose instead."""
+        return (self.subnets, *self._chosen_subnets)
+
     @cached_property
     def _reserved_prefix(self) -> bool:
         # CloudFormation begins the names it makes with the stack's, a nested stack's with its parent's.

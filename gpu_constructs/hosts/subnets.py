@@ -15,7 +15,7 @@ from gpu_constructs.errors import InvalidValueError, argument_named, shown
 
 __all__ = ["HostSubnets"]
 
-_FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… with endpoints for ecs, ecr, s3 and logs"
+_FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… and HostEndpoints(…)"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import Pool
+from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
-__all__ = ["way_out"]
+__all__ = ["reaches_ecs", "way_out"]
 
 _PAGE = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
 _FIX = (
@@ -63,6 +63,24 @@ def way_out(pool: Pool) -> Problems:
             "VPC has endpoints for it",
             fix="private subnets with a NAT gateway, or associate_public_ip_address=True of the GpuCluster",
             property_name="VPCZoneIdentifier",
+        )
+
+
+@warning(
+    "GPU228",
+    question="can hosts in subnets without a route out reach ECS?",
+    because="where nothing else leads out, the agent needs endpoints for ecs, ecs-agent and ecs-telemetry, and its "
+    "host never registers without; seen where the files show the routes and the VPC of every subnet",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
+)
+def reaches_ecs(pool: Pool) -> Problems:
+    if pool.missing_endpoints:
+        yield Problem(
+            message=f"the subnets of {pool.name} have no route out, and their VPC has no endpoint for "
+            f"{or_list(pool.missing_endpoints)}",
+            fix="interface endpoints for them, and for ECR, logs and S3 as tasks need them; in CDK a "
+            "HostEndpoints defines them",
+            property_name="Subnets" if pool.kind is PoolKind.MANAGED_INSTANCES else "VPCZoneIdentifier",
         )
 
 

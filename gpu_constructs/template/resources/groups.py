@@ -24,6 +24,7 @@ from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
+from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy, own_metadata
 from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
@@ -44,6 +45,7 @@ class Group:
     min_instances: int | Unknown
     max_instances: int | Unknown
     zones: int | None
+    missing_endpoints: tuple[str, ...] = ()
     settings: GroupSettings = field(default_factory=GroupSettings)
 
 
@@ -53,9 +55,10 @@ _UNKNOWN_GROUP = Group(launch=UNKNOWN_LAUNCH, min_instances=UNKNOWN, max_instanc
 class Groups:
     """Reads Auto Scaling groups."""
 
-    def __init__(self, index: Index, launches: Launches, notes: Notes) -> None:
+    def __init__(self, index: Index, launches: Launches, networks: Networks, notes: Notes) -> None:
         self._index = index
         self._launches = launches
+        self._networks = networks
         self._notes = notes
         self._schedules = Schedules(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
@@ -78,12 +81,14 @@ class Groups:
         bought = bought_by_group(resource, properties, launch.setup.bought)
         if bought.option is PurchaseOption.CAPACITY_BLOCK:
             bought = replace(bought, block=self._schedules.block(resource))
+        settings, subnets = self._settings(resource, properties), properties.get("VPCZoneIdentifier")
         return Group(
             launch=_with(launch, bought=bought),
             min_instances=given(properties.integer("MinSize"), UNKNOWN),
             max_instances=given(properties.integer("MaxSize"), UNKNOWN),
-            zones=zones_of(properties.get("VPCZoneIdentifier"), properties.get("AvailabilityZones"), self._index),
-            settings=self._settings(resource, properties),
+            zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
+            missing_endpoints=self._networks.missing_endpoints(subnets, checks_gpus=settings.checks_gpus),
+            settings=settings,
         )
 
     def _settings(self, resource: Resource, properties: Section) -> GroupSettings:

@@ -21,6 +21,7 @@ from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import instance_types_of
+from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.section import Section, is_list
 
 __all__ = ["managed_pool", "managed_purchase", "managed_types"]
@@ -37,10 +38,11 @@ _PASSED_NAMES = "ecsInstanceRole"
 """What the names of the roles begin with that AWS's policy passes."""
 
 
-def managed_pool(properties: Section, resource: Resource, clusters: Clusters, index: Index) -> Pool:
+def managed_pool(properties: Section, resource: Resource, clusters: Clusters, networks: Networks, index: Index) -> Pool:
     """Reads a provider of Managed Instances."""
     provider = properties.section("ManagedInstancesProvider")
     launch = provider.section("InstanceLaunchTemplate")
+    subnets = launch.section("NetworkConfiguration").get("Subnets")
     cluster = clusters.named(properties.get("ClusterName"))
     if cluster is None:
         cluster = clusters.of_provider(resource.reference)
@@ -51,7 +53,8 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, in
         kind=PoolKind.MANAGED_INSTANCES,
         bought=Bought(option=managed_purchase(launch), reservation=_reservation(launch)),
         managed_scaling=True,
-        zones=zones_of(launch.section("NetworkConfiguration").get("Subnets"), None, index),
+        zones=zones_of(subnets, None, index),
+        missing_endpoints=networks.missing_endpoints(subnets),
         cluster=cluster,
         provider=properties.text("Name"),
         passes_host_role=_passes_host_role(provider, index),

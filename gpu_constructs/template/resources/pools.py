@@ -13,6 +13,7 @@ from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, 
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launch, Launches
 from gpu_constructs.template.resources.managed import managed_pool
+from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.user_data import CLUSTER
 
@@ -35,12 +36,13 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
 
     An Auto Scaling group is a pool if a capacity provider, its user data or an image of ECS ties it to ECS.
     """
-    groups = Groups(index, launches, notes)
+    networks = Networks(index)
+    groups = Groups(index, launches, networks, notes)
     provided: set[Reference] = set()
     for resource in index.all(CAPACITY_PROVIDER):
         properties = Section.of(resource, notes)
         if properties.get("ManagedInstancesProvider") is not None:
-            pool = managed_pool(properties, resource, clusters, index)
+            pool = managed_pool(properties, resource, clusters, networks, index)
         else:
             arn = properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
             group = index.find(arn, AUTO_SCALING_GROUP)
@@ -90,6 +92,7 @@ def _pool(resource: Resource, group: Group) -> Pool:
         max_instances=group.max_instances,
         managed_scaling=False,
         zones=group.zones,
+        missing_endpoints=group.missing_endpoints,
         group=group.settings,
         cluster=group.launch.cluster if _names_cluster(group.launch) else otherwise,
         has_provider=False,

@@ -1,0 +1,155 @@
+"""Endpoints of a VPC through which hosts reach AWS without NAT and without the internet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cdk.arguments import texts
+from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cluster import GpuCluster
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
+
+__all__ = ["HostEndpoints"]
+
+# The first three are for the agent, those of ECR, CloudWatch Logs, Secrets Manager and Parameter Store for images, logs
+# and secrets of tasks, and ssmmessages for ECS Exec:
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
+# Session Manager takes ssm and ssmmessages:
+# https://docs.aws.amazon.com/systems-manager/latest/userguide/setup-create-vpc.html
+_OF_ALL = MappingProxyType(
+    {
+        "ecs": "Ecs",
+        "ecs-agent": "EcsAgent",
+        "ecs-telemetry": "EcsTelemetry",
+        "ecr.api": "EcrApi",
+        "ecr.dkr": "EcrDkr",
+        "logs": "Logs",
+        "secretsmanager": "SecretsManager",
+        "ssm": "Ssm",
+        "ssmmessages": "SsmMessages",
+    }
+)
+_OF_BOOT_CHECK = MappingProxyType({"autoscaling": "AutoScaling", "monitoring": "Monitoring"})
+_S3 = "s3"
+_TOKEN = re.compile(r"\$\{Token\[[^\]]*\]\}")
+
+
+class HostEndpoints(Construct):
+    """Defines the endpoints of the VPC that hosts need in subnets without NAT: ``HostEndpoints(self, "Endpoints", …)``.
+
+    One interface endpoint each for ECS (``ecs``, ``ecs-agent``, ``ecs-telemetry``), ECR (``ecr.api``, ``ecr.dkr``),
+    ``logs``, ``secretsmanager``, ``ssm`` and ``ssmmessages``, in one subnet of each Availability Zone, with
+    ``autoscaling`` and ``monitoring`` where hosts check their GPUs at boot; and a gateway endpoint for ``s3``, where
+    ECR keeps the layers of images. They let in the hosts of the cluster, outlast them, and cost by the hour and zone.
+
+    An endpoint that the app defines for the same VPC stays the only one of its service, and lets in the hosts as well.
+
+    Args:
+        scope: Where they are defined.
+        construct_id: Its id in that scope.
+        cluster: The cluster, after its capacity was added.
+        existing: Services whose endpoints the VPC has already, defined elsewhere: ``["s3", "ecr.api"]``.
+
+    Raises:
+        InvalidValueError: `existing` names another service.
+        IncompatibleError: The cluster has no capacity yet.
+        RefusedByCdkError: CDK refuses it, such as a gateway endpoint for subnets whose route tables it does not know.
+
+    Attributes:
+        security_group: Lets the hosts in to the interface endpoints.
+        interface_endpoints: The interface endpoints, by service.
+        s3: The gateway endpoint for S3; None where the VPC has one.
+    """
+
+    @checked
+    def __init__(
+        self, scope: Construct, construct_id: str, *, cluster: GpuCluster, existing: Sequence[str] = ()
+    ) -> None:
+        _require_services(existing)
+        if not cluster.capacities:
+            raise IncompatibleError(
+                "its capacity says which subnets and services the endpoints are for, and it has none yet",
+                argument="cluster",
+                value=cluster.node.path,
+                fix="HostEndpoints after the last add_capacity",
+            )
+        with creating(scope, construct_id):
+            super().__init__(scope, construct_id)
+        with rolled_back_on_error(scope, construct_id):
+            hosts = cluster.hosts
+            there = {*existing, *_let_into_those_of_the_app(hosts.vpc, hosts.security_group)}
+            self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
+                self, "SecurityGroup", vpc=hosts.vpc, description="Endpoints of AWS: hosts of an ECS cluster reach them"
+            )
+            self.security_group.add_ingress_rule(hosts.security_group, ec2.Port.HTTPS)
+            first_of_zone: dict[str, ec2.ISubnet] = {}
+            for subnet in (each for chosen in hosts.every_choice_of_subnets for each in chosen.subnets):
+                first_of_zone.setdefault(subnet.availability_zone, subnet)
+            self.interface_endpoints: Mapping[str, ec2.InterfaceVpcEndpoint] = {
+                service: ec2.InterfaceVpcEndpoint(
+                    self,
+                    name,
+                    vpc=hosts.vpc,
+                    service=ec2.InterfaceVpcEndpointAwsService(service),
+                    subnets=ec2.SubnetSelection(subnets=list(first_of_zone.values())),
+                    security_groups=[self.security_group],
+                    open=False,
+                )
+                for service, name in _services_of(cluster)
+                if service not in there
+            }
+            self.s3: ec2.GatewayVpcEndpoint | None = None
+            if _S3 not in there:
+                self.s3 = ec2.GatewayVpcEndpoint(
+                    self,
+                    "S3",
+                    vpc=hosts.vpc,
+                    service=ec2.GatewayVpcEndpointAwsService.S3,
+                    subnets=[each.selection for each in hosts.every_choice_of_subnets],
+                )
+            # Every host has the profile of its cluster, so that none is started before or stopped after them.
+            hosts.instance_profile.node.add_dependency(self)
+            if any(isinstance(each, ManagedGpuCapacity) for each in cluster.capacities):
+                hosts.managed_roles.instance_profile.node.add_dependency(self)
+
+
+def _services_of(cluster: GpuCluster) -> Iterator[tuple[str, str]]:
+    yield from _OF_ALL.items()
+    if any(isinstance(each, GpuCapacity) and each.boot_check is not None for each in cluster.capacities):
+        yield from _OF_BOOT_CHECK.items()
+
+
+def _require_services(existing: Sequence[str]) -> None:
+    texts("existing", existing, example="['s3', 'ecr.api']")
+    services = (_S3, *_OF_ALL, *_OF_BOOT_CHECK)
+    for each in existing:
+        if each not in services:
+            raise InvalidValueError(
+                f"hosts need no endpoint for {shown(each)}",
+                argument="existing",
+                value=each,
+                allowed=", ".join(services),
+                fix="leave it out",
+            )
+
+
+def _let_into_those_of_the_app(vpc: ec2.IVpc, hosts: ec2.ISecurityGroup) -> Iterator[str]:
+    """Services whose endpoints the app defines for this VPC, which let in the hosts from now on."""
+    vpc_id = vpc.vpc_id
+    for each in vpc.node.root.node.find_all():
+        if isinstance(each, ec2.CfnVPCEndpoint) and each.vpc_id == vpc_id and each.service_name:
+            # CDK writes the region, and what stands before it, as tokens.
+            name, endpoint = _TOKEN.sub("", each.service_name), each.node.scope
+            if isinstance(endpoint, ec2.GatewayVpcEndpoint):
+                yield from {_S3} if name.endswith(f".{_S3}") else ()
+            elif isinstance(endpoint, ec2.InterfaceVpcEndpoint):
+                endpoint.connections.allow_default_port_from(hosts)
+                yield from (service for service in (*_OF_ALL, *_OF_BOOT_CHECK) if name.endswith(f".{service}"))

@@ -1,0 +1,101 @@
+"""Networks: which endpoints hosts lack that have no other way to AWS, as far as templates show a VPC."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.section import is_list
+
+__all__ = ["Networks"]
+
+_ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
+_ENDPOINT = "AWS::EC2::VPCEndpoint"
+_PROPAGATION = "AWS::EC2::VPNGatewayRoutePropagation"
+_ROUTE = "AWS::EC2::Route"
+_ROUTE_TABLE = "AWS::EC2::RouteTable"
+_SUBNET = "AWS::EC2::Subnet"
+_VPC = "AWS::EC2::VPC"
+
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
+_OF_AGENT = ("ecs", "ecs-agent", "ecs-telemetry")
+_OF_BOOT_CHECK = ("autoscaling", "monitoring")
+
+_Place = tuple[Reference, Reference]
+"""A route table and its VPC."""
+
+
+class Networks:
+    """Subnets, their routes, and the endpoints of their VPCs."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def missing_endpoints(self, subnets: Value, *, checks_gpus: bool = False) -> tuple[str, ...]:
+        """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known.
+
+        A route may lead anywhere, so that only subnets without any are without a way out.
+
+        Args:
+            subnets: Where the hosts run.
+            checks_gpus: Whether they check their GPUs at boot.
+        """
+        if not is_list(subnets) or not subnets:
+            return ()
+        places = [self._places.get(found.reference) for found in map(self._subnet, subnets) if found is not None]
+        known = [each for each in places if each is not None]
+        if len(known) < len(subnets) or any(table in self._routed for table, _ in known):
+            return ()
+        vpcs = {vpc for _, vpc in known}
+        if len(vpcs) != 1 or self._are_unclear:
+            return ()
+        needed = (*_OF_AGENT, *(_OF_BOOT_CHECK if checks_gpus else ()))
+        there = self._endpoints.get(vpcs.pop(), frozenset())
+        return () if None in there else tuple(each for each in needed if each not in there)
+
+    def _subnet(self, value: Value) -> Resource | None:
+        return self._index.find(value, _SUBNET)
+
+    @cached_property
+    def _places(self) -> dict[Reference, _Place]:
+        """By subnet, where the templates show both."""
+        places: dict[Reference, _Place] = {}
+        for each in self._index.all(_ASSOCIATION):
+            subnet = self._subnet(each.properties.get("SubnetId"))
+            table = self._index.find(each.properties.get("RouteTableId"), _ROUTE_TABLE)
+            if subnet is not None and table is not None and each.exists is True:
+                vpc = self._index.find(subnet.properties.get("VpcId"), _VPC)
+                if vpc is not None:
+                    places[subnet.reference] = (table.reference, vpc.reference)
+        return places
+
+    @cached_property
+    def _routed(self) -> frozenset[Reference | None]:
+        """Route tables with a route."""
+        tables = (
+            self._index.find(each.properties.get("RouteTableId"), _ROUTE_TABLE) for each in self._index.all(_ROUTE)
+        )
+        return frozenset(None if each is None else each.reference for each in tables)
+
+    @cached_property
+    def _endpoints(self) -> dict[Reference | None, frozenset[str | None]]:
+        """Services with an endpoint by VPC; None for what is not known."""
+        found: dict[Reference | None, set[str | None]] = {}
+        for each in self._index.all(_ENDPOINT):
+            vpc = self._index.find(each.properties.get("VpcId"), _VPC)
+            found.setdefault(None if vpc is None else vpc.reference, set()).add(
+                _service(each.properties.get("ServiceName"))
+            )
+        return {vpc: frozenset(services) for vpc, services in found.items()}
+
+    @cached_property
+    def _are_unclear(self) -> bool:
+        """Whether something is for a table or a VPC that is not known, and may be for any."""
+        return None in self._routed or None in self._endpoints or any(True for _ in self._index.all(_PROPAGATION))
+
+
+def _service(name: Value) -> str | None:
+    """The last word of the name of a service: ``ecs-agent`` of ``com.amazonaws.us-east-1.ecs-agent``."""
+    text = name.pieces[-1] if isinstance(name, Text) else name
+    return text.rpartition(".")[2] if isinstance(text, str) and "." in text else None

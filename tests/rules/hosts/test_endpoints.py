@@ -1,0 +1,63 @@
+"""Hosts that cannot reach ECS are found where the files show all of their network, and only there."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.checking.report import check_files
+from tools.rule_examples import example_of
+
+_EXAMPLE = example_of("GPU228")
+_TABLE = {"Ref": "Routes"}
+
+
+def found(folder: Path, **changed: Any) -> list[str]:
+    """Messages about the example with other resources; None for one that is left out."""
+    template: Any = deepcopy(_EXAMPLE.template(_EXAMPLE.wrong))
+    template["Resources"] = {
+        name: each for name, each in {**template["Resources"], **changed}.items() if each is not None
+    }
+    (folder / "template.json").write_text(json.dumps(template))
+    return [each.message for each in check_files([folder / "template.json"]).findings if each.rule == "GPU228"]
+
+
+def resource(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"Type": f"AWS::EC2::{kind}", "Properties": properties}
+
+
+def endpoint(service: str, vpc: Any = None) -> dict[str, Any]:
+    return resource("VPCEndpoint", VpcId=vpc or {"Ref": "Vpc"}, ServiceName=f"com.amazonaws.us-east-1.{service}")
+
+
+def test_the_message_names_what_is_missing(tmp_path: Path) -> None:
+    assert [each.endswith("no endpoint for ecs-agent or ecs-telemetry") for each in found(tmp_path)] == [True]
+    none = found(tmp_path, EcsEndpoint=None)
+    assert [each.endswith("no endpoint for ecs, ecs-agent or ecs-telemetry") for each in none] == [True]
+    assert found(tmp_path, A=endpoint("ecs-agent"), T=endpoint("ecs-telemetry")) == []
+    other = found(tmp_path, A=endpoint("ecs-agent", {"Ref": "Other"}), Other=resource("VPC", CidrBlock="10.1.0.0/16"))
+    assert [each.endswith("no endpoint for ecs-agent or ecs-telemetry") for each in other] == [True]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"Nat": resource("Route", RouteTableId=_TABLE, DestinationCidrBlock="0.0.0.0/0", NatGatewayId="nat-1")},
+        {"Peer": resource("Route", RouteTableId=_TABLE, DestinationCidrBlock="10.9.0.0/16", TransitGatewayId="t")},
+        {"OfAnother": resource("Route", RouteTableId={"Fn::ImportValue": "table"}, NatGatewayId="nat-1")},
+        {"Vpn": resource("VPNGatewayRoutePropagation", RouteTableIds=[_TABLE], VpnGatewayId="vgw-1")},
+        {"SubnetRoutes": None},
+        {"Routes": None},
+        {"Subnet": None},
+        {"Vpc": None},
+        {"OfAnother": endpoint("ecs-agent", {"Fn::ImportValue": "vpc"})},
+        {"Unnamed": resource("VPCEndpoint", VpcId={"Ref": "Vpc"}, ServiceName={"Fn::ImportValue": "service"})},
+    ],
+    ids=str,
+)
+def test_a_way_out_or_one_that_may_be_is_enough(tmp_path: Path, changed: dict[str, Any]) -> None:
+    assert found(tmp_path, **changed) == []

@@ -1,0 +1,128 @@
+"""Hosts in subnets without NAT get the endpoints that they need, once each, and nobody else is let in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs import GpuCluster, HostEndpoints, IncompatibleError, InvalidValueError
+from tests.synthesis import Site
+
+_ISOLATED = ec2.SubnetConfiguration(name="Hosts", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+_OF_ALL = {
+    *("ecs", "ecs-agent", "ecs-telemetry", "ecr.api", "ecr.dkr"),
+    *("logs", "secretsmanager", "ssm", "ssmmessages", "s3"),
+}
+
+
+class Isolated(Site):
+    """A site whose VPC has no way out."""
+
+    def prepare(self, **capacity: Any) -> GpuCluster:
+        self.vpc = ec2.Vpc(
+            self.stack,
+            "Vpc",
+            max_azs=2,
+            nat_gateways=0,
+            # Two subnets in each zone, of which an endpoint takes one.
+            subnet_configuration=[_ISOLATED, ec2.SubnetConfiguration(name="More", subnet_type=_ISOLATED.subnet_type)],
+            restrict_default_security_group=False,
+        )
+        selection = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+        self.cluster = GpuCluster(self.stack, "Cluster", vpc=self.vpc, vpc_subnets=selection)
+        self.capacity("g6.xlarge", **capacity)
+        return self.cluster
+
+    def services(self) -> list[str]:
+        """Services with an endpoint, one for each endpoint."""
+        names = [str(each["ServiceName"]) for each in self.properties("AWS::EC2::VPCEndpoint")]
+        return [name.rsplit("'.", 1)[-1].rstrip("]}'") for name in names]
+
+
+@pytest.fixture
+def isolated(tmp_path: Path) -> Isolated:
+    return Isolated(cdk.App(outdir=str(tmp_path), context=Site.recommended_context()))
+
+
+def test_hosts_without_nat_reach_what_they_need(isolated: Isolated) -> None:
+    made = HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.prepare())
+    assert sorted(isolated.services()) == sorted(_OF_ALL)
+    assert {"s3", *made.interface_endpoints} == _OF_ALL
+    for endpoint in isolated.properties("AWS::EC2::VPCEndpoint"):
+        if endpoint["VpcEndpointType"] == "Interface":
+            assert endpoint["PrivateDnsEnabled"] is True
+            assert [each["Ref"] for each in endpoint["SubnetIds"]] == [
+                isolated.stack.resolve(each.subnet_id)["Ref"] for each in isolated.vpc.isolated_subnets[:2]
+            ]
+        else:
+            assert len(endpoint["RouteTableIds"]) == 4
+
+
+def test_only_hosts_are_let_in(isolated: Isolated) -> None:
+    made = HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.prepare())
+    own, hosts = (
+        isolated.stack.resolve(each.security_group_id)
+        for each in (made.security_group, isolated.cluster.host_security_group)
+    )
+    rules = isolated.properties("AWS::EC2::SecurityGroupIngress")
+    assert [(each["GroupId"], each["SourceSecurityGroupId"], each["FromPort"]) for each in rules] == [(own, hosts, 443)]
+    assert not any(each.get("SecurityGroupIngress") for each in isolated.properties("AWS::EC2::SecurityGroup"))
+
+
+def test_hosts_that_count_their_gpus_reach_auto_scaling_and_cloudwatch(isolated: Isolated) -> None:
+    HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.prepare(check_gpus_at_boot=True))
+    assert set(isolated.services()) == {*_OF_ALL, "autoscaling", "monitoring"}
+
+
+def test_endpoints_outlast_the_hosts(isolated: Isolated) -> None:
+    cluster = isolated.prepare()
+    cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
+    resources = isolated.template()["Resources"]
+    endpoints = {name for name, each in resources.items() if each["Type"] == "AWS::EC2::VPCEndpoint"}
+    profiles = [each for each in resources.values() if each["Type"] == "AWS::IAM::InstanceProfile"]
+    assert len(profiles) == 2
+    assert all(endpoints <= set(each["DependsOn"]) for each in profiles)
+
+
+def test_endpoints_of_the_app_are_used(isolated: Isolated) -> None:
+    cluster = isolated.prepare()
+    isolated.vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+    theirs = isolated.vpc.add_interface_endpoint(
+        "Agent", service=ec2.InterfaceVpcEndpointAwsService.ECS_AGENT, open=False
+    )
+    HostEndpoints(isolated.stack, "Endpoints", cluster=cluster, existing=["ecr.api"])
+    assert sorted(isolated.services()) == sorted(_OF_ALL - {"ecr.api"})
+    of_theirs = isolated.stack.resolve(theirs.connections.security_groups[0].security_group_id)
+    rules = isolated.properties("AWS::EC2::SecurityGroupIngress")
+    assert of_theirs in [each["GroupId"] for each in rules]
+
+
+def test_what_cannot_be_is_refused_and_leaves_nothing(isolated: Isolated) -> None:
+    with pytest.raises(IncompatibleError, match=r"cluster: its capacity says which .* after the last add_capacity"):
+        HostEndpoints(isolated.stack, "Endpoints", cluster=GpuCluster(isolated.stack, "Empty", vpc=site_vpc(isolated)))
+    cluster = isolated.prepare()
+    with pytest.raises(InvalidValueError, match=r"existing: .*'sqs'.*allowed: s3, ecs, "):
+        HostEndpoints(isolated.stack, "Endpoints", cluster=cluster, existing=["sqs"])
+    with pytest.raises(InvalidValueError, match="existing"):
+        HostEndpoints(isolated.stack, "Endpoints", cluster=cluster, existing="s3")
+    assert isolated.stack.node.try_find_child("Endpoints") is None
+
+
+def site_vpc(site: Site) -> ec2.IVpc:
+    return ec2.Vpc.from_vpc_attributes(
+        site.stack, "Other", vpc_id="vpc-1", availability_zones=["a"], private_subnet_ids=["subnet-1"]
+    )
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_the_check_at_synth_misses_nothing(isolated: Isolated, checks: bool) -> None:
+    cluster = isolated.prepare(check_gpus_at_boot=checks)
+    cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    assert len(isolated.findings("GPU228")) == 2
+    HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
+    assert isolated.findings("GPU228") == []
