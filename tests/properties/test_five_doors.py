@@ -33,6 +33,7 @@ from gpu_constructs.checking.report import check_files, findings_in
 from gpu_constructs.cli import explain
 from gpu_constructs.lint import lint_id
 from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.template import Inputs
 from gpu_constructs.testing import gpus
 from tests.properties.small_templates import Written, small_template
 
@@ -57,16 +58,17 @@ DOUBTS = frozenset({"GPU006", "GPU014", "GPU030", "GPU064", "GPU065", "GPU066", 
 
 @pytest.fixture(autouse=True)
 def worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doors that read the same stacks share what follows from those alone: their fleet, and what rules find in it."""
-    for each in ("fleet_of", "check"):
+    """Doors that are given the same files share what follows from those alone: stacks, fleet, and what rules find."""
+    monkeypatch.setattr(Inputs, "stacks", remembered(Inputs.stacks))
+    for each in ("Inputs", "fleet_of", "check"):
         monkeypatch.setattr(report, each, remembered(getattr(report, each)))
 
 
 def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
-    known: deque[tuple[object, Any]] = deque(maxlen=4)
+    known: deque[tuple[object, Any]] = deque(maxlen=6)
 
     def remembering(*arguments: Any, **named: Any) -> Any:
-        asked = (arguments, named)
+        asked = (arguments, {name: each for name, each in named.items() if each is not None})
         for each, result in known:
             if each == asked:
                 return result
@@ -78,16 +80,15 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_all_doors_give_the_same_answer(chunk: int, tmp_path: Path) -> None:
-    file = assembly_in(tmp_path)
     answers: Counter[bool | None] = Counter()
     for number in range(chunk, FILES, CHUNKS):
         written = small_template(number)
-        file.write_text(json.dumps(written.template), encoding="utf-8")
+        app, file = assembly_of(written.template, tmp_path / str(number))
         # An app is whole, and a template may have hosts elsewhere.
-        as_file, as_app = (check_files([each]).findings for each in (file, tmp_path))
+        as_file, as_app = (check_files([each]).findings for each in (file, app))
         assert shown(as_file) == shown_by_lint(written.template), number
-        assert shown(as_app) == shown(findings_in([tmp_path])), number
-        source, found = (tmp_path, as_app) if number // CHUNKS % 2 else (file, as_file)
+        assert shown(as_app) == shown(findings_in([app])), number
+        source, found = (app, as_app) if number // CHUNKS % 2 else (file, as_file)
         unplaceable = named_by_the_kit(source)
         for task, answer in explained(written, source).items():
             disagreement = against_check(written, task, answer, found)
@@ -148,20 +149,20 @@ def wants_gpu(written: Written, task: str) -> bool:
     return '"GPU"' in json.dumps(written.resources[task])
 
 
-def explained(written: Written, source: Path) -> dict[str, bool | None]:
+def explained(written: Written, source: str) -> dict[str, bool | None]:
     """What explain says of each task."""
     told: dict[str, bool | None] = {}
     for task in written.tasks:
         out = io.StringIO()
         with redirect_stdout(out):
-            asked = Namespace(task=task, paths=[str(source)], parameter=[], region=None, format="json")
+            asked = Namespace(task=task, paths=[source], parameter=[], region=None, format="json")
             code = explain.run(asked)
         told[task] = json.loads(out.getvalue())["fits"]
         assert code == (0 if told[task] is True else 1)
     return told
 
 
-def named_by_the_kit(source: Path) -> frozenset[str]:
+def named_by_the_kit(source: str) -> frozenset[str]:
     """Tasks that the kit does not call placeable."""
     try:
         gpus(source).every_gpu_task_is_placeable()
@@ -190,8 +191,11 @@ def lint_rules() -> tuple[Any, ...]:
     return tuple(Rules.create_from_module(PACK).data.values())
 
 
-def assembly_in(folder: Path) -> Path:
-    """Makes a folder a cloud assembly of one stack, and says where its template goes."""
-    stack = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "Stack.template.json"}}
+def assembly_of(template: dict[str, Any], folder: Path) -> tuple[str, str]:
+    """A cloud assembly of one stack in a new folder, and the file of its template."""
+    file = folder / "Stack.template.json"
+    stack = {"type": "aws:cloudformation:stack", "properties": {"templateFile": file.name}}
+    folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps({"version": "48.0.0", "artifacts": {"Stack": stack}}))
-    return folder / "Stack.template.json"
+    file.write_text(json.dumps(template), encoding="utf-8")
+    return str(folder), str(file)
