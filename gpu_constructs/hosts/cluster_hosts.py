@@ -123,6 +123,7 @@ class ClusterHosts:
         self.vpc: ec2.IVpc = vpc
         self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
         self._chosen_subnets: list[HostSubnets] = []
+        self._seen_without_groups: dict[str, ecs.ICluster] = {}
         is_own = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
         self.cluster: ecs.ICluster = cluster if is_own else _seen_from(scope, cluster, vpc)
         self.association: ClusterAssociation = ClusterAssociation(
@@ -251,20 +252,23 @@ class ClusterHosts:
         CDK refuses an `ecs.Ec2Service` on a cluster without Auto Scaling groups, and knows no Managed Instances there
         (aws-cdk-lib 2.275, ``validateEc2Service``).
         """
-        return self.cluster if self.cluster.has_ec2_capacity else self._cluster_without_groups
-
-    @cached_property
-    def _cluster_without_groups(self) -> ecs.ICluster:
-        return ecs.Cluster.from_cluster_attributes(
-            self._scope,
-            "ManagedCluster",
-            cluster_name=self.cluster.cluster_name,
-            cluster_arn=self.cluster.cluster_arn,
-            vpc=self.vpc,
-            security_groups=[self.security_group],
-            default_cloud_map_namespace=self.cluster.default_cloud_map_namespace,
-            execute_command_configuration=self.cluster.execute_command_configuration,
-        )
+        if self.cluster.has_ec2_capacity:
+            return self.cluster
+        namespace = self.cluster.default_cloud_map_namespace
+        # A namespace may come after the first service, and CDK asks the cluster that a service was given.
+        construct_id = "ManagedCluster" if namespace is None else "ManagedClusterWithNamespace"
+        if construct_id not in self._seen_without_groups:
+            self._seen_without_groups[construct_id] = ecs.Cluster.from_cluster_attributes(
+                self._scope,
+                construct_id,
+                cluster_name=self.cluster.cluster_name,
+                cluster_arn=self.cluster.cluster_arn,
+                vpc=self.vpc,
+                security_groups=[self.security_group],
+                default_cloud_map_namespace=namespace,
+                execute_command_configuration=self.cluster.execute_command_configuration,
+            )
+        return self._seen_without_groups[construct_id]
 
 
 def _require_same_place(stack: cdk.Stack, region: str, account: str) -> None:

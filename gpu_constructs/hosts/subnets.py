@@ -13,7 +13,7 @@ from gpu_constructs.cdk.atomic import translated
 from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 
-__all__ = ["HostSubnets"]
+__all__ = ["HostSubnets", "selected_subnets"]
 
 _FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… and HostEndpoints(…)"
 
@@ -44,13 +44,13 @@ class HostSubnets:
         """In how many Availability Zones they are; None for a VPC that CDK has yet to look up."""
         if self.in_one_zone:
             return 1
-        is_pending = _selected(self.vpc, self.selection).is_pending_lookup
+        is_pending = selected_subnets(self.vpc, self.selection).is_pending_lookup
         return None if is_pending or _are_unknown(self._zone_names) else len(self._zone_names)
 
     @cached_property
     def zones_are_open(self) -> bool:
         """Whether their zones are only known at deploy time, which no look-up changes."""
-        return _are_unknown(self._zone_names) and not _selected(self.vpc, self.selection).is_pending_lookup
+        return _are_unknown(self._zone_names) and not selected_subnets(self.vpc, self.selection).is_pending_lookup
 
     @property
     def in_one_zone(self) -> bool:
@@ -87,7 +87,7 @@ class HostSubnets:
             )
         _require_of(vpc, chosen.subnets or ())
         with argument_named("vpc_subnets"), translated():
-            selected = _selected(vpc, chosen)
+            selected = selected_subnets(vpc, chosen)
         if selected.is_pending_lookup:
             # CDK's stand-in for a VPC that it has yet to look up.
             return cls(selection=chosen, subnets=selected.subnets, has_public=False, vpc=vpc)
@@ -113,7 +113,13 @@ def _are_unknown(zones: frozenset[str]) -> bool:
     return any(map(is_list_token, zones))
 
 
-def _selected(vpc: ec2.IVpc, chosen: ec2.SubnetSelection) -> ec2.SelectedSubnets:
+def selected_subnets(vpc: ec2.IVpc, chosen: ec2.SubnetSelection) -> ec2.SelectedSubnets:
+    """What CDK finds for a selection; it takes one by its parts.
+
+    Args:
+        vpc: Where.
+        chosen: The selection.
+    """
     return vpc.select_subnets(
         availability_zones=chosen.availability_zones,
         one_per_az=chosen.one_per_az,

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from constructs import Construct
 
 from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
+from gpu_constructs.hosts.subnets import selected_subnets
 
 __all__ = [
     "TLS",
     "NetworkEndpoint",
     "ServiceEndpoint",
+    "alternate_target",
     "health_check",
+    "redirect_to_https",
     "require_certificate",
     "require_path",
     "require_port",
     "require_together",
+    "require_zones",
     "source_of",
 ]
 
@@ -32,6 +40,8 @@ https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl
 """
 
 _LAST_PORT = 65535
+# An Availability Zone; in a Local Zone, such as us-west-2-lax-1a, one is enough.
+_ZONE = re.compile(r"[a-z]{2}(-gov|-iso[a-z]?)?-[a-z]+-[0-9][a-z]")
 _LAST_PRIORITY = 50_000
 
 # What only a new load balancer has, what only a new listener has, and what only a rule of a given listener has.
@@ -146,7 +156,7 @@ def require_together(given: Mapping[str, object]) -> None:
         IncompatibleError: Two of them do not go together.
         InvalidValueError: A rule of a listener lacks its place or its conditions.
     """
-    names = [name for name, value in given.items() if value is not None and value is not False and value != []]
+    names = [name for name, value in given.items() if not (value is None or value is False or value in ([], ()))]
     if "listener" in names:
         _refuse(names, (*_OF_NEW_LISTENER, *_OF_NEW_BALANCER), "a listener of yours has it already", "listener")
         for name in _OF_RULE:
@@ -231,3 +241,66 @@ def require_port(port: float | None) -> None:
     """
     if port is not None:
         whole_number("port", port, smallest=1, largest=_LAST_PORT, unit="a port", fix="leave it out for 443")
+
+
+def require_zones(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None, *, internet_facing: bool, at_least: int) -> None:
+    """Refuses subnets that there are not, and those of too few zones, as far as the zones are known.
+
+    "You must specify subnets from at least two Availability Zones" (CreateLoadBalancer of the ELB API, of Application
+    Load Balancers).
+
+    Args:
+        vpc: Where they are.
+        chosen: As given.
+        internet_facing: Whether they are public by default.
+        at_least: How many zones there must be.
+
+    Raises:
+        InvalidValueError: There are none, or in too few zones.
+        RefusedByCdkError: CDK finds none.
+    """
+    argument = "internet_facing" if chosen is None else "vpc_subnets"
+    if chosen is None and not internet_facing:
+        zones = frozenset(vpc.availability_zones)
+    else:
+        wanted = chosen or ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
+        with argument_named(argument), translated():
+            zones = frozenset(selected_subnets(vpc, wanted).availability_zones)
+    if zones and all(map(_ZONE.fullmatch, zones)) and len(zones) < at_least:
+        raise InvalidValueError(
+            f"an Application Load Balancer has subnets in two Availability Zones at least, got {', '.join(zones)}",
+            argument="vpc_subnets",
+            value=sorted(zones),
+            fix="subnets of two zones, or add_network_load_balancer",
+        )
+
+
+def redirect_to_https(
+    scope: Construct, balancer: elbv2.IApplicationLoadBalancer, port: int
+) -> elbv2.ApplicationListener:
+    """Port 80, which sends everyone to HTTPS.
+
+    Args:
+        scope: Where it is defined.
+        balancer: Whose port it is.
+        port: Where HTTPS is.
+    """
+    action = elbv2.ListenerAction.redirect(protocol="HTTPS", port=str(port), permanent=True)
+    return elbv2.ApplicationListener(
+        scope, "Redirect", load_balancer=balancer, port=80, default_action=action, open=False
+    )
+
+
+def alternate_target(
+    construct_id: str, others: Sequence[elbv2.ITargetGroup], production: ecs.ListenerRuleConfiguration
+) -> ecs.AlternateTarget | None:
+    """The second target group, to which a blue/green deployment shifts requests; None without one.
+
+    Args:
+        construct_id: Id of the load balancer's part of the service.
+        others: The second target group, if there is one.
+        production: What ECS rewrites to shift requests.
+    """
+    if not others:
+        return None
+    return ecs.AlternateTarget(f"{construct_id}Shift", alternate_target_group=others[0], production_listener=production)

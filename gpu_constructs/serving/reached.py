@@ -23,11 +23,14 @@ from gpu_constructs.serving.endpoint import (
     TLS,
     NetworkEndpoint,
     ServiceEndpoint,
+    alternate_target,
     health_check,
+    redirect_to_https,
     require_certificate,
     require_path,
     require_port,
     require_together,
+    require_zones,
     source_of,
 )
 
@@ -183,6 +186,8 @@ class ReachedService(ecs.Ec2Service):
             if idle_timeout is not None:
                 whole_seconds("idle_timeout", idle_timeout, smallest=1, largest=_LONGEST_IDLE)
             peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
+        if listener is None and load_balancer is None:
+            require_zones(vpc, vpc_subnets, internet_facing=internet_facing, at_least=2)
         _require_delay(deregistration_delay)
         with creating(self, construct_id):
             scope = Construct(self, construct_id)
@@ -231,7 +236,7 @@ class ReachedService(ecs.Ec2Service):
                 _let_in(listener, peer)
                 redirects = load_balancer is None if redirect_http is None else redirect_http
                 if certificate is not None and redirects:
-                    _let_in(_redirect(scope, balancer, port or usual), peer)
+                    _let_in(redirect_to_https(scope, balancer, port or usual), peer)
                 url = f"{scheme}://{balancer.load_balancer_dns_name}{_suffix(port, usual)}"
                 conditions = [elbv2.ListenerCondition.path_patterns(["/*"])] if others else None
             alternate = None
@@ -245,7 +250,7 @@ class ReachedService(ecs.Ec2Service):
                     target_groups=[targets],
                 )
                 # ECS shifts requests by rewriting a rule; a listener's default action is none.
-                alternate = _alternate(
+                alternate = alternate_target(
                     construct_id, others, ecs.ListenerRuleConfiguration.application_listener_rule(rule)
                 )
             targets.add_target(
@@ -305,6 +310,7 @@ class ReachedService(ecs.Ec2Service):
         require_certificate(certificate, is_plain=protocol is _TCP, plain="elbv2.Protocol.TCP")
         require_port(port)
         vpc = self.cluster.vpc
+        require_zones(vpc, vpc_subnets, internet_facing=internet_facing, at_least=1)
         peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
         arrival = port or (443 if certificate is not None else door.container_port)
         _require_delay(deregistration_delay)
@@ -348,7 +354,7 @@ class ReachedService(ecs.Ec2Service):
             )
             if peer is not None:
                 balancer.connections.allow_from(peer, ec2.Port.tcp(arrival))
-            alternate = _alternate(construct_id, others, ecs.ListenerRuleConfiguration.network_listener(listener))
+            alternate = alternate_target(construct_id, others, ecs.ListenerRuleConfiguration.network_listener(listener))
             targets.add_target(
                 self.load_balancer_target(
                     container_name=door.container_name, container_port=door.container_port, alternate_target=alternate
@@ -373,25 +379,9 @@ def _require_delay(deregistration_delay: cdk.Duration | None) -> None:
         whole_seconds("deregistration_delay", deregistration_delay, largest=_LONGEST_DELAY)
 
 
-def _alternate(
-    construct_id: str, others: Sequence[elbv2.ITargetGroup], production: ecs.ListenerRuleConfiguration
-) -> ecs.AlternateTarget | None:
-    """The second target group, to which a blue/green deployment shifts requests."""
-    if not others:
-        return None
-    return ecs.AlternateTarget(f"{construct_id}Shift", alternate_target_group=others[0], production_listener=production)
-
-
 def _let_in(listener: elbv2.ApplicationListener, peer: ec2.IPeer | None) -> None:
     if peer is not None:
         listener.connections.allow_default_port_from(peer)
-
-
-def _redirect(scope: Construct, balancer: elbv2.IApplicationLoadBalancer, port: int) -> elbv2.ApplicationListener:
-    action = elbv2.ListenerAction.redirect(protocol="HTTPS", port=str(port), permanent=True)
-    return elbv2.ApplicationListener(
-        scope, "Redirect", load_balancer=balancer, port=80, default_action=action, open=False
-    )
 
 
 def _suffix(port: int | None, usual: int) -> str:

@@ -115,6 +115,19 @@ def test_it_has_a_name_in_cloud_map(site: Site, mode: ecs.NetworkMode, record: s
     assert found["Type"] == record
 
 
+def test_a_namespace_may_come_after_the_first_service_on_managed_instances(site: Site) -> None:
+    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    for name in ("First", "Second"):
+        task = site.task(managed, name=f"{name}Task")
+        task.add_gpu_container("vllm", image=site.image, port_mappings=_PORTS)
+        options = None if name == "First" else ecs.CloudMapOptions(name="chat")
+        GpuService(site.stack, name, cluster=site.cluster, task_definition=task, cloud_map_options=options)
+        if name == "First":
+            assert isinstance(site.cluster.cluster, ecs.Cluster)
+            site.cluster.cluster.add_default_cloud_map_namespace(name="gpu.local")
+    assert site.only("AWS::ServiceDiscovery::Service")["Name"] == "chat"
+
+
 def test_a_record_of_an_address_needs_an_address_of_its_own(site: Site) -> None:
     namespace = cloudmap.PrivateDnsNamespace(site.stack, "Names", name="gpu.local", vpc=site.vpc)
     record = ecs.CloudMapOptions(cloud_map_namespace=namespace, dns_record_type=cloudmap.DnsRecordType.A)

@@ -255,6 +255,25 @@ def test_a_task_without_a_network_is_refused(site: Site) -> None:
         chat(site, mode=ecs.NetworkMode.NONE, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
 
 
+def test_subnets_are_in_two_zones(site: Site) -> None:
+    vpc = ec2.Vpc.from_vpc_attributes(
+        site.stack,
+        "Given",
+        vpc_id="vpc-12345678",
+        vpc_cidr_block="10.0.0.0/16",
+        availability_zones=["us-east-1a"],
+        private_subnet_ids=["subnet-1"],
+    )
+    site.__dict__["vpc"] = vpc
+    service = chat(site)
+    plain: dict[str, Any] = {"protocol": elbv2.ApplicationProtocol.HTTP, "health_check_path": "/health"}
+    with pytest.raises(InvalidValueError, match="vpc_subnets: .*two Availability Zones at least, got us-east-1a"):
+        service.add_application_load_balancer("Http", **plain)
+    with pytest.raises(RefusedByCdkError, match="internet_facing: .*There are no 'Public' subnet groups"):
+        service.add_application_load_balancer("Http", internet_facing=True, **plain)
+    service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+
+
 def test_a_vpc_of_unknown_addresses_lets_in_whom_the_user_names(site: Site) -> None:
     vpc = ec2.Vpc.from_vpc_attributes(
         site.stack,
