@@ -9,6 +9,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_s3 as s3
 from constructs import IConstruct
 
 import gpu_constructs as public
@@ -94,6 +96,22 @@ def _doors(site: Site) -> Iterator[Door]:
     yield Door(public.WarmHosts, {"hosts": 1})
 
 
+def _doors_of_servers(site: Site) -> Iterator[Door]:
+    shared, image = site.task(name="Served"), site.image
+    weights = s3.Bucket.from_bucket_name(site.stack, "Weights", "weights")
+    small = {"gpus": public.GpuShare(memory_mib=1), "cpu": 1, "memory_mib": 64}
+    server = public.ModelServer.vllm("qwen")
+    yield Door(shared.add_model_server, {"construct_id": "Odd", "server": server, **small}, shared)
+    yield Door(public.ModelServer, {"name": "mine", "image": image})
+    yield Door(public.ModelServer.vllm, {"model": "qwen"})
+    yield Door(public.ModelServer.triton, {"tag": "25.03-py3"})
+    yield Door(public.ModelServer.comfyui, {"image": image})
+    yield Door(public.ModelCache.efs, {"file_system": efs.FileSystem(site.stack, "Files", vpc=site.vpc)})
+    yield Door(public.ModelCache.s3_copy, {"bucket": weights})
+    yield Door(public.ModelCache.host_disk, {})
+    yield Door(public.HostMount.s3, {"bucket": weights})
+
+
 def _raw(door: Door, argument: str, value: Any) -> str:
     """What is wrong with the answer to one odd value; empty if nothing is."""
     try:
@@ -121,7 +139,7 @@ def _named(door: Door) -> list[str]:
 def test_no_odd_value_meets_a_raw_error(site: Site) -> None:
     answers = (
         (f"{door.call.__qualname__}({argument}={shown(value)})", _raw(door, argument, value))
-        for door in _doors(site)
+        for door in (*_doors(site), *_doors_of_servers(site))
         for argument in _named(door)
         for value in ODD
     )

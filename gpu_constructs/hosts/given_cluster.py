@@ -53,7 +53,7 @@ def require_own_id(construct_id: str) -> None:
     Raises:
         InvalidValueError: It is such an id.
     """
-    if construct_id in _IDS:
+    if isinstance(construct_id, str) and construct_id in _IDS:
         raise InvalidValueError(
             f"{construct_id!r} is the id of something that every cluster defines",
             argument="construct_id",

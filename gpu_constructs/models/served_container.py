@@ -11,10 +11,12 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
+from gpu_constructs.cdk.atomic import require_construct_id
 from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
+from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
@@ -115,6 +117,7 @@ def served_container(
         InvalidValueError: An argument is wrong by itself.
         IncompatibleError: The hosts do not have the cache, or GPUs that are too old for the CUDA of the image.
     """
+    require_construct_id(name)
     _require_kinds(server, cache)
     pools = [each.pool for each in capacity]
     _require_cuda(name, server, pools)
@@ -193,7 +196,8 @@ def _count(gpus: object, pools: Sequence[Pool]) -> str | None:
     if is_token(gpus):
         return gpus if isinstance(gpus, str) else cdk.Tokenization.stringify_number(cast("float", gpus))
     if isinstance(gpus, int):
-        return str(gpus)
+        # A number that is too large is refused with the other arguments of its container.
+        return str(gpus) if gpus <= LARGEST_INTEGER else None
     if gpus != "ALL":
         return None
     counts = {each.gpus for pool in pools for each in pool.instance_types}
