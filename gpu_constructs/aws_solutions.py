@@ -20,11 +20,11 @@ from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
-from constructs import IConstruct, IValidation
+from constructs import Construct, IConstruct, IValidation
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
-from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.servers import variables_of_servers
 from gpu_constructs.serving.reached import ReachedService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -60,7 +60,8 @@ _OF_STREAMS = frozenset({"logs:CreateLogStream", "logs:DescribeLogStreams", "log
 _STREAMS = re.compile(r"arn:[^*]*:logs:[^*]*:log-group:[^*]*:\*")
 
 
-def acknowledge_aws_solutions(scope: IConstruct) -> None:
+@checked
+def acknowledge_aws_solutions(scope: Construct) -> None:
     """Acknowledges what cdk-nag's AwsSolutions pack finds in the resources of this library, each with its reason.
 
     Your resources keep their findings, and so does what you decide: environment variables of your own, access logs of
@@ -72,13 +73,6 @@ def acknowledge_aws_solutions(scope: IConstruct) -> None:
     Raises:
         InvalidValueError: `scope` is not a construct.
     """
-    if not hasattr(type(scope), "node"):
-        raise InvalidValueError(
-            f"expects the app or a construct in it, got {shown(scope)}",
-            argument="scope",
-            value=scope,
-            fix="acknowledge_aws_solutions(app)",
-        )
     scope.node.add_validation(_Acknowledging(scope))
 
 

@@ -22,6 +22,7 @@ from aws_cdk import aws_efs as efs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
@@ -66,6 +67,7 @@ _EXAMPLES: Mapping[type, str] = {
     efs.IFileSystem: "efs.FileSystem(self, 'Models', vpc=vpc)",
     fsx.IFileSystem: "fsx.LustreFileSystem(self, 'Models', …)",
     iam.IRole: "iam.Role(self, 'Role', assumed_by=iam.ServicePrincipal('ecs-tasks.amazonaws.com'))",
+    kms.IKey: "kms.Key(self, 'Key')",
     logs.ILogGroup: "logs.LogGroup(self, 'Logs')",
     s3.IBucket: "s3.Bucket(self, 'Logs')",
     sqs.IQueue: "sqs.Queue(self, 'Work')",
@@ -104,6 +106,7 @@ _ATTRIBUTES: Mapping[type, str] = {
     elbv2.IApplicationListener: "listener_arn",
     elbv2.IApplicationLoadBalancer: "load_balancer_arn",
     iam.IRole: "role_arn",
+    kms.IKey: "key_arn",
     logs.ILogGroup: "log_group_name",
     s3.IBucket: "bucket_arn",
     sqs.IQueue: "queue_arn",

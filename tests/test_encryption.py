@@ -1,0 +1,72 @@
+"""One call encrypts volumes of hosts and logs of tasks with a key, and the key lets AWS use it for that alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+
+from gpu_constructs import GpuMachineImage, InvalidValueError, encrypt_with_key
+from tests.linting import linted
+from tests.synthesis import Site
+
+
+def volumes(site: Site) -> list[Any]:
+    return [
+        each["Ebs"].get("KmsKeyId")
+        for template in site.properties("AWS::EC2::LaunchTemplate")
+        for each in template["LaunchTemplateData"]["BlockDeviceMappings"]
+    ]
+
+
+@pytest.mark.parametrize("comes_first", [True, False])
+def test_every_volume_and_every_default_log_group_has_the_key(site: Site, comes_first: bool) -> None:
+    key = kms.Key(site.stack, "Key")
+    if comes_first:
+        encrypt_with_key(site.stack, key=key)
+    site.task(site.l4).add_gpu_container("vllm", image=site.image)
+    bottlerocket = GpuMachineImage.pinned("bottlerocket-ecs-3-nvidia-x86_64")
+    site.capacity("g6.12xlarge", name="Two", image=bottlerocket)
+    if not comes_first:
+        encrypt_with_key(site.stack, key=key)
+    arn = site.stack.resolve(key.key_arn)
+    assert volumes(site) == [arn] * 3
+    assert site.only("AWS::Logs::LogGroup")["KmsKeyId"] == arn
+    assert list(linted(site.template(), "us-east-1")) == []
+
+
+def test_a_key_of_another_stack_is_exported(site: Site) -> None:
+    encrypt_with_key(site.app, key=kms.Key(cdk.Stack(site.app, "Keys"), "Key"))
+    site.task(site.l4).add_gpu_container("vllm", image=site.image)
+    assert ["Fn::ImportValue" in each for each in volumes(site)] == [True]
+
+
+def test_log_groups_of_users_stay_as_they_are(site: Site) -> None:
+    own = logs.LogGroup(site.stack, "Own")
+    encrypt_with_key(site.stack, key=kms.Key(site.stack, "Key"))
+    site.task(site.l4, log_group=own).add_gpu_container("vllm", image=site.image)
+    assert "KmsKeyId" not in site.only("AWS::Logs::LogGroup")
+
+
+def test_the_key_lets_auto_scaling_and_logs_use_it_and_nothing_else(site: Site) -> None:
+    encrypt_with_key(site.stack, key=kms.Key(site.stack, "Key"))
+    _, *added = site.only("AWS::KMS::Key")["KeyPolicy"]["Statement"]
+    volumes, grants, of_logs = added
+    role = site.stack.resolve(
+        f"arn:{cdk.Aws.PARTITION}:iam::{cdk.Aws.ACCOUNT_ID}:role/aws-service-role/autoscaling.amazonaws.com/"
+        "AWSServiceRoleForAutoScaling"
+    )
+    assert volumes["Condition"] == {"ArnEquals": {"aws:PrincipalArn": role}}
+    assert grants["Action"] == "kms:CreateGrant"
+    assert grants["Condition"] == {**volumes["Condition"], "Bool": {"kms:GrantIsForAWSResource": True}}
+    assert of_logs["Principal"] == {"Service": site.stack.resolve(f"logs.{cdk.Aws.REGION}.amazonaws.com")}
+    assert list(of_logs["Condition"]["ArnLike"]) == ["kms:EncryptionContext:aws:logs:arn"]
+
+
+def test_what_is_no_key_is_refused(site: Site) -> None:
+    key: Any = "alias/own"
+    with pytest.raises(InvalidValueError, match=r"key: expects .*Key.*fix: kms.Key"):
+        encrypt_with_key(site.stack, key=key)
