@@ -24,6 +24,7 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "nat gateway": ("ec2", "describe_nat_gateways", "NatGateways", "NatGatewayId"),
     "network interface": ("ec2", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
     "placement group": ("ec2", "describe_placement_groups", "PlacementGroups", "GroupName"),
+    "queue": ("sqs", "list_queues", "QueueUrls", ""),
     "role": ("iam", "list_roles", "Roles", "RoleName"),
     "route table": ("ec2", "describe_route_tables", "RouteTables", "RouteTableId"),
     "scheduled action": (
@@ -55,7 +56,8 @@ def inventory(client: Callable[[str], Any]) -> frozenset[tuple[str, str]]:
     """
     found = set()
     for kind, (service, operation, items, key) in _KINDS.items():
-        for item in getattr(client(service), operation)()[items]:
+        # Without queues, SQS answers without a list.
+        for item in getattr(client(service), operation)().get(items, ()):
             if not key or str(item.get("State")) not in _GONE:
                 found.add((kind, item[key] if key else item))
     for reservation in client("ec2").describe_instances()["Reservations"]:

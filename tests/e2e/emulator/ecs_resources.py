@@ -162,7 +162,8 @@ class Service(Resource):
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> Service:
-        service = _ecs(region).make_service({**camel_case(properties), "serviceName": name})
+        # "For new services, if a desired count is not specified, a default value of 1 is used", by CloudFormation.
+        service = _ecs(region).make_service({"desiredCount": 1, **camel_case(properties), "serviceName": name})
         made = cls(service)
         try:
             made._await_steady(region)

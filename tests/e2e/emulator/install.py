@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     alarms,
+    application_auto_scaling,
     autoscaling,
     autoscaling_resources,
     bootstrap_resources,
@@ -30,6 +31,7 @@ __all__ = ["RESOURCES", "install"]
 
 RESOURCES = (
     alarms,
+    application_auto_scaling,
     autoscaling_resources,
     bootstrap_resources,
     ecs_resources,

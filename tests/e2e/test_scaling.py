@@ -1,0 +1,120 @@
+"""Services whose count something else sets: deployed, scaled, updated and destroyed on the emulator."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from aws_cdk import aws_sqs as sqs
+from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ScaleBy
+
+from .account import Account
+from .cdk_cli import Cdk
+from .inventory import inventory
+from .local import Local
+from .server import ROOT, emulator
+from .test_serving import template_of
+
+STACK = "Served"
+
+
+def assembly(folder: Path, *, tag: str = "v1", most: int = 3, by_queue: bool = True, least: int = 0) -> Path:
+    """An app whose service follows a queue, or the requests of a load balancer."""
+    app = cdk.App(outdir=str(folder))
+    stack = cdk.Stack(app, STACK)
+    cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
+    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=4)
+    task = GpuTaskDefinition(stack, "Draw", capacity=[l4])
+    image = ecs.ContainerImage.from_registry(f"example/draw:{tag}")
+    task.add_gpu_container("draw", image=image, port_mappings=[ecs.PortMapping(container_port=8188)])
+    service = GpuService(stack, "Service", cluster=cluster, task_definition=task, service_name="draw")
+    if by_queue:
+        by = ScaleBy.queue(queue=sqs.Queue(stack, "Work"), messages_per_task=5)
+    else:
+        http = elbv2.ApplicationProtocol.HTTP
+        endpoint = service.add_application_load_balancer("Http", protocol=http, health_check_path="/system_stats")
+        by = ScaleBy.requests(endpoint=endpoint, per_task_per_minute=10)
+    service.scale(by=[by], min_tasks=least, max_tasks=most)
+    cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
+    return Path(app.synth().directory)
+
+
+def counts(account: Account, cluster: str) -> tuple[int, int]:
+    (service,) = account.client("ecs").describe_services(cluster=cluster, services=["draw"])["services"]
+    return service["desiredCount"], service["runningCount"]
+
+
+def scale(account: Account, cluster: str, count: int) -> None:
+    """What a policy does."""
+    account.client("ecs").update_service(cluster=cluster, service="draw", desiredCount=count)
+    for _ in range(8):
+        account.hosts(cluster)
+
+
+def policies(account: Account) -> dict[str, Any]:
+    found = account.client("application-autoscaling").describe_scaling_policies(ServiceNamespace="ecs")
+    return {each["PolicyName"]: each for each in found["ScalingPolicies"]}
+
+
+@pytest.mark.parametrize("by_queue", [True, False])
+def test_an_update_keeps_the_count_and_a_smaller_range_moves_it(cloud: Local, tmp_path: Path, by_queue: bool) -> None:
+    least = 0 if by_queue else 1
+    stack = cloud.deploy_assembly(assembly(tmp_path / "1", by_queue=by_queue, least=least), STACK)
+    cluster = stack.outputs["ClusterName"]
+    assert counts(cloud.account, cluster) == (1, 1)
+
+    scale(cloud.account, cluster, 3)
+    assert counts(cloud.account, cluster) == (3, 3)
+    cloud.update(stack, template_of(assembly(tmp_path / "2", by_queue=by_queue, least=least, tag="v2")))
+    assert counts(cloud.account, cluster) == (3, 3)
+
+    cloud.update(stack, template_of(assembly(tmp_path / "3", by_queue=by_queue, least=least, most=2)))
+    scale(cloud.account, cluster, counts(cloud.account, cluster)[0])
+    assert counts(cloud.account, cluster) == (2, 2)
+    assert len(policies(cloud.account)) == (2 if by_queue else 1)
+
+    cloud.destroy(stack)
+    assert policies(cloud.account) == {}
+
+
+def test_a_deployment_goes_on_at_every_count_on_a_full_fleet(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(assembly(tmp_path / "0", most=4), STACK)
+    cluster = stack.outputs["ClusterName"]
+    for count in range(5):
+        scale(cloud.account, cluster, count)
+        cloud.update(stack, template_of(assembly(tmp_path / f"{count + 1}", most=4, tag=f"v{count + 2}")))
+        assert counts(cloud.account, cluster) == (count, count)
+    cloud.destroy(stack)
+
+
+def test_the_cdk_command_line_deploys_updates_and_destroys_it(tmp_path: Path) -> None:
+    with emulator(tmp_path) as running:
+        account = Account(running)
+        command_line = Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
+        before = assembly(tmp_path / "1")
+        command_line.bootstrap(before)
+        empty = inventory(account.client)
+
+        cluster = command_line.deploy(before, STACK)["ClusterName"]
+        alarms = account.client("cloudwatch").describe_alarms()["MetricAlarms"]
+        actions = {action for alarm in alarms for action in alarm["AlarmActions"]}
+        assert actions >= {each["PolicyARN"] for each in policies(account).values()}
+        scale(account, cluster, 3)
+
+        after = assembly(tmp_path / "2", tag="v2", most=4)
+        command_line.deploy(after, STACK)
+        assert counts(account, cluster) == (3, 3)
+        steps = policies(account)["Backlog"]["StepScalingPolicyConfiguration"]["StepAdjustments"]
+        assert [each["ScalingAdjustment"] for each in steps] == [1, 2, 3, 4]
+
+        scale(account, cluster, 0)
+        assert counts(account, cluster) == (0, 0)
+        command_line.destroy(after, STACK)
+        assert inventory(account.client) == empty
+        assert policies(account) == {}
