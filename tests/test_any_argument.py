@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
 from constructs import IConstruct
 
 import gpu_constructs as public
@@ -94,6 +96,19 @@ def _doors(site: Site) -> Iterator[Door]:
     yield Door(public.Purchase.reservations, {"reservation_id": _BLOCK})
     yield Door(public.Purchase.capacity_block, {"reservation_id": _BLOCK, "instances": 1, "ends": _END})
     yield Door(public.WarmHosts, {"hosts": 1})
+    yield from _doors_of_scaling(site, task)
+
+
+def _doors_of_scaling(site: Site, task: public.GpuTaskDefinition) -> Iterator[Door]:
+    waiting = cloudwatch.Metric(namespace="Chat", metric_name="Waiting")
+    yield Door(public.ScaleBy.average, {"metric": waiting, "target": 1})
+    yield Door(public.ScaleBy.backlog, {"metric": waiting, "per_task": 1})
+    yield Door(public.ScaleBy.gpu_memory, {"percent": 50})
+    yield Door(public.ScaleBy.gpu_utilization, {"percent": 50})
+    yield Door(public.ScaleBy.queue, {"queue": sqs.Queue(site.stack, "Work"), "messages_per_task": 1})
+    yield Door(public.ScaleBy.requests, {"endpoint": None, "per_task_per_minute": 1})
+    service = public.GpuService(site.stack, "Scaled", cluster=site.cluster, task_definition=task)
+    yield Door(service.scale, {"by": [public.ScaleBy.average(metric=waiting, target=1)]})
 
 
 def _doors_of_servers(site: Site) -> Iterator[Door]:

@@ -13,7 +13,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sqs as sqs
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import LARGEST_INTEGER, whole_number
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
@@ -370,14 +370,14 @@ def _known(argument: str, number: object) -> int:
     return number
 
 
-def _positive(argument: str, value: float, *, most: float | None = None) -> float:
+def _positive(argument: str, value: float, *, most: float = LARGEST_INTEGER) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if is_token(value) or not is_number or not 0 < value < float("inf") or (most is not None and value > most):
+    if is_token(value) or not is_number or not 0 < value <= most:
         raise InvalidValueError(
             f"expects a number, got {shown(value)}",
             argument=argument,
             value=value,
-            allowed="above 0" if most is None else f"above 0, up to {most:g}",
+            allowed="above 0" if most == LARGEST_INTEGER else f"above 0, up to {most:g}",
             fix=f"{argument}=70",
         )
     return value

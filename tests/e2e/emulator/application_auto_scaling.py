@@ -6,8 +6,6 @@ Not modelled: metrics, which move no alarm here, so no policy ever scales anythi
 
 from __future__ import annotations
 
-from typing import cast
-
 from moto.applicationautoscaling.models import (
     ApplicationAutoscalingBackend,
     FakeApplicationAutoscalingPolicy,
@@ -23,7 +21,7 @@ _KEY = ("ServiceNamespace", "ResourceId", "ScalableDimension")
 
 
 def _scaling(region: Region) -> ApplicationAutoscalingBackend:
-    return cast("ApplicationAutoscalingBackend", applicationautoscaling_backends[region.account_id][region.name])
+    return applicationautoscaling_backends[region.account_id][region.name]
 
 
 class ScalableTarget(Resource):
