@@ -8,19 +8,19 @@ from gpu_constructs.fleet import Task
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, warning
 
-# What model servers and training programs take from their environment by these names.
+# What model servers and training programs take from their environment by these names, and what Security Hub looks for:
+# https://docs.aws.amazon.com/securityhub/latest/userguide/ecs-controls.html#ecs-8
 _SECRETS = frozenset(
     {
+        "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
         "AWS_SESSION_TOKEN",
+        "ECS_ENGINE_AUTH_DATA",
         "HF_TOKEN",
         "HUGGING_FACE_HUB_TOKEN",
-        "NGC_API_KEY",
-        "OPENAI_API_KEY",
-        "VLLM_API_KEY",
-        "WANDB_API_KEY",
     }
 )
+_ENDINGS = ("_API_KEY", "PASSWORD", "_SECRET_KEY")
 
 
 @warning(
@@ -32,7 +32,11 @@ _SECRETS = frozenset(
 )
 def by_reference(task: Task) -> Iterator[Problem]:
     for container in task.containers if task.wants_gpu else ():
-        plain = [name for name, value in container.environment if name in _SECRETS and isinstance(value, str) and value]
+        plain = [
+            name
+            for name, value in container.environment
+            if (name in _SECRETS or name.endswith(_ENDINGS)) and isinstance(value, str) and value
+        ]
         if plain:
             yield Problem(
                 container=container,

@@ -15,9 +15,10 @@ def _fleet(name: str, value: str | Unknown, *, gpus: bool = True) -> Fleet:
     return fleet_of(task_of(replace(container(*([gpu()] if gpus else [])), environment=((name, value),))))
 
 
-def test_a_secret_in_plain_text_is_said_without_its_value() -> None:
-    finding = only(by_reference, _fleet("HF_TOKEN", "hf_0123456789"))
-    assert "has HF_TOKEN in plain text" in finding.message
+@pytest.mark.parametrize("name", ["HF_TOKEN", "VLLM_API_KEY", "REDIS_PASSWORD", "AWS_ACCESS_KEY_ID"])
+def test_a_secret_in_plain_text_is_said_without_its_value(name: str) -> None:
+    finding = only(by_reference, _fleet(name, "hf_0123456789"))
+    assert f"has {name} in plain text" in finding.message
     assert "hf_0123456789" not in f"{finding}"
 
 
@@ -27,9 +28,10 @@ def test_a_secret_in_plain_text_is_said_without_its_value() -> None:
         _fleet("HF_TOKEN", UNKNOWN),
         _fleet("HF_TOKEN", ""),
         _fleet("HF_HOME", "/models"),
+        _fleet("MAX_TOKENS", "4096"),
         _fleet("HF_TOKEN", "hf_0123456789", gpus=False),
     ],
-    ids=["a reference", "none", "a setting", "a task without GPUs"],
+    ids=["a reference", "none", "a setting", "a number", "a task without GPUs"],
 )
 def test_what_is_no_secret_is_not(fleet: Fleet) -> None:
     assert not said(by_reference, fleet)
