@@ -11,12 +11,13 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 
 __all__ = ["Door", "door_of"]
 
 # "usually 32768 to 60999", or the range of the ECS agent where the kernel's is not known, 49153 to 65535
 # (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html); CDK allows the same.
-_DYNAMIC_PORTS = (32768, 65535)
+_DYNAMIC_PORTS = (32768, LARGEST_PORT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ def _container(task: ecs.TaskDefinition, name: str | None) -> ecs.ContainerDefin
 def _mapping(container: ecs.ContainerDefinition, port: int | None) -> ecs.PortMapping:
     mappings = [each for each in container.port_mappings if each.protocol is not ecs.Protocol.UDP]
     if port is not None:
-        whole_number("container_port", port, smallest=1, largest=65535, unit="TCP ports", fix="container_port=8000")
+        whole_number("container_port", port, smallest=1, largest=LARGEST_PORT, fix="container_port=8000")
     if not mappings:
         raise InvalidValueError(
             f"container {container.container_name} maps no TCP port, so no load balancer can reach it",

@@ -167,9 +167,7 @@ def require_together(given: Mapping[str, object]) -> None:
                     value=given[name],
                     fix="priority=10, conditions=[elbv2.ListenerCondition.path_patterns(['/*'])]",
                 )
-        whole_number(
-            "priority", given["priority"], smallest=1, largest=_LAST_PRIORITY, unit="a rule's place", fix="priority=10"
-        )
+        whole_number("priority", given["priority"], smallest=1, largest=_LAST_PRIORITY, fix="priority=10")
         return
     _refuse(names, _OF_RULE, "it is for a rule of a listener of yours", "no listener")
     if "load_balancer" in names:
@@ -240,7 +238,7 @@ def require_port(port: float | None) -> None:
         InvalidValueError: It is not a port.
     """
     if port is not None:
-        whole_number("port", port, smallest=1, largest=_LAST_PORT, unit="a port", fix="leave it out for 443")
+        whole_number("port", port, smallest=1, largest=_LAST_PORT, fix="leave it out for 443")
 
 
 def require_zones(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None, *, internet_facing: bool, at_least: int) -> None:
@@ -264,6 +262,7 @@ def require_zones(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None, *, internet
         zones = frozenset(vpc.availability_zones)
     else:
         wanted = chosen or ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
+        wanted = ec2.SubnetSelection(**wanted) if isinstance(wanted, Mapping) else wanted
         with argument_named(argument), translated():
             zones = frozenset(selected_subnets(vpc, wanted).availability_zones)
     if zones and all(map(_ZONE.fullmatch, zones)) and len(zones) < at_least:

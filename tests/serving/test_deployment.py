@@ -11,7 +11,14 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_servicediscovery as cloudmap
 
-from gpu_constructs import DoesNotFitError, GpuConstructsError, GpuService, IncompatibleError, UnknownNameError
+from gpu_constructs import (
+    DoesNotFitError,
+    GpuConstructsError,
+    GpuService,
+    IncompatibleError,
+    InvalidValueError,
+    UnknownNameError,
+)
 from tests.synthesis import Site
 
 _PORTS = [ecs.PortMapping(container_port=8000)]
@@ -173,6 +180,12 @@ def test_what_ecs_does_not_deploy_is_refused(site: Site) -> None:
     code_deploy = ecs.DeploymentController(type=ecs.DeploymentControllerType.CODE_DEPLOY)
     with pytest.raises(IncompatibleError, match="deployment_controller: ECS itself deploys .*BLUE_GREEN"):
         serve(site, deployment_controller=code_deploy)
+
+
+@pytest.mark.parametrize("constraints", ["x", [1]])
+def test_constraints_are_those_of_cdk(site: Site, constraints: Any) -> None:
+    with pytest.raises(InvalidValueError, match="placement_constraints: expects a list of ecs.PlacementConstraint"):
+        serve(site, placement_constraints=constraints)
 
 
 def test_a_misspelt_option_gets_the_nearest_name(site: Site) -> None:

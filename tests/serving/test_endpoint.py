@@ -188,9 +188,10 @@ def test_connections_that_are_not_http_have_a_network_load_balancer(site: Site) 
         ({"health_check_path": "health"}, InvalidValueError, "health_check_path: .*begins with /"),
         ({"container_port": 9000}, InvalidValueError, r"container_port: container vllm does not map .*allowed: 8000"),
         ({"container_name": "vlm"}, InvalidValueError, "container_name: "),
-        ({"port": 70000}, InvalidValueError, "port: expects a whole number .*1 to 65535"),
+        ({"port": 70000}, InvalidValueError, "port: expects a whole number.*1 to 65535"),
         ({"idle_timeout": cdk.Duration.hours(2)}, InvalidValueError, "idle_timeout: .*1 to 4000"),
         ({"deregistration_delay": cdk.Duration.hours(2)}, InvalidValueError, "deregistration_delay: .*0 to 3600"),
+        ({"vpc_subnets": [1]}, InvalidValueError, "vpc_subnets: expects an ec2.SubnetSelection"),
         ({"priority": 1}, IncompatibleError, "priority: it is for a rule of a listener of yours"),
         ({"access_logs_bucket": "logs"}, InvalidValueError, "access_logs_bucket: expects an? s3.IBucket"),
         ({"construct_id": "SecurityGroup"}, InvalidValueError, "construct_id: 'SecurityGroup' is already used"),
@@ -223,7 +224,7 @@ def test_what_cdk_refuses_late_leaves_nothing(site: Site) -> None:
     ("given", "message"),
     [
         ({"priority": None}, "priority: the service gets requests of a listener of yours by a rule"),
-        ({"priority": 0}, "priority: expects a whole number .*1 to 50000"),
+        ({"priority": 0}, "priority: expects a whole number.*1 to 50000"),
         ({"conditions": None}, "conditions: the service gets requests"),
         ({"internet_facing": True}, "internet_facing: a listener of yours has it already"),
         ({"protocol": elbv2.ApplicationProtocol.HTTP}, "protocol: a listener of yours has it already"),
@@ -253,6 +254,20 @@ def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(site:
 def test_a_task_without_a_network_is_refused(site: Site) -> None:
     with pytest.raises(IncompatibleError, match="network_mode: a task in network mode none"):
         chat(site, mode=ecs.NetworkMode.NONE, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+
+
+def test_a_network_load_balancer_is_not_taken_for_the_other_kind(site: Site) -> None:
+    balancer = elbv2.NetworkLoadBalancer(site.stack, "Yours", vpc=site.vpc)
+    arguments: dict[str, Any] = {"load_balancer": balancer, "health_check_path": "/health"}
+    with pytest.raises(InvalidValueError, match="load_balancer: expects an .*IApplicationLoadBalancer"):
+        chat(site).add_application_load_balancer("Http", **arguments)
+
+
+def test_a_selection_of_subnets_may_be_a_mapping_as_in_cdk(site: Site) -> None:
+    chosen: Any = {"subnet_type": ec2.SubnetType.PUBLIC}
+    chat(site).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, vpc_subnets=chosen)
+    subnets = site.only("AWS::ElasticLoadBalancingV2::LoadBalancer")["Subnets"]
+    assert all("PublicSubnet" in each["Ref"] for each in subnets)
 
 
 def test_subnets_are_in_two_zones(site: Site) -> None:
