@@ -45,10 +45,12 @@ class Deployed:
     Args:
         id: The stack.
         outputs: Its outputs.
+        reason: What CloudFormation says of how it ended, such as what an update could not delete.
     """
 
     id: str
     outputs: Mapping[str, str]
+    reason: str = ""
 
 
 @contextmanager
@@ -163,4 +165,5 @@ class Local:
         if described["StackStatus"] != wanted:
             raise NotDeployedError(f"{described['StackStatus']}: {described.get('StackStatusReason', '')}")
         outputs = described.get("Outputs", [])
-        return Deployed(stack, {output["OutputKey"]: output["OutputValue"] for output in outputs})
+        values = {output["OutputKey"]: output["OutputValue"] for output in outputs}
+        return Deployed(stack, values, described.get("StackStatusReason", ""))

@@ -7,6 +7,7 @@ knows no warm hosts, nothing of lifecycle hooks but their names, and never repla
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any
 
@@ -101,11 +102,17 @@ class EmulatedGroup(FakeAutoScalingGroup):
             self.launch_failures.append(str(error))
             log.warning("%s: %s", self.name, error)
 
+    @property
+    def blueprint(self) -> str:
+        """What its next instances are made from, to be told from what earlier ones were."""
+        return json.dumps([self.template_data, self.mixed_instances_policy, self.reservations], default=str)
+
     def take(self, instance: Instance) -> None:
         """Add an instance; a launching hook holds it back until somebody completes the action."""
         if not instance.is_running():
             instance.start()
         instance.autoscaling_group = self  # type: ignore[attr-defined]
+        instance.launched_from = self.blueprint  # type: ignore[attr-defined]
         state = "Pending:Wait" if self.hook_of(LAUNCHING) else "InService"
         self.instance_states.append(
             InstanceState(instance, state, protected_from_scale_in=self.new_instances_protected_from_scale_in)

@@ -5,14 +5,18 @@ The group's other types have modules of their own: `lifecycle_hooks`, `scheduled
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from moto.autoscaling.exceptions import ValidationError
 from moto.autoscaling.models import AutoScalingBackend, autoscaling_backends
+from moto.ecs.models import ecs_backends
 
-from . import autoscaling, launch_settings, lifecycle_hooks, warm_pools
+from . import autoscaling, host_updates, launch_settings, lifecycle_hooks, warm_pools
 from .autoscaling import EmulatedGroup
 from .resource import Properties, Region, Resource
+
+if TYPE_CHECKING:
+    from .running import RunningEcs
 
 __all__ = ["AutoScalingGroup"]
 
@@ -22,7 +26,7 @@ def _backend(region: Region) -> AutoScalingBackend:
 
 
 class AutoScalingGroup(Resource):
-    """An update changes what is launched next; the instances that run stay, as on AWS without an update policy."""
+    """An update changes what is launched next; running instances stay, unless its policy is an instance refresh."""
 
     type_name = "AWS::AutoScaling::AutoScalingGroup"
     name_property = "AutoScalingGroupName"
@@ -76,6 +80,7 @@ class AutoScalingGroup(Resource):
 
     def update(self, region: Region, properties: Properties) -> None:
         group = self._group(region)
+        before = group.blueprint
         zones = properties.get("VPCZoneIdentifier", [])
         if group.warm_pool and warm_pools.buys_spot(properties.get("MixedInstancesPolicy")):
             raise ValidationError("You can't request Spot Instances for an Auto Scaling group that has a warm pool")
@@ -98,6 +103,10 @@ class AutoScalingGroup(Resource):
         elif len(running) < group.min_size:
             autoscaling.launch(group, group.min_size - len(running))
         warm_pools.fill(group)
+        policy = self.update_policy.get(host_updates.REFRESH)
+        if policy is not None and group.blueprint != before:
+            ecs = cast("RunningEcs", ecs_backends[region.account_id][region.name])
+            host_updates.refresh(ecs, group, policy.get("Preferences") or {})
 
     def remove(self, region: Region) -> None:
         group = self._group(region)

@@ -181,6 +181,10 @@ class EmulatedCloudFormation(CloudFormationBackend):
         # A failed update is left as it is, like with `--no-rollback`: who looks at it wants to see what failed.
         if not stack.attempt("UPDATE", lambda: stack.resource_map.update(stack.template_dict, parameters)):
             return
+        assert isinstance(stack.resource_map, StackResources)
+        if stack.resource_map.left_behind:
+            left = "; ".join(stack.resource_map.left_behind)
+            stack.status_reason = f"Update successful. One or more resources could not be deleted: {left}"
         stack.parameters = parameters
         stack.output_map = stack._create_output_map()
         for export in published:

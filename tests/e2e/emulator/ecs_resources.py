@@ -159,12 +159,14 @@ class Service(Resource):
     def __init__(self, service: EmulatedService) -> None:
         super().__init__(service.arn, {"Name": service.name, "ServiceArn": service.arn})
         self._service = service
+        self._forced: Properties = {}
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> Service:
         # "For new services, if a desired count is not specified, a default value of 1 is used", by CloudFormation.
         service = _ecs(region).make_service({"desiredCount": 1, **camel_case(properties), "serviceName": name})
         made = cls(service)
+        made._forced = camel_case(properties).get("forceNewDeployment") or {}
         try:
             made._await_steady(region)
         except BaseException:
@@ -178,6 +180,11 @@ class Service(Resource):
         service.desired_count = int(api.get("desiredCount", service.desired_count))
         service.capacity_provider_strategy = api.get("capacityProviderStrategy", [])
         service.placement_constraints = api.get("placementConstraints", [])
+        forced = api.get("forceNewDeployment") or {}
+        if forced.get("enableForceNewDeployment") in (True, "true") and forced != self._forced:
+            # UpdateService: a changed capacityProviderStrategy "doesn't trigger a new service deployment".
+            service.deployment += 1
+        self._forced = forced
         service.deployment_configuration = api.get("deploymentConfiguration", {})
         service.load_balancers = api.get("loadBalancers", [])
         self._await_steady(region)

@@ -111,6 +111,11 @@ class EcsHost(ContainerInstance):
         self.attributes = dict(self.empty.subjects.attributes)
 
     @property
+    def is_draining(self) -> bool:
+        """Whether it gets no task any more, and services replace those that it has."""
+        return self.status == "DRAINING"
+
+    @property
     def tasks(self) -> list[EmulatedTask]:
         """The tasks that hold a part of it."""
         return [task for task in self._backend.active_tasks(self.cluster_name) if task.host is self]

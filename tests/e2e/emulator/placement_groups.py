@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from moto.core.responses import ActionResult
+from moto.core.responses import ActionResult, EmptyResult
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.instance_types import INSTANCE_TYPES
@@ -59,15 +59,18 @@ class PlacementGroup(Resource):
         return cls(name, {"GroupName": name})
 
     def remove(self, region: Region) -> None:
-        name = self.physical_resource_id
-        running = ec2_backends[region.account_id][region.name].all_running_instances()
-        users = [instance.id for instance in running if instance.placement.group_name == name]
-        if users:
-            raise EC2ClientError(
-                "InvalidPlacementGroup.InUse",
-                f"The placement group '{name}' is in use and may not be deleted: {', '.join(users)}",
-            )
-        _groups(region).pop(name, None)
+        _delete_from(region, self.physical_resource_id)
+
+
+def _delete_from(region: Region, name: str) -> None:
+    running = ec2_backends[region.account_id][region.name].all_running_instances()
+    users = [instance.id for instance in running if instance.placement.group_name == name]
+    if users:
+        raise EC2ClientError(
+            "InvalidPlacementGroup.InUse",
+            f"The placement group '{name}' is in use and may not be deleted: {', '.join(users)}",
+        )
+    _groups(region).pop(name, None)
 
 
 def _describe(self: EC2Response) -> ActionResult:
@@ -76,6 +79,12 @@ def _describe(self: EC2Response) -> ActionResult:
     return ActionResult({"PlacementGroups": described})
 
 
+def _delete(self: EC2Response) -> EmptyResult:
+    _delete_from(Region(self.current_account, self.region), self._get_param("GroupName"))
+    return EmptyResult()
+
+
 def install() -> None:
-    """Answer DescribePlacementGroups."""
+    """Answer DescribePlacementGroups and DeletePlacementGroup."""
     setattr(EC2Response, "describe_placement_groups", _describe)  # noqa: B010
+    setattr(EC2Response, "delete_placement_group", _delete)  # noqa: B010

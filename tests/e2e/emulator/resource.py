@@ -43,6 +43,8 @@ class Resource(CloudFormationModel):
     attribute_names: ClassVar[frozenset[str]] = frozenset()
     create_only: ClassVar[frozenset[str]] = frozenset()
     """Properties whose change replaces the resource."""
+    update_policy: Properties = {}  # noqa: RUF012 - set for each update
+    """What the template of the update says about how it is updated."""
 
     def __init__(self, physical_id: str, attributes: Mapping[str, str] | None = None) -> None:
         self.physical_resource_id = physical_id

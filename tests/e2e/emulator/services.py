@@ -48,6 +48,8 @@ class EmulatedService(Service):
             or (None if settings.get("launchType") else cluster.default_capacity_provider_strategy)
             or []
         )
+        self.deployment = 0
+        """Goes up when its tasks are to be replaced although their task definition stays."""
         self._ecs = backend
         self._cluster = cluster
         super().__init__(
@@ -92,16 +94,18 @@ class EmulatedService(Service):
         tasks = self.active_tasks
         return (
             len(tasks) == self.desired_count
-            and all(
-                task.last_status == "RUNNING" and task.task_definition_arn == self.task_definition for task in tasks
-            )
+            and all(task.last_status == "RUNNING" and self._is_current(task) for task in tasks)
             and not unhealthy(self)
         )
+
+    def _is_current(self, task: EmulatedTask) -> bool:
+        return task.task_definition_arn == self.task_definition and task.deployment == self.deployment
 
     def catch_up(self) -> None:
         """Do what one minute allows: stop old tasks, start new ones."""
         tasks = self.active_tasks
-        current = [task for task in tasks if task.task_definition_arn == self.task_definition]
+        # A host that drains loses its tasks like those of an old deployment: within the percentages.
+        current = [task for task in tasks if self._is_current(task) and not (task.host and task.host.is_draining)]
         old = [task for task in tasks if task not in current]
         running = [task for task in tasks if task.last_status == "RUNNING"]
         floor = math.ceil(self.desired_count * self._percent("minimumHealthyPercent", 100) / 100)
@@ -137,7 +141,9 @@ class EmulatedService(Service):
                 constraints=self.placement_constraints,
                 options={"networking_configuration": self.network_configuration or None},
             )
-            if isinstance(outcome, tuple):
+            if not isinstance(outcome, tuple):
+                outcome.deployment = self.deployment
+            else:
                 reasons = sorted({failure.reason for failure in outcome}) or ["No Container Instances were found"]
                 self._say(f"(service {self.name}) {UNABLE} Reason: {', '.join(reasons)}")
 

@@ -79,6 +79,8 @@ class StackResources(ResourceMap):
         """What each existing resource was made from, functions resolved."""
         self._replaced: dict[str, tuple[Any, Template]] = {}
         """What an update put something else in the place of, and has yet to delete."""
+        self.left_behind: list[str] = []
+        """What the last update could not delete, and why."""
 
     def create(self, template: Template) -> bool:
         self._template, self._resource_json_map = template, template["Resources"]
@@ -99,10 +101,25 @@ class StackResources(ResourceMap):
                 self._make(logical_id)
             elif not self._change(logical_id, before[logical_id]):
                 self._replace(logical_id, before[logical_id])
+        self.left_behind.clear()
         for logical_id in reversed(order):
+            self._clean_up(logical_id, is_wanted=logical_id in wanted)
+
+    def _clean_up(self, logical_id: str, *, is_wanted: bool) -> None:
+        """Delete what an update has no use for; what cannot be deleted is skipped and belongs to no stack any more.
+
+        https://repost.aws/knowledge-center/cloudformation-stack-cleanup-stuck
+        """
+        try:
             self._delete_replaced(logical_id)
-            if logical_id not in wanted:
+            if not is_wanted:
                 self._delete(logical_id)
+        except ResourceFailedError as failure:
+            self.left_behind.append(str(failure))
+            self._replaced.pop(logical_id, None)
+            if not is_wanted:
+                self._parsed_resources.pop(logical_id, None)
+                self._definitions.pop(logical_id, None)
 
     def delete(self) -> None:
         wanted = self._wanted()
@@ -136,6 +153,7 @@ class StackResources(ResourceMap):
         if changed:
             with self._doing(logical_id, after["Type"], "UPDATE"):
                 if isinstance(resource, Resource):
+                    resource.update_policy = after.get("UpdatePolicy") or {}
                     resource.update(self._region, copy.deepcopy(after["Properties"]))
                 elif after["Type"] in UPDATED_BY_MOTO:
                     parsing.parse_and_update_resource(

@@ -90,6 +90,7 @@ class EmulatedTask(Task):
             raise
         self.demand = demand
         self.host: EcsHost | None = None
+        self.deployment = 0
         self.gpus: Mapping[str, tuple[str, ...]] = {}
         self.bindings: list[dict[str, Any]] = []
         self._network_mode = definition.network_mode
