@@ -22,68 +22,66 @@ def values(text: str) -> Any:
     return parse_yaml(text, file="file.yaml")[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("!Ref A", {"Ref": "A"}),
-        ("!Condition A", {"Condition": "A"}),
-        ("!Sub '${A}'", {"Fn::Sub": "${A}"}),
-        ("!Sub ['${A}', {A: !Ref B}]", {"Fn::Sub": ["${A}", {"A": {"Ref": "B"}}]}),
-        ("!GetAtt A.B", {"Fn::GetAtt": ["A", "B"]}),
-        ("!GetAtt A.B.C", {"Fn::GetAtt": ["A", "B.C"]}),
-        ("!GetAtt [A, B]", {"Fn::GetAtt": ["A", "B"]}),
-        ("!If [A, !Ref B, 1]", {"Fn::If": ["A", {"Ref": "B"}, 1]}),
-        ("!Join\n- ''\n- - a\n  - !Ref B", {"Fn::Join": ["", ["a", {"Ref": "B"}]]}),
-        ("!Select [0, !GetAZs '']", {"Fn::Select": [0, {"Fn::GetAZs": ""}]}),
-        ("!Transform {Name: Macro}", {"Fn::Transform": {"Name": "Macro"}}),
-        ("!GetStackOutput {StackName: A}", {"Fn::GetStackOutput": {"StackName": "A"}}),
-        ("Fn::Base64: !Sub a", {"Fn::Base64": {"Fn::Sub": "a"}}),
-    ],
-)
-def test_a_short_tag_is_its_long_form(text: str, expected: Any) -> None:
-    assert values(text) == expected
+SHORT_TAGS = [
+    ("!Ref A", {"Ref": "A"}),
+    ("!Condition A", {"Condition": "A"}),
+    ("!Sub '${A}'", {"Fn::Sub": "${A}"}),
+    ("!Sub ['${A}', {A: !Ref B}]", {"Fn::Sub": ["${A}", {"A": {"Ref": "B"}}]}),
+    ("!GetAtt A.B", {"Fn::GetAtt": ["A", "B"]}),
+    ("!GetAtt A.B.C", {"Fn::GetAtt": ["A", "B.C"]}),
+    ("!GetAtt [A, B]", {"Fn::GetAtt": ["A", "B"]}),
+    ("!If [A, !Ref B, 1]", {"Fn::If": ["A", {"Ref": "B"}, 1]}),
+    ("!Join\n- ''\n- - a\n  - !Ref B", {"Fn::Join": ["", ["a", {"Ref": "B"}]]}),
+    ("!Select [0, !GetAZs '']", {"Fn::Select": [0, {"Fn::GetAZs": ""}]}),
+    ("!Transform {Name: Macro}", {"Fn::Transform": {"Name": "Macro"}}),
+    ("!GetStackOutput {StackName: A}", {"Fn::GetStackOutput": {"StackName": "A"}}),
+    ("Fn::Base64: !Sub a", {"Fn::Base64": {"Fn::Sub": "a"}}),
+]
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("yes", True),
-        ("off", False),
-        ("'yes'", "yes"),
-        ("~", None),
-        ("", None),
-        ("5", 5),
-        ("-5", -5),
-        ("1_000", 1000),
-        ("0x1F", 31),
-        ("0xbeef", 0xBEEF),
-        ("0b101", 5),
-        ("010", 8),
-        ("08", "08"),
-        ("012345678901", "012345678901"),
-        ("1.5", 1.5),
-        (".5", 0.5),
-        ("1e3", 1000.0),
-        ("1.0e+999", "1.0e+999"),
-        (".inf", ".inf"),
-        (".nan", ".nan"),
-        ("9" * 5000, "9" * 5000),
-        ("2010-09-09", "2010-09-09"),
-        ("2010-09-09T10:00:00Z", "2010-09-09T10:00:00Z"),
-        ("80:80", "80:80"),
-        ("1.2.3", "1.2.3"),
-        ("-", "-"),
-        ("!!str 5", "5"),
-        ("!!int '5'", 5),
-        ("! 5", "5"),
-        ('"5"', "5"),
-        ("|\n  a\n  b\n", "a\nb\n"),
-    ],
-)
-def test_a_word_means_what_yaml_says(word: str, expected: Any) -> None:
-    text = f"a: {word}" if word != "-" else "a: '-'"
-    value = values(text)["a"]
-    assert (value, type(value)) == (expected, type(expected))
+def test_a_short_tag_is_its_long_form() -> None:
+    wrong = {text: found for text, expected in SHORT_TAGS if (found := values(text)) != expected}
+    assert not wrong
+
+
+WORDS = [
+    ("yes", True),
+    ("off", False),
+    ("'yes'", "yes"),
+    ("~", None),
+    ("", None),
+    ("5", 5),
+    ("-5", -5),
+    ("1_000", 1000),
+    ("0x1F", 31),
+    ("0xbeef", 0xBEEF),
+    ("0b101", 5),
+    ("010", 8),
+    ("08", "08"),
+    ("012345678901", "012345678901"),
+    ("1.5", 1.5),
+    (".5", 0.5),
+    ("1e3", 1000.0),
+    ("1.0e+999", "1.0e+999"),
+    (".inf", ".inf"),
+    (".nan", ".nan"),
+    ("9" * 5000, "9" * 5000),
+    ("2010-09-09", "2010-09-09"),
+    ("2010-09-09T10:00:00Z", "2010-09-09T10:00:00Z"),
+    ("80:80", "80:80"),
+    ("1.2.3", "1.2.3"),
+    ("-", "-"),
+    ("!!str 5", "5"),
+    ("!!int '5'", 5),
+    ("! 5", "5"),
+    ('"5"', "5"),
+    ("|\n  a\n  b\n", "a\nb\n"),
+]
+
+
+def test_a_word_means_what_yaml_says() -> None:
+    read = [(word, values("a: '-'" if word == "-" else f"a: {word}")["a"]) for word, _ in WORDS]
+    assert [(each, type(each[1])) for each in read] == [(each, type(each[1])) for each in WORDS]
 
 
 def test_a_key_is_the_text_that_is_written() -> None:
@@ -116,41 +114,41 @@ def test_an_alias_can_be_a_key() -> None:
     assert values("a: &name text\n*name : 1") == {"a": "text", "text": 1}
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "words"),
-    [
-        ("a: !!python/object/apply:os.system ['true']", 1, "a tag that templates do not have"),
-        ("a: !!python/name:os.system", 1, "a tag that templates do not have"),
-        ("a:\n  b: !Reff c", 2, "a tag that templates do not have: '!Reff'; fix: one of CloudFormation's functions"),
-        ("a: !!binary aGk=", 1, "a tag that templates do not have"),
-        ("a: !!set {b}", 1, "a tag that templates do not have"),
-        ("a: &a [*a]", 1, r"\*a is a part of itself"),
-        ("a: &a {b: {c: *a}}", 1, r"\*a is a part of itself"),
-        ("a: *b", 1, "no anchor &b"),
-        ("a: {[1]: 2}", 1, "a key that is not text"),
-        ("a: &l [1]\n*l : 2", 2, "a key that is not text"),
-        ("a: 1\n---\nb: 2", 2, "a second document starts here; allowed: one document in a file"),
-        ("a: {<<: 5}", 1, "'<<' takes an object"),
-        ("a: [1", 1, "not YAML: a list or an object in brackets is not closed"),
-        (
-            "a: 1\n\tb: 2",
-            2,
-            "not YAML: a tab in the indentation; fix: indent with spaces|not YAML: no value begins like that",
-        ),
-        ("a: 'text", 1, "not YAML: a text in quotes is not closed"),
-        ("a: b: c", 1, "not YAML: a colon where no key can stand; fix: quote a value"),
-        ("a:\n  b: 1\n c: 2", 3, "not YAML: not indented as the lines around it"),
-        ("- a\nb: 1", 2, "not YAML: not indented as the items around it|not YAML: not indented as the lines around it"),
-        ("a: |\n x\nb", 3, "not YAML: a key without a colon"),
-        ("a: @x", 1, "not YAML: no value begins like that"),
-        ('a: "\\q"', 1, "not YAML: no such escape in double quotes; fix: use single quotes"),
-        ("%YAML 9\n---\na", 1, "not YAML:"),
-    ],
-)
-def test_what_cannot_be_read_is_told_with_its_line(text: str, line: int, words: str) -> None:
-    with pytest.raises(UnreadableError, match=words) as failure:
-        values(text)
-    assert failure.value.line in {line, line + 1}
+UNREADABLE = [
+    ("a: !!python/object/apply:os.system ['true']", 1, "a tag that templates do not have"),
+    ("a: !!python/name:os.system", 1, "a tag that templates do not have"),
+    ("a:\n  b: !Reff c", 2, "a tag that templates do not have: '!Reff'; fix: one of CloudFormation's functions"),
+    ("a: !!binary aGk=", 1, "a tag that templates do not have"),
+    ("a: !!set {b}", 1, "a tag that templates do not have"),
+    ("a: &a [*a]", 1, r"\*a is a part of itself"),
+    ("a: &a {b: {c: *a}}", 1, r"\*a is a part of itself"),
+    ("a: *b", 1, "no anchor &b"),
+    ("a: {[1]: 2}", 1, "a key that is not text"),
+    ("a: &l [1]\n*l : 2", 2, "a key that is not text"),
+    ("a: 1\n---\nb: 2", 2, "a second document starts here; allowed: one document in a file"),
+    ("a: {<<: 5}", 1, "'<<' takes an object"),
+    ("a: [1", 1, "not YAML: a list or an object in brackets is not closed"),
+    (
+        "a: 1\n\tb: 2",
+        2,
+        "not YAML: a tab in the indentation; fix: indent with spaces|not YAML: no value begins like that",
+    ),
+    ("a: 'text", 1, "not YAML: a text in quotes is not closed"),
+    ("a: b: c", 1, "not YAML: a colon where no key can stand; fix: quote a value"),
+    ("a:\n  b: 1\n c: 2", 3, "not YAML: not indented as the lines around it"),
+    ("- a\nb: 1", 2, "not YAML: not indented as the items around it|not YAML: not indented as the lines around it"),
+    ("a: |\n x\nb", 3, "not YAML: a key without a colon"),
+    ("a: @x", 1, "not YAML: no value begins like that"),
+    ('a: "\\q"', 1, "not YAML: no such escape in double quotes; fix: use single quotes"),
+    ("%YAML 9\n---\na", 1, "not YAML:"),
+]
+
+
+def test_what_cannot_be_read_is_told_with_its_line() -> None:
+    for text, line, words in UNREADABLE:
+        with pytest.raises(UnreadableError, match=words) as failure:
+            values(text)
+        assert failure.value.line in {line, line + 1}, text
 
 
 def bomb(levels: int) -> str:
