@@ -10,10 +10,11 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from bench.plain_hosts import Shared, capacity, network
+from bench.plain_hosts import Shared, capacity
 from bench.plain_pairs import Written, on_demand, with_gpus
 from bench.plain_tasks import training_task
 from bench.workloads import CONTAINER_IMAGE, Pair, Reference, Workload
+from stacks.network import demo_vpc
 
 __all__ = ["build"]
 
@@ -43,7 +44,7 @@ def build(app: cdk.App, workload: Workload) -> None:
     if workload.reference:
         _TensorflowBenchmark(app, "tensorflow-benchmark", reference=workload.reference)
         return
-    shared = network(cdk.Stack(app, "network")) if len(workload.clusters) > 1 else None
+    shared = demo_vpc(cdk.Stack(app, "network")) if len(workload.clusters) > 1 else None
     for number, clusters in enumerate(workload.stacks()):
         _FleetStack(app, f"fleet-{number}", clusters=clusters, vpc=shared, kind=workload.kind)
 
@@ -54,7 +55,7 @@ class _TensorflowBenchmark(cdk.Stack):
     def __init__(self, scope: cdk.App, construct_id: str, *, reference: Reference) -> None:
         super().__init__(scope, construct_id, description="TensorFlow training on 1, 4 or 8 GPUs of an ECS host")
         gpu_hosts = reference.gpu_hosts
-        shared = Shared.define(self, "", network(self))
+        shared = Shared.define(self, "", demo_vpc(self))
         cpu = capacity(self, "Cpu", shared, reference.cpu_hosts, warmup_seconds=300, max_instances=2)
         gpu = capacity(self, "Gpu", shared, gpu_hosts, warmup_seconds=600, max_instances=2)
 
@@ -92,7 +93,7 @@ class _FleetStack(cdk.Stack):
         self, scope: cdk.App, construct_id: str, *, clusters: list[list[Pair]], vpc: ec2.Vpc | None, kind: str | None
     ) -> None:
         super().__init__(scope, construct_id)
-        own = vpc or network(self)
+        own = vpc or demo_vpc(self)
         image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
         written = _written(kind)
         for number, pairs in enumerate(clusters):

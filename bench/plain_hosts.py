@@ -17,21 +17,9 @@ from constructs import Construct
 
 from bench.workloads import Hosts
 
-__all__ = ["Capacity", "HookAnswers", "ManagedRoles", "Shared", "capacity", "network"]
+__all__ = ["Capacity", "HookAnswers", "ManagedRoles", "Shared", "capacity"]
 
 _GPU_WARMUP_SECONDS = 600
-
-
-def network(scope: Construct) -> ec2.Vpc:
-    """A VPC over two zones."""
-    return ec2.Vpc(
-        scope,
-        "Vpc",
-        max_azs=2,
-        nat_gateways=1,
-        restrict_default_security_group=False,
-        gateway_endpoints={"S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)},
-    )
 
 
 @dataclass(frozen=True, slots=True)
