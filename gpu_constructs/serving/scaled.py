@@ -94,7 +94,8 @@ class ScaledService(ReachedService):
             RefusedByCdkError: CDK refuses it for another reason.
         """
         least = _known("min_tasks", min_tasks, smallest=0)
-        most = self._most(least) if max_tasks is None else _known("max_tasks", max_tasks, smallest=1)
+        room = self._room()
+        most = self._most(least, room) if max_tasks is None else _known("max_tasks", max_tasks, smallest=1)
         self._require_free(by)
         _require_together(by, least, scale_out_cooldown)
         self._require_measured(by)
@@ -103,7 +104,7 @@ class ScaledService(ReachedService):
                 whole_seconds(name, cooldown)
         percent = scaled_percentages(
             most,
-            2 * most if self._is_managed else self._room,
+            2 * most if self._is_managed else room,
             min_healthy_percent=self._given.min_healthy_percent,
             max_healthy_percent=self._given.max_healthy_percent,
         )
@@ -143,11 +144,11 @@ class ScaledService(ReachedService):
                 each.add_to(each.name if seen[each.name] == 1 else f"{each.name}{seen[each.name]}", scaling)
         if self._given.desired_count is not None:
             self._resource.desired_count = None
-        for name, value, given in (
-            ("MinimumHealthyPercent", percent.least, self._given.min_healthy_percent),
-            ("MaximumPercent", percent.most, self._given.max_healthy_percent),
+        for name, value, before in (
+            ("MinimumHealthyPercent", scaled.min_healthy_percent, self._workload.min_healthy_percent),
+            ("MaximumPercent", scaled.max_healthy_percent, self._workload.max_healthy_percent),
         ):
-            if given is None:
+            if value != before:
                 self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
         self._workload = scaled
         return count
@@ -157,16 +158,14 @@ class ScaledService(ReachedService):
         pools = [each.pool for each in self._workload.strategy]
         return any(each is not None and each.kind is PoolKind.MANAGED_INSTANCES for each in pools)
 
-    @property
     def _room(self) -> int | Unknown:
-        """Tasks that all hosts hold at their maximum."""
+        """Tasks that all hosts hold at their maximum; unknown of Managed Instances, which have none."""
         task, constraints = self._gpu_task.with_its_ports(), self._workload.constraints
         pools = [each.pool for each in self._workload.strategy if each.pool is not None]
         return total(task_slots(task, pool, constraints=constraints) for pool in pools)
 
-    def _most(self, least: int) -> int:
+    def _most(self, least: int, room: int | Unknown) -> int:
         """Tasks at most where the user leaves it to the capacity."""
-        room = UNKNOWN if self._is_managed else self._room
         if isinstance(room, Unknown):
             why = "Managed Instances have no maximum" if self._is_managed else "it is not known how many the hosts hold"
             raise InvalidValueError(

@@ -121,11 +121,12 @@ class ScaleBy(ABC):
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
+        dimensions = {"QueueName": queue.queue_name}
         waiting, busy = (
             cloudwatch.Metric(
                 namespace="AWS/SQS",
                 metric_name=name,
-                dimensions_map={"QueueName": queue.queue_name},
+                dimensions_map=dimensions,
                 statistic="Maximum",
                 period=_MINUTE,
             )
@@ -281,56 +282,49 @@ class Backlog(ScaleBy):
 
     def add_to(self, construct_id: str, scaling: Scaling) -> None:
         """Adds both alarms with their policies."""
-        least = appscaling.CfnScalingPolicy.StepAdjustmentProperty(
-            metric_interval_upper_bound=0, scaling_adjustment=scaling.least
-        )
+        step = appscaling.CfnScalingPolicy.StepAdjustmentProperty
         more = [
-            appscaling.CfnScalingPolicy.StepAdjustmentProperty(
+            step(
                 metric_interval_lower_bound=each.lower,
                 metric_interval_upper_bound=each.upper,
                 scaling_adjustment=each.tasks,
             )
             for each in steps_of(scaling.least, scaling.most)
         ]
-        self._add(construct_id, scaling, cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD, 1, more)
+        least = [step(metric_interval_upper_bound=0, scaling_adjustment=scaling.least)]
+        above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
         below = cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
-        self._add("Quiet", scaling, below, _QUIET_MINUTES, [least])
-
-    def _add(
-        self,
-        construct_id: str,
-        scaling: Scaling,
-        operator: cloudwatch.ComparisonOperator,
-        minutes: int,
-        steps: Sequence[appscaling.CfnScalingPolicy.StepAdjustmentProperty],
-    ) -> None:
-        # One L1 crosses to Node once, where CDK's L2 does for each of up to 20 steps.
-        policy = appscaling.CfnScalingPolicy(
-            scaling.count,
-            construct_id,
-            policy_name=construct_id,
-            policy_type="StepScaling",
-            scaling_target_id=cast(
-                "appscaling.ScalableTarget", scaling.count.node.find_child("Target")
-            ).scalable_target_id,
-            step_scaling_policy_configuration=appscaling.CfnScalingPolicy.StepScalingPolicyConfigurationProperty(
-                adjustment_type="ExactCapacity",
-                cooldown=scaling.scale_in_cooldown.to_seconds(),
-                metric_aggregation_type="Maximum",
-                step_adjustments=list(steps),
-            ),
-        )
-        alarm = cloudwatch.Alarm(
-            scaling.count,
-            f"{construct_id}Alarm",
-            metric=self.needed,
-            threshold=scaling.least,
-            comparison_operator=operator,
-            evaluation_periods=minutes,
-            # A gap in the metric starts and stops nothing.
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        )
-        cast("cloudwatch.CfnAlarm", alarm.node.default_child).alarm_actions = [policy.ref]
+        target = cast("appscaling.ScalableTarget", scaling.count.node.find_child("Target")).scalable_target_id
+        cooldown = scaling.scale_in_cooldown.to_seconds()
+        for name, operator, minutes, steps in (
+            (construct_id, above, 1, more),
+            ("Quiet", below, _QUIET_MINUTES, least),
+        ):
+            # One L1 crosses to Node once, where CDK's L2 does for each of up to 20 steps.
+            policy = appscaling.CfnScalingPolicy(
+                scaling.count,
+                name,
+                policy_name=name,
+                policy_type="StepScaling",
+                scaling_target_id=target,
+                step_scaling_policy_configuration=appscaling.CfnScalingPolicy.StepScalingPolicyConfigurationProperty(
+                    adjustment_type="ExactCapacity",
+                    cooldown=cooldown,
+                    metric_aggregation_type="Maximum",
+                    step_adjustments=steps,
+                ),
+            )
+            alarm = cloudwatch.Alarm(
+                scaling.count,
+                f"{name}Alarm",
+                metric=self.needed,
+                threshold=scaling.least,
+                comparison_operator=operator,
+                evaluation_periods=minutes,
+                # A gap in the metric starts and stops nothing.
+                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            )
+            cast("cloudwatch.CfnAlarm", alarm.node.default_child).alarm_actions = [policy.ref]
 
 
 def _backlog(tasks: str, metrics: Mapping[str, cloudwatch.IMetric]) -> Backlog:

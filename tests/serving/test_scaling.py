@@ -13,10 +13,12 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_sqs as sqs
 
 from gpu_constructs import GpuConstructsError, GpuService, IncompatibleError, InvalidValueError, ScaleBy
+from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.placement import Rollout, can_go_on
 from gpu_constructs.serving.endpoint import ServiceEndpoint
 from gpu_constructs.serving.scaling import Scaling
 from gpu_constructs.tasks.task_target import Capacity
+from gpu_constructs.template import fleet_of, read_stacks
 from tests.serving.auto_scaling import Minute, Scaled
 from tests.synthesis import Site
 
@@ -95,6 +97,18 @@ def test_the_count_is_left_to_the_scaling(site: Site) -> None:
     assert "DesiredCount" not in site.only("AWS::ECS::Service")
     workload = service.workload
     assert (workload.min_count, workload.max_count, workload.scaled_by) == (2, 4, ("TargetTrackingScaling",))
+
+
+@pytest.mark.parametrize("name", ["queue", "requests"])
+def test_what_is_read_of_it_is_what_was_built(site: Site, name: str) -> None:
+    service = service_of(site)
+    by = queue_of(site) if name == "queue" else ScaleBy.requests(endpoint=behind(service), per_task_per_minute=60)
+    service.scale(by=[by], max_tasks=3)
+    built = service.workload
+    (read,) = fleet_of(read_stacks([site.app.synth().directory]).stacks).workloads
+    assert read.desired_count is built.desired_count is UNKNOWN
+    for each in ("min_count", "max_count", "scaled_by", "min_healthy_percent", "max_healthy_percent"):
+        assert getattr(read, each) == getattr(built, each)
 
 
 def test_cdks_own_scaling_stays_open(site: Site) -> None:
