@@ -10,7 +10,7 @@ from gpu_constructs.placement import Assumption, PoolProfile, demand_of, profile
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 
-__all__ = ["Copies", "counted", "wanted_copies"]
+__all__ = ["Copies", "counted", "most_copies", "wanted_copies"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,6 +84,16 @@ def wanted_copies(context: Context) -> Iterator[tuple[Copies, int]]:
             continue
         if all(item.pool is not None for item in each.workload.strategy):
             yield each, wanted
+
+
+def most_copies(context: Context) -> Iterator[tuple[Copies, int]]:
+    """Those that are scaled above their desired count, with the most copies that scaling asks for."""
+    for each in context.once(counted):
+        desired, most = each.workload.desired_count, each.workload.max_count
+        if isinstance(most, Unknown) or most is None or most <= known(desired):
+            continue
+        if all(item.pool is not None for item in each.workload.strategy):
+            yield each, most
 
 
 def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknown, ...]:

@@ -12,7 +12,7 @@ from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, 
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.copies import Copies, counted, wanted_copies
+from gpu_constructs.rules.evidence.copies import Copies, counted, most_copies, wanted_copies
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -109,6 +109,42 @@ def room_for_both_versions(context: Context) -> Problems:
             fix="raise MaxSize to room for twice as many, or replace tasks one after the other with ROLLING",
             is_shortage=True,
         )
+
+
+@warning(
+    "GPU214",
+    question="can a deployment go on when scaling has asked for the most copies?",
+    because="a deployment that waits for room stops scaling in as well, so that a fleet that is full stays full: "
+    "Application Auto Scaling does not scale in while ECS deploys",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-autoscaling-targettracking.html",
+    unless=("GPU010", "GPU203"),
+)
+def room_to_deploy_at_most(context: Context) -> Problems:
+    for each, most in most_copies(context):
+        slots, percent = total(each.certain), _percent(each.workload)
+        if isinstance(slots, Unknown) or percent is None or most > slots or not each.task.wants_gpu:
+            continue
+        room = known(total(each.possible), otherwise=2 * most)
+        there = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize"
+        if each.workload.runs_twice_to_deploy and room < 2 * most:
+            yield Problem(
+                about=each.workload,
+                property_name="MaxCapacity",
+                value=most,
+                message=f"once scaling has asked for {most} tasks, a deployment never ends: it runs them twice, and "
+                f"{there}",
+                allowed=f"{room // 2} or less",
+                fix=f"a MaxCapacity of {room // 2}, or a MaxSize with room for twice as many",
+            )
+        elif not each.workload.runs_twice_to_deploy and not can_go_on(most, slots, percent):
+            yield Problem(
+                about=each.workload,
+                property_name="MinimumHealthyPercent",
+                value=percent.min_healthy_percent,
+                message=f"once scaling has asked for {most} tasks, a deployment cannot take its first step: {there}, "
+                f"and at least {percent.min_healthy_percent} % must keep running",
+                fix=_step(most, slots, percent),
+            )
 
 
 def _step(wanted: int, slots: int, percent: Rollout) -> str:

@@ -151,6 +151,24 @@ def found(workload: Workload) -> list[Finding]:
             id="percentages that allow no step",
         ),
         pytest.param(
+            service(task(2), pool(), copies=UNKNOWN, max_count=4),
+            "GPU214",
+            [
+                "asked for 4 tasks",
+                "its first step",
+                "L4 holds 4 at MaxSize",
+                "at least 100 %",
+                "a MinimumHealthyPercent of 75",
+            ],
+            id="a fleet that scaling fills",
+        ),
+        pytest.param(
+            service(task(2), pool(), copies=1, max_count=3, deployment_strategy="BLUE_GREEN"),
+            "GPU214",
+            ["asked for 3 tasks", "never ends: it runs them twice", "a MaxCapacity of 2"],
+            id="a fleet that scaling fills with two versions",
+        ),
+        pytest.param(
             service(task(), pool(), copies=3, constraints=DISTINCT),
             "GPU083",
             ["3 tasks must run on different hosts", "L4 has 2 at most", "distinctInstance", "to 3 hosts"],
