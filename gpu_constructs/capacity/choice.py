@@ -16,6 +16,7 @@ from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import require_construct_id
+from gpu_constructs.cdk.kinds import with_names_checked
 
 __all__ = ["CapacityChoice", "CapacityParts"]
 
@@ -43,6 +44,7 @@ class CapacityParts:
         return (getattr(self, each.name) for each in fields(self))
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True)
 class CapacityChoice:
     """One capacity of `GpuCluster.add_fallback`; the arguments are those of `GpuCluster.add_capacity`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import flag, whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import HostUpdate, Pool, Unknown, UpdateMethod
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
@@ -12,6 +13,7 @@ from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 __all__ = ["HostReplacement"]
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostReplacement:
     """Replaces running hosts, some at a time, when a deploy changes what the next ones are made from.

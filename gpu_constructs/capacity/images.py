@@ -15,6 +15,7 @@ from typing import TypeVar
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.kinds import names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import HostImage, Unknown
@@ -66,6 +67,7 @@ class GpuMachineImage:
             )
 
     @classmethod
+    @names_checked
     def pinned(cls, name: str, release: str | None = None) -> GpuMachineImage:
         """One release of an ECS-optimized AMI or Bottlerocket variant: hosts change only when this line does.
 
@@ -92,6 +94,7 @@ class GpuMachineImage:
         return cls(HostImage(image=row, release=chosen), takes_newest_known=release is None)
 
     @classmethod
+    @names_checked
     def newest(cls, name: str) -> GpuMachineImage:
         """The newest release at every deploy: hosts get patches, and any deploy may change their AMI.
 
@@ -105,6 +108,7 @@ class GpuMachineImage:
             return cls(HostImage(image=image(name)))
 
     @classmethod
+    @names_checked
     def custom(
         cls,
         machine_image: ec2.IMachineImage,

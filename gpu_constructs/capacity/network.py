@@ -11,6 +11,7 @@ from constructs import Construct
 
 from gpu_constructs.capacity.part import HostPart
 from gpu_constructs.cdk.arguments import flag
+from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.cdk.refusal import ARGUMENTS, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
@@ -23,6 +24,7 @@ _ONE_ADAPTER = (NetworkInterface(), NetworkInterface(device=1, type="efa-only"))
 """What is asked for where no type has EFA, so that the rules refuse it."""
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostNetwork(HostPart):
     """How the hosts of a capacity are connected. By default by one plain interface each.
@@ -74,6 +76,7 @@ class HostNetwork(HostPart):
             )
 
     @classmethod
+    @names_checked
     def efa(
         cls,
         *,

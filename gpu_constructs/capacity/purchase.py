@@ -13,6 +13,7 @@ from constructs import Construct
 from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES, BlockSchedule
 from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import (
@@ -40,6 +41,7 @@ _LOWEST_PRICE = 0.001
 _LONGEST_PRICE = 255  # characters
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purchase(HostPart):
     """How the hosts of a capacity are bought. Made by one of the class methods alone, on demand by default.
@@ -70,6 +72,7 @@ class Purchase(HostPart):
         return cls()
 
     @classmethod
+    @names_checked
     def spot(
         cls,
         *,
@@ -117,6 +120,7 @@ class Purchase(HostPart):
         )
 
     @classmethod
+    @names_checked
     def reservations(
         cls,
         *,
@@ -166,6 +170,7 @@ class Purchase(HostPart):
         )
 
     @classmethod
+    @names_checked
     def capacity_block(
         cls,
         reservation_id: str,

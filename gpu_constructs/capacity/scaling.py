@@ -11,6 +11,7 @@ from gpu_constructs.capacity.host_replacement import HostReplacement
 from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.capacity.warm_hosts import WarmHosts
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware import OperatingSystem
@@ -32,6 +33,7 @@ _LIMITS = (
 )
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostScaling(HostPart):
     """How ECS managed scaling moves the hosts of a capacity.

@@ -14,6 +14,7 @@ from gpu_constructs.capacity.host_mounts import HostMount, prepare_mounts
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
 from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
@@ -34,6 +35,7 @@ _GIB_FOR_EACH_OF_IMAGES = 2.5
 _GB_PER_GIB = 1024**3 / 1000**3
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostStorage(HostPart):
     """Where hosts keep container images and scratch data.

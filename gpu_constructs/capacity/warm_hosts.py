@@ -9,6 +9,7 @@ from constructs import Construct
 
 from gpu_constructs.capacity.part import HostGroup
 from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown, WarmPool
@@ -20,6 +21,7 @@ _STATES = ("Stopped", "Running")
 _NO_HIBERNATION = "EC2 hibernates no type with accelerators, and only hosts whose launch template allows it"
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmHosts:
     """Hosts that have booted once and wait, so that the next ones come sooner.

@@ -32,7 +32,7 @@ from typing_extensions import Unpack
 from gpu_constructs.cdk.arguments import flag, texts, variables
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 
-__all__ = ["checked", "require_kinds"]
+__all__ = ["checked", "names_checked", "require_kinds", "with_names_checked"]
 
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
@@ -142,6 +142,32 @@ def checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made
     return after_check
 
 
+def names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
+    """Makes a function refuse arguments that it does not have; the values are checked by itself.
+
+    Args:
+        function: Whose arguments these are.
+    """
+    _CHECKED.append(function)
+
+    @wraps(function)
+    def after_check(*given: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
+        _require_names(function, named)
+        return function(*given, **named)
+
+    return after_check
+
+
+def with_names_checked(made: type[_Made]) -> type[_Made]:
+    """Makes a dataclass refuse arguments that are not its fields.
+
+    Args:
+        made: The dataclass, whose own ``__init__`` would end in a ``TypeError``.
+    """
+    type.__setattr__(made, "__init__", names_checked(made.__init__))
+    return made
+
+
 def require_kinds(function: Callable[..., object], named: Mapping[str, object]) -> None:
     """Refuses arguments that a function does not have, or that are not of the kinds that its signature states.
 
@@ -155,11 +181,16 @@ def require_kinds(function: Callable[..., object], named: Mapping[str, object]) 
         UnknownNameError: It has no such argument.
         InvalidValueError: An argument is of another kind.
     """
+    _require_names(function, named)
     kinds = _kinds_of(function)
     for argument, value in named.items():
         if argument in kinds:
             _require(argument, value, kinds[argument])
-        elif argument not in _BOUND:
+
+
+def _require_names(function: Callable[..., object], named: Mapping[str, object]) -> None:
+    for argument, value in named.items():
+        if argument not in _BOUND and argument not in _kinds_of(function):
             nearest = _nearest(argument, function)
             raise UnknownNameError(
                 f"{_called(function)} has no such argument", argument=argument, value=value, nearest=nearest
@@ -175,6 +206,8 @@ def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
         for kind in alternatives:
             if is_dataclass(kind) and argument in {each.name for each in fields(kind) if each.init}:
                 return (f"{name}={getattr(kind, '__name__', name)}({argument}=…)",)
+    if longer := tuple(each for each in kinds if argument in each.split("_") or each.startswith(f"{argument}_")):
+        return longer[:_MOST_PLACES]
     elsewhere = tuple(f"{_called(each)}({argument}=…)" for each in _CHECKED if argument in _kinds_of(each))
     return elsewhere[:_MOST_PLACES] or tuple(get_close_matches(argument, kinds, n=_MOST_PLACES, cutoff=0.6))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import gpu_memory_mib, texts, whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated
@@ -14,6 +15,7 @@ from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 __all__ = ["HostNeed", "generation_of", "model_of"]
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostNeed:
     """What a host must have, where ECS Managed Instances are to choose the type.

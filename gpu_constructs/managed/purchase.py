@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpu_constructs.cdk.arguments import flag
+from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.fleet import PurchaseOption, Reservation
 from gpu_constructs.hosts.reservations import require_group_arn
@@ -19,6 +20,7 @@ _OPTIONS = {
 }
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedPurchase:
     """How the hosts of ECS Managed Instances are bought. Made by one of the class methods alone, on demand by default.
@@ -47,6 +49,7 @@ class ManagedPurchase:
         return cls._bought(PurchaseOption.SPOT)
 
     @classmethod
+    @names_checked
     def reservations(cls, *, resource_group_arn: str, only: bool = False) -> ManagedPurchase:
         """On-Demand Capacity Reservations first, and on demand where they have no room left.
 

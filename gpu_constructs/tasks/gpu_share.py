@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 
 __all__ = ["GpuShare"]
@@ -12,6 +13,7 @@ __all__ = ["GpuShare"]
 _RULE = "GPU031"
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuShare:
     """A share of one GPU through NVIDIA MPS, for ``add_gpu_container(gpus=GpuShare(memory_mib=4096))``.

@@ -16,10 +16,12 @@ from gpu_constructs import (
     GpuMachineImage,
     GpuShare,
     HostNeed,
+    HostNetwork,
     HostScaling,
     InvalidValueError,
     ManagedPurchase,
     Purchase,
+    UnknownNameError,
     WarmHosts,
 )
 from gpu_constructs.fleet import PurchaseOption
@@ -118,12 +120,29 @@ def test_the_name_of_a_cluster_runs_nothing_on_a_host(site: Site, name: str) -> 
 
 @pytest.mark.parametrize("kind", [Purchase, ManagedPurchase])
 def test_a_purchase_is_never_half_of_one(kind: Any) -> None:
-    with pytest.raises(TypeError, match="unexpected keyword argument"):
+    with pytest.raises(UnknownNameError, match="has no such argument"):
         kind(option=PurchaseOption.SPOT)
     with pytest.raises((TypeError, ValueError), match="init=False"):
         replace(kind.spot(), option=PurchaseOption.ON_DEMAND)
     assert kind.spot().option is PurchaseOption.SPOT
     assert kind().option is PurchaseOption.ON_DEMAND
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "nearest"),
+    [
+        (HostNetwork, "efa", "has_efa"),
+        (HostNetwork, "security_group", "HostNetwork.efa(security_group=…)"),
+        (HostScaling, "target", "target_capacity_percent"),
+        (Purchase.spot, "max_price", "max_price_usd_per_hour"),
+        (Purchase.spot, "reservation_id", "Purchase.reservations(reservation_id"),
+        (GpuMachineImage.custom, "driver", "driver_branch"),
+    ],
+)
+def test_a_name_that_a_value_does_not_have_is_answered_with_the_nearest(call: Any, argument: str, nearest: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"{argument}: {call.__qualname__} has no such argument") as refused:
+        call(**{argument: 1})
+    assert nearest in str(refused.value)
 
 
 def test_whole_numbers_of_other_libraries_become_plain_ones() -> None:
