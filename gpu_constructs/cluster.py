@@ -227,8 +227,8 @@ class GpuCluster(Construct):
                 task, with an alarm, `GpuCapacity.boot_check`. On Amazon Linux 2023, with a way to the endpoints of Auto
                 Scaling and CloudWatch. By default not.
             vpc_subnets: Subnets of these hosts. By default those of the cluster.
-            capacity_provider_name: Name of the provider. By default CloudFormation makes one, which lets it replace the
-                provider when it must.
+            capacity_provider_name: Name of the provider, which it keeps for life: for another name, or for none, add
+                another capacity and remove this one in the next deploy. By default CloudFormation makes one.
 
         Raises:
             UnknownNameError: An instance type does not exist; the nearest names are in the message.

@@ -45,8 +45,8 @@ class GpuCapacity(Construct):
     Hosts run in private subnets without public addresses, take metadata requests with IMDSv2 tokens only and not from
     containers in bridge mode (hop limit 1), keep container images on an encrypted gp3 volume, and are reached through
     Session Manager. ECS managed scaling moves the group with the tasks, and managed draining lets the tasks of a
-    leaving host end first. A changed AMI or type is for hosts that start later; running ones are not replaced, unless
-    hosts become spot or on demand, which Auto Scaling then changes one by one
+    leaving host end first. A changed AMI or type is for hosts that start later; running ones are only replaced by a
+    `HostReplacement`, or when hosts become spot or on demand, which Auto Scaling then changes one by one
     (https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_UpdateAutoScalingGroup.html). Serves CPU pools as
     well.
 

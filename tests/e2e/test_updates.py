@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -26,7 +27,10 @@ from gpu_constructs import (
 )
 from gpu_constructs.tasks.task_target import Capacity
 
+from .account import Account
+from .cdk_cli import Cdk, CdkError
 from .local import Deployed, Local, NotDeployedError
+from .server import ROOT, emulator
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
 STACK = "Gpu"
@@ -249,6 +253,26 @@ def test_hosts_that_always_run_stay_as_they_are_without_a_replacement(site: Site
     site.destroy()
 
 
+@pytest.mark.parametrize("replacement", [None, HostReplacement()], ids=["hosts stay", "hosts are replaced"])
+def test_hosts_that_always_run_change_their_types_in_two_deploys_only(
+    site: Site, replacement: HostReplacement | None
+) -> None:
+    def capacities(kind: str) -> Capacities:
+        scaling = HostScaling(replacement=replacement)
+        return lambda cluster: [_l4(cluster, instance_types=[kind], min_instances=2, max_instances=2, scaling=scaling)]
+
+    site.deploy(capacities("g6.xlarge"))
+
+    if replacement is None:
+        with pytest.raises(NotDeployedError, match="service not stable"):
+            site.deploy(capacities("g6e.xlarge"))
+        assert site.lost() == []
+    else:
+        site.deploy(capacities("g6e.xlarge"))
+        assert site.lost() != []
+    site.destroy()
+
+
 def test_efa_leaves_its_group_behind_while_hosts_run(site: Site) -> None:
     def capacities(network: HostNetwork | None) -> Capacities:
         return lambda cluster: [_l4(cluster, "Nodes", instance_types=["g6.8xlarge"], network=network, min_instances=2)]
@@ -266,6 +290,41 @@ def test_efa_leaves_its_group_behind_while_hosts_run(site: Site) -> None:
         if group["GroupName"] != "default":
             client.delete_security_group(GroupId=group["GroupId"])
     site.destroy()
+
+
+def test_efa_goes_in_one_deploy_with_hosts_that_are_replaced(site: Site) -> None:
+    def capacities(network: HostNetwork | None) -> Capacities:
+        scaling = HostScaling(replacement=HostReplacement())
+        return lambda cluster: [_l4(cluster, instance_types=["g6.8xlarge"], network=network, scaling=scaling)]
+
+    site.deploy(capacities(HostNetwork.efa()))
+    done = site.deploy(capacities(None))
+
+    assert done.reason == ""
+    assert len(site.running()) == 2
+    assert site.lost() == []
+    site.destroy()
+
+
+def test_the_command_line_moves_a_service_and_says_what_is_in_use(tmp_path: Path) -> None:
+    assert Cdk.is_installed(), "no `cdk` on the PATH; `make setup` installs it"
+    before, after = MOVES["another id"]
+    steps: list[tuple[str, Capacities]] = [
+        ("before", before),
+        ("both", lambda cluster: [*before(cluster), *after(cluster)]),
+        ("after", after),
+        ("back", before),
+    ]
+    for name, capacities in steps:
+        assembly(tmp_path / name, capacities, force_new_deployment=FORCED if name != "before" else None)
+    with emulator(tmp_path) as running:
+        cdk_ = Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
+        cdk_.bootstrap(tmp_path / "before")
+        for name in ("before", "both", "after"):
+            outputs = cdk_.deploy(tmp_path / name, STACK)
+        assert [each.status for each in Account(running).tasks(outputs["ClusterName"])] == ["RUNNING"] * 2
+        with pytest.raises(CdkError, match=IN_USE):
+            cdk_.deploy(tmp_path / "back", STACK)
 
 
 def test_a_service_on_a_capacity_block_begins_with_no_copies(site: Site) -> None:
