@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from gpu_constructs.cdk.validation import GpuChecks as GpuChecks
     from gpu_constructs.cluster import GpuCluster as GpuCluster
     from gpu_constructs.cpu_service import CpuService as CpuService
-    from gpu_constructs.encryption import encrypt_with_key as encrypt_with_key
     from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
     from gpu_constructs.errors import GpuConstructsError as GpuConstructsError
     from gpu_constructs.errors import IncompatibleError as IncompatibleError
@@ -98,7 +97,6 @@ _HOME = {
     "UnknownNameError": "errors",
     "WarmHosts": "capacity.warm_hosts",
     "acknowledge_aws_solutions": "aws_solutions",
-    "encrypt_with_key": "encryption",
 }
 
 __all__ = [
@@ -138,7 +136,6 @@ __all__ = [
     "UnknownNameError",
     "WarmHosts",
     "acknowledge_aws_solutions",
-    "encrypt_with_key",
 ]
 
 

@@ -8,6 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.capacity.choice import CapacityChoice
@@ -62,6 +63,8 @@ class GpuCluster(Construct):
         vpc_subnets: Subnets of the hosts. By default the private subnets with a way out, through NAT or otherwise.
         associate_public_ip_address: Whether hosts in public subnets get a public address, by which they reach ECS
             without NAT. By default not.
+        encryption_key: A symmetric key for EBS volumes of hosts and default log groups of tasks, whose policy is added
+            to; docs/security.md says what an imported one must allow. By default keys of AWS.
         cluster_name: Name of a new cluster. By default CloudFormation makes one.
         container_insights_v2: CloudWatch Container Insights of a new cluster. By default enhanced, with metrics for
             each task and container.
@@ -94,6 +97,7 @@ class GpuCluster(Construct):
         default_strategy: Sequence[ecs.CapacityProviderStrategy] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
         associate_public_ip_address: bool = False,
+        encryption_key: kms.IKey | None = None,
         cluster_name: str | None = None,
         container_insights_v2: ecs.ContainerInsights | None = None,
         default_cloud_map_namespace: ecs.CloudMapNamespaceOptions | None = None,
@@ -141,6 +145,7 @@ class GpuCluster(Construct):
                 vpc=vpc or network_of(of_hosts),
                 vpc_subnets=vpc_subnets,
                 associate_public_ip_address=associate_public_ip_address,
+                encryption_key=encryption_key,
                 keeps=keep_capacity_providers,
                 default_strategy=default_strategy,
                 stack=scope if isinstance(scope, cdk.Stack) else None,
@@ -254,7 +259,7 @@ class GpuCluster(Construct):
         plan = plan_capacity(choice, self.hosts)
         self.hosts.association.require_free(capacity_provider_name)
         capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
-        self._keep(capacity)
+        self._capacities.append(capacity)
         return capacity
 
     @checked
@@ -307,7 +312,7 @@ class GpuCluster(Construct):
         )
         self.hosts.association.require_free_name(capacity_provider_name)
         capacity = ManagedGpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
-        self._keep(capacity)
+        self._capacities.append(capacity)
         return capacity
 
     @checked
@@ -391,9 +396,5 @@ class GpuCluster(Construct):
         require_free_ids(self, *names)
         with rolled_back_on_error(self, *names), self.hosts.association.joined_together():
             made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]
-        for capacity in made:
-            self._keep(capacity)
+        self._capacities += made
         return made
-
-    def _keep(self, capacity: GpuCapacity | ManagedGpuCapacity) -> None:
-        self._capacities.append(capacity)

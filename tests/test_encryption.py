@@ -1,4 +1,4 @@
-"""One call encrypts volumes of hosts and logs of tasks with a key, and the key lets AWS use it for that alone."""
+"""One argument encrypts volumes of hosts and logs of tasks with a key, and the key lets AWS use it for that alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs import GpuMachineImage, InvalidValueError, encrypt_with_key
+from gpu_constructs import GpuCluster, GpuMachineImage, InvalidValueError
 from tests.linting import linted
 from tests.synthesis import Site
 
@@ -22,16 +22,21 @@ def volumes(site: Site) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("comes_first", [True, False])
-def test_every_volume_and_every_default_log_group_has_the_key(site: Site, comes_first: bool) -> None:
-    key = kms.Key(site.stack, "Key")
-    if comes_first:
-        encrypt_with_key(site.stack, key=key)
-    site.task(site.l4).add_gpu_container("vllm", image=site.image)
+@pytest.fixture
+def key(site: Site) -> kms.Key:
+    return kms.Key(site.stack, "Key")
+
+
+@pytest.fixture
+def cluster(site: Site, key: kms.Key) -> GpuCluster:
+    return GpuCluster(site.stack, "Encrypted", vpc=site.vpc, encryption_key=key)
+
+
+def test_every_volume_and_every_default_log_group_has_the_key(site: Site, key: kms.Key, cluster: GpuCluster) -> None:
+    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     bottlerocket = GpuMachineImage.pinned("bottlerocket-ecs-3-nvidia-x86_64")
-    site.capacity("g6.12xlarge", name="Two", image=bottlerocket)
-    if not comes_first:
-        encrypt_with_key(site.stack, key=key)
+    cluster.add_capacity("Two", instance_types=["g6.12xlarge"], max_instances=1, image=bottlerocket)
+    site.task(l4).add_gpu_container("vllm", image=site.image)
     arn = site.stack.resolve(key.key_arn)
     assert volumes(site) == [arn] * 3
     assert site.only("AWS::Logs::LogGroup")["KmsKeyId"] == arn
@@ -39,20 +44,21 @@ def test_every_volume_and_every_default_log_group_has_the_key(site: Site, comes_
 
 
 def test_a_key_of_another_stack_is_exported(site: Site) -> None:
-    encrypt_with_key(site.app, key=kms.Key(cdk.Stack(site.app, "Keys"), "Key"))
-    site.task(site.l4).add_gpu_container("vllm", image=site.image)
+    key = kms.Key(cdk.Stack(site.app, "Keys"), "Key")
+    cluster = GpuCluster(site.stack, "Encrypted", vpc=site.vpc, encryption_key=key)
+    cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     assert ["Fn::ImportValue" in each for each in volumes(site)] == [True]
 
 
-def test_log_groups_of_users_stay_as_they_are(site: Site) -> None:
+def test_log_groups_of_users_stay_as_they_are(site: Site, cluster: GpuCluster) -> None:
     own = logs.LogGroup(site.stack, "Own")
-    encrypt_with_key(site.stack, key=kms.Key(site.stack, "Key"))
-    site.task(site.l4, log_group=own).add_gpu_container("vllm", image=site.image)
+    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    site.task(l4, log_group=own).add_gpu_container("vllm", image=site.image)
     assert "KmsKeyId" not in site.only("AWS::Logs::LogGroup")
 
 
+@pytest.mark.usefixtures("cluster")
 def test_the_key_lets_auto_scaling_and_logs_use_it_and_nothing_else(site: Site) -> None:
-    encrypt_with_key(site.stack, key=kms.Key(site.stack, "Key"))
     _, *added = site.only("AWS::KMS::Key")["KeyPolicy"]["Statement"]
     volumes, grants, of_logs = added
     role = site.stack.resolve(
@@ -68,5 +74,5 @@ def test_the_key_lets_auto_scaling_and_logs_use_it_and_nothing_else(site: Site) 
 
 def test_what_is_no_key_is_refused(site: Site) -> None:
     key: Any = "alias/own"
-    with pytest.raises(InvalidValueError, match=r"key: expects .*Key.*fix: kms.Key"):
-        encrypt_with_key(site.stack, key=key)
+    with pytest.raises(InvalidValueError, match=r"encryption_key: expects .*Key.*fix: kms.Key"):
+        GpuCluster(site.stack, "Encrypted", vpc=site.vpc, encryption_key=key)

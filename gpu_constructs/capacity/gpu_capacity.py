@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.capacity.auto_scaling_group import auto_scaling_group
@@ -54,6 +55,7 @@ class GpuCapacity(Construct):
 
     Attributes:
         cluster: The cluster that its hosts join.
+        encryption_key: Of its hosts' volumes and of the default log groups of tasks; None for keys of AWS.
         architecture: Processor architecture of its hosts.
         pool: What it can launch, as the value that every check reads.
         instance_type_names: Names of its instance types as given, tokens among them.
@@ -80,6 +82,7 @@ class GpuCapacity(Construct):
             )
             user_data = ec2.UserData.custom("\n".join(before_join))
             self.cluster: ecs.ICluster = hosts.cluster
+            self.encryption_key: kms.IKey | None = hosts.encryption_key
             self.architecture: Architecture = plan.machine_image.host_image.image.architecture
             self.pool: Pool = plan.pool
             network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)

@@ -39,7 +39,7 @@ def launch_template(
         instance_profile=hosts.instance_profile,
         security_group=hosts.security_group,
         user_data=user_data,
-        block_devices=plan.parts.storage.volumes(plan.machine_image.host_image.image),
+        block_devices=plan.parts.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
         associate_public_ip_address=plan.pool.interfaces[0].public_address is True,
         require_imdsv2=True,
         http_put_response_hop_limit=1,

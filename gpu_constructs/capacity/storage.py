@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from math import ceil
 
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.capacity.host_mounts import HostMount, prepare_mounts
@@ -216,19 +217,21 @@ class HostStorage(HostPart):
         for each in self.mounts:
             each.let_in(group.hosts)
 
-    def volumes(self, image: Image) -> list[ec2.BlockDevice]:
+    def volumes(self, image: Image, key: kms.IKey | None) -> list[ec2.BlockDevice]:
         """The EBS volumes of a host.
 
         Args:
             image: Its machine image.
+            key: The key that they are encrypted with; None for the account's own.
         """
+        volume = _kept_volume if key is None else partial(_volume, key=key)
         throughput = self.root_volume_mib_per_second
         iops = 0 if throughput is None else gp3.IOPS_FOR_EACH_MIB_PER_SECOND * throughput
-        images = _volume(
+        images = volume(
             image.image_device, self.root_volume_gib, throughput, iops if iops > gp3.IOPS_INCLUDED else None
         )
         # Bottlerocket keeps its system on a separate volume, whose size is the snapshot's.
-        return [images] if image.root_device == image.image_device else [_volume(image.root_device), images]
+        return [images] if image.root_device == image.image_device else [volume(image.root_device), images]
 
 
 def _mounts(given: Sequence[HostMount]) -> tuple[HostMount, ...]:
@@ -251,19 +254,26 @@ def _mounts(given: Sequence[HostMount]) -> tuple[HostMount, ...]:
     return tuple(given)
 
 
-@cache  # nothing changes it, and it costs calls into Node
 def _volume(
-    device: str, size_gib: int | None = None, mib_per_second: int | None = None, iops: int | None = None
+    device: str,
+    size_gib: int | None = None,
+    mib_per_second: int | None = None,
+    iops: int | None = None,
+    key: kms.IKey | None = None,
 ) -> ec2.BlockDevice:
     ebs = ec2.EbsDeviceProps(
         volume_size=size_gib,
         throughput=mib_per_second,
         iops=iops,
         encrypted=True,
+        kms_key=key,
         volume_type=ec2.EbsDeviceVolumeType.GP3,
         delete_on_termination=True,
     )
     return ec2.BlockDevice(device_name=device, volume=ec2.BlockDeviceVolume(ebs))
+
+
+_kept_volume = cache(_volume)  # nothing changes it, and it costs calls into Node
 
 
 def _root_for(images_gib: float) -> int:

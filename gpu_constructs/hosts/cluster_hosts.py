@@ -9,6 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
@@ -16,6 +17,7 @@ from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hosts.association import ClusterAssociation
+from gpu_constructs.hosts.encryption import let_key_be_used
 from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
 
@@ -83,6 +85,7 @@ class ClusterHosts:
         vpc: Where the hosts run.
         vpc_subnets: Subnets of the hosts. By default the private subnets with a way out.
         associate_public_ip_address: Whether hosts in public subnets get a public address.
+        encryption_key: For the volumes of hosts and the logs of tasks. By default keys of AWS.
         keeps: See `ClusterAssociation`.
         default_strategy: See `ClusterAssociation`.
         stack: The stack around `scope`. By default CDK is asked.
@@ -94,6 +97,7 @@ class ClusterHosts:
         cluster: The cluster, as services of this stack see it.
         association: Which capacity providers it has.
         associate_public_ip_address: Whether hosts in public subnets get a public address.
+        encryption_key: For the volumes of hosts and the logs of tasks; None for keys of AWS.
         vpc: Where the hosts run.
         subnets: Subnets of the hosts.
     """
@@ -107,6 +111,7 @@ class ClusterHosts:
         vpc: ec2.IVpc,
         vpc_subnets: ec2.SubnetSelection | None = None,
         associate_public_ip_address: bool = False,
+        encryption_key: kms.IKey | None = None,
         keeps: Sequence[str] | None = None,
         default_strategy: Sequence[ecs.CapacityProviderStrategy] | None = None,
         stack: cdk.Stack | None = None,
@@ -120,6 +125,9 @@ class ClusterHosts:
         self._stack = stack
         self._is_new = is_new
         self.associate_public_ip_address: bool = associate_public_ip_address
+        self.encryption_key: kms.IKey | None = encryption_key
+        if encryption_key is not None:
+            let_key_be_used(encryption_key)
         self.vpc: ec2.IVpc = vpc
         self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
         self._chosen_subnets: list[HostSubnets] = []

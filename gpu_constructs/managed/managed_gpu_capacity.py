@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import cast
 
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
@@ -35,6 +36,7 @@ class ManagedGpuCapacity(Construct):
 
     Attributes:
         cluster: The cluster that its hosts join.
+        encryption_key: Of the default log groups of tasks; None for a key of AWS.
         architecture: Processor architecture of its hosts.
         pool: What it can launch, as the value that every check reads.
         instance_type_names: Names of the types of the catalogue that it can launch.
@@ -49,6 +51,7 @@ class ManagedGpuCapacity(Construct):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
             self.cluster: ecs.ICluster = hosts.cluster
+            self.encryption_key: kms.IKey | None = hosts.encryption_key
             self.architecture: Architecture = plan.architecture
             self.pool: Pool = plan.pool
             self.instance_type_names: tuple[str, ...] = tuple(each.name for each in plan.pool.instance_types)

@@ -33,7 +33,7 @@ from gpu_constructs.tasks.model_container import add_served_container
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
 from gpu_constructs.tasks.rehearsal import rehearse
 from gpu_constructs.tasks.sidecar import plan_sidecar, require_no_gpus
-from gpu_constructs.tasks.task_target import Capacity, Landing, landing_on
+from gpu_constructs.tasks.task_target import Capacity, Landing, encryption_key_of, landing_on
 
 __all__ = ["GpuTaskDefinition"]
 
@@ -58,7 +58,8 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         family: Name of the task definition's family. By default one is generated from its path.
         network_mode: How containers reach the network. By default ``bridge``, on Managed Instances ``awsvpc``; in mode
             ``host`` containers can reach the credentials of the host's role.
-        log_group: Where the containers' logs go. By default a log group is defined that is deleted with the stack.
+        log_group: Where the containers' logs go. By default a log group is defined that is deleted with the stack, and
+            encrypted with the key of the cluster where that has one.
         log_retention: How long the default log group keeps them. By default a month.
         task_role: What the containers may do on AWS. By default a role that may do nothing.
         execution_role: What ECS uses to pull images and write logs. By default a role is made and granted that.
@@ -109,7 +110,11 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             )
         with rolled_back_on_error(scope, construct_id):
             self.log_group: logs.ILogGroup = log_group or logs.LogGroup(
-                self, "Logs", retention=log_retention, removal_policy=cdk.RemovalPolicy.DESTROY
+                self,
+                "Logs",
+                retention=log_retention,
+                encryption_key=encryption_key_of(capacity),
+                removal_policy=cdk.RemovalPolicy.DESTROY,
             )
         written = landing.template_data()
         if written:

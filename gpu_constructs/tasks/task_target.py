@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_kms as kms
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
@@ -17,7 +18,7 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
 
-__all__ = ["Capacity", "Landing", "capacity_of_service", "landing_on", "require_capacities"]
+__all__ = ["Capacity", "Landing", "capacity_of_service", "encryption_key_of", "landing_on", "require_capacities"]
 
 Capacity: TypeAlias = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
 
@@ -161,6 +162,16 @@ def _mode_written(network_mode: ecs.NetworkMode | None) -> str:
         network_mode: None for ECS's default.
     """
     return "bridge" if network_mode is None else network_mode.name.lower().replace("_", "")
+
+
+def encryption_key_of(capacity: Sequence[Capacity]) -> kms.IKey | None:
+    """The key that the logs of a task are encrypted with; None for a key of AWS.
+
+    Args:
+        capacity: Where the task may run.
+    """
+    keys = (None if isinstance(each, ImportedGpuCapacity) else each.encryption_key for each in capacity)
+    return next(filter(None, keys), None)
 
 
 def require_capacities(capacity: Sequence[Capacity]) -> None:

@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_kms as kms
-from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, HostEndpoints, encrypt_with_key
+from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, HostEndpoints
 
 from .local import Local
 
@@ -20,10 +20,11 @@ def test_isolated_hosts_with_a_key_run_tasks_and_leave_nothing(cloud: Local, tmp
     stack = cdk.Stack(app, "Isolated")
     hosts = ec2.SubnetConfiguration(name="Hosts", subnet_type=_ISOLATED)
     vpc = ec2.Vpc(stack, "Vpc", nat_gateways=0, subnet_configuration=[hosts], restrict_default_security_group=False)
-    cluster = GpuCluster(stack, "Cluster", vpc=vpc, vpc_subnets=ec2.SubnetSelection(subnet_type=_ISOLATED))
+    key = kms.Key(stack, "Key", removal_policy=cdk.RemovalPolicy.DESTROY)
+    isolated = ec2.SubnetSelection(subnet_type=_ISOLATED)
+    cluster = GpuCluster(stack, "Cluster", vpc=vpc, vpc_subnets=isolated, encryption_key=key)
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=2)
     HostEndpoints(stack, "Endpoints", cluster=cluster)
-    encrypt_with_key(stack, key=kms.Key(stack, "Key", removal_policy=cdk.RemovalPolicy.DESTROY))
     task = GpuTaskDefinition(stack, "Task", capacity=[l4])
     task.add_gpu_container("gpu", image=ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04"))
     GpuService(stack, "Service", cluster=cluster, task_definition=task)

@@ -1,0 +1,56 @@
+"""What the key of a user has to allow, so that hosts start with its volumes and logs of tasks are written."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+
+__all__ = ["let_key_be_used"]
+
+_USE = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
+_AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+
+
+def let_key_be_used(key: kms.IKey) -> None:
+    """Adds to the policy of a key what volumes of hosts and logs of tasks need. CDK cannot change an imported key.
+
+    Args:
+        key: The key.
+    """
+    for statement in _statements(cdk.Stack.of(key)):
+        key.add_to_resource_policy(statement)
+
+
+def _statements(stack: cdk.Stack) -> tuple[iam.PolicyStatement, ...]:
+    """What the key policy has to allow besides what the account may.
+
+    The role of Auto Scaling is named by a condition: KMS refuses a policy whose principal does not exist, and this role
+    comes with the first Auto Scaling group of an account.
+    https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html
+    """
+    role = {"ArnEquals": {"aws:PrincipalArn": stack.format_arn(service="iam", region="", resource=_AUTO_SCALING)}}
+    groups = stack.format_arn(
+        service="logs", resource="log-group", resource_name="*", arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
+    )
+    everyone = iam.AnyPrincipal()
+    return (
+        iam.PolicyStatement(
+            sid="VolumesOfHosts", principals=[everyone], actions=_USE, resources=["*"], conditions=role
+        ),
+        iam.PolicyStatement(
+            sid="GrantsForVolumesOfHosts",
+            principals=[everyone],
+            actions=["kms:CreateGrant"],
+            resources=["*"],
+            conditions={**role, "Bool": {"kms:GrantIsForAWSResource": True}},
+        ),
+        iam.PolicyStatement(
+            sid="LogsOfTasks",
+            principals=[iam.ServicePrincipal(f"logs.{stack.region}.amazonaws.com")],
+            actions=_USE,
+            resources=["*"],
+            conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
+        ),
+    )
