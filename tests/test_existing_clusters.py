@@ -299,6 +299,7 @@ def test_capacity_that_cannot_be_there_is_refused(site: Site, arguments: dict[st
 
 
 def test_subnets_and_groups_of_another_network_are_refused(site: Site) -> None:
+    site.make_vpc()
     other = ec2.Vpc(site.stack, "Other", max_azs=1)
     there = ec2.SubnetSelection(subnets=other.private_subnets)
     with pytest.raises(InvalidValueError, match="Stack/Other/PrivateSubnet1 is a subnet of another VPC than Stack/Vpc"):

@@ -179,6 +179,7 @@ def test_a_count_that_something_scales_is_left_to_it(site: Site) -> None:
 
 
 def test_awsvpc_tasks_count_the_interfaces_of_the_host_and_run_in_its_subnets(site: Site) -> None:
+    site.make_vpc()
     # g5.48xlarge: 8 GPUs and 7 interfaces, one of which is its own.
     task = site.task(site.capacity("g5.48xlarge", max_instances=1), network_mode=ecs.NetworkMode.AWS_VPC)
     task.add_gpu_container("chat", image=site.image)

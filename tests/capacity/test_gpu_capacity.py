@@ -52,6 +52,7 @@ def test_the_root_volume_is_encrypted_gp3_of_100_gib(site: Site) -> None:
 
 
 def test_hosts_have_no_public_address_and_live_in_private_subnets(site: Site) -> None:
+    site.make_vpc()
     site.capacity("g6.xlarge")
     (interface,) = site.launch_template()["NetworkInterfaces"]
     assert interface["AssociatePublicIpAddress"] is False
@@ -62,6 +63,7 @@ def test_hosts_have_no_public_address_and_live_in_private_subnets(site: Site) ->
 
 def test_hosts_have_a_way_out_from_their_first_to_their_last_moment(site: Site) -> None:
     """Nothing in a VPC of CDK says that its routes come before hosts and go after them."""
+    site.make_vpc()
     site.capacity("g6.xlarge", min_instances=1)
     template = site.template()["Resources"]
     (group,) = [each for each in template.values() if each["Type"] == "AWS::AutoScaling::AutoScalingGroup"]

@@ -61,6 +61,7 @@ def _resource(construct: Any) -> cdk.CfnElement:
 
 
 def test_hosts_run_where_the_clusters_hosts_run_and_let_nothing_in(site: Site) -> None:
+    site.make_vpc()
     managed(site)
     network = launch(site)["NetworkConfiguration"]
     assert all("PrivateSubnet" in each["Ref"] for each in network["Subnets"])
@@ -214,6 +215,7 @@ def test_a_cluster_without_managed_instances_has_no_such_roles(site: Site) -> No
 
 
 def test_the_way_out_of_the_hosts_outlasts_them(site: Site) -> None:
+    site.make_vpc()
     managed(site)
     (resource,) = [each for each in site.template()["Resources"].values() if each["Type"] == PROVIDER]
     assert any("DefaultRoute" in each for each in resource["DependsOn"])

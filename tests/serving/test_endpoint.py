@@ -37,6 +37,7 @@ def attributes(properties: dict[str, Any], key: str) -> dict[str, str]:
 
 
 def test_one_line_is_https_with_a_redirect_inside_the_vpc(site: Site) -> None:
+    site.make_vpc()
     endpoint = chat(site).add_application_load_balancer(
         "Https", certificate=certificate_of(site.stack), health_check_path="/health"
     )
@@ -86,6 +87,7 @@ def test_it_takes_what_a_user_chose(site: Site) -> None:
     stack = cdk.Stack(site.app, "Elsewhere", env=cdk.Environment(account="123456789012", region="eu-west-1"))
     elsewhere = Site.__new__(Site)
     elsewhere.app, elsewhere.stack = site.app, stack
+    elsewhere.make_vpc()
     endpoint = chat(elsewhere, mode=ecs.NetworkMode.AWS_VPC).add_application_load_balancer(
         "Https",
         certificate=certificate_of(stack),
@@ -264,6 +266,7 @@ def test_a_network_load_balancer_is_not_taken_for_the_other_kind(site: Site) -> 
 
 
 def test_a_selection_of_subnets_may_be_a_mapping_as_in_cdk(site: Site) -> None:
+    site.make_vpc()
     chosen: Any = {"subnet_type": ec2.SubnetType.PUBLIC}
     chat(site).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, vpc_subnets=chosen)
     subnets = site.only("AWS::ElasticLoadBalancingV2::LoadBalancer")["Subnets"]
