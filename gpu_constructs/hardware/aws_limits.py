@@ -25,6 +25,7 @@ __all__ = [
     "MAX_PERCENT",
     "MAX_PLACEMENT_CONSTRAINTS",
     "MAX_SCALING_STEP",
+    "MAX_STEP_ADJUSTMENTS",
     "MAX_STRATEGY_PROVIDERS",
     "MAX_USER_DATA_BYTES",
     "MAX_WEIGHT",
@@ -86,6 +87,9 @@ MAX_INSTANCE_WARMUP_SECONDS = 10_000
 
 MAX_SCALING_STEP = 10_000
 """``minimumScalingStepSize`` and ``maximumScalingStepSize`` (API_ManagedScaling)."""
+
+MAX_STEP_ADJUSTMENTS = 20
+"""Step adjustments of one policy of Application Auto Scaling (https://docs.aws.amazon.com/general/latest/gr/as-app.html)."""
 
 MAX_IDLE_SECONDS = 3600
 """``scaleInAfter`` of Managed Instances, in which -1 is never

@@ -176,8 +176,8 @@ class ScaledService(ReachedService):
         return room // 2 if self._shifts_requests else room
 
     def _require_free(self, by: Sequence[ScaleBy]) -> None:
-        """Refuses what is already said of the number of tasks, and policies that are none."""
-        if isinstance(by, str) or not isinstance(by, Sequence) or not by or not all(isinstance(x, ScaleBy) for x in by):
+        """Refuses a list without policies, and a service whose number of tasks something else sets."""
+        if not isinstance(by, Sequence) or not by or not all(isinstance(each, ScaleBy) for each in by):
             raise InvalidValueError(
                 f"expects a list of ScaleBy, got {shown(by)}",
                 argument="by",
@@ -193,7 +193,7 @@ class ScaledService(ReachedService):
         desired = self._given.desired_count
         if desired not in {None, 1}:
             raise IncompatibleError(
-                "every deployment would set the number of tasks again, which its scaling sets",
+                "every deployment would set the number of tasks again, which is left to the scaling",
                 argument="desired_count",
                 value=desired,
                 fix="leave desired_count out of the service; min_tasks keeps as many running",

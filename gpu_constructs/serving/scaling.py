@@ -132,7 +132,9 @@ class ScaleBy(ABC):
             )
             for name in ("ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible")
         )
-        each = whole_number("messages_per_task", messages_per_task, smallest=1, unit="messages", fix="5")
+        each = whole_number(
+            "messages_per_task", messages_per_task, smallest=1, unit="messages", fix="messages_per_task=5"
+        )
         # Not FILL(waiting, 0): of a metric that comes late, CloudWatch then takes the newest minute for 0
         # (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
         return _backlog(f"(waiting + busy) / {_known('messages_per_task', each)}", {"waiting": waiting, "busy": busy})

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["MAX_STEPS", "Step", "steps_of"]
+from gpu_constructs.hardware.aws_limits import MAX_STEP_ADJUSTMENTS
 
-MAX_STEPS = 20
-"""Step adjustments of one policy: https://docs.aws.amazon.com/general/latest/gr/as-app.html."""
+__all__ = ["Step", "steps_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ def steps_of(least: int, most: int) -> list[Step]:
         least: Tasks at least.
         most: Tasks at most, more than the least.
     """
-    count = min(most - least, MAX_STEPS)
+    count = min(most - least, MAX_STEP_ADJUSTMENTS)
     numbers = [least - -(most - least) * step // count for step in range(1, count + 1)]
     # A step includes its lower bound.
     begins = [0, *(number - least + 1 for number in numbers[:-1])]
