@@ -144,6 +144,7 @@ class Pool(HostSetup):
         group: What only its Auto Scaling group says.
         managed_scaling: Whether ECS moves the number of hosts with the tasks.
         managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
+        managed_draining: Whether ECS drains a host before it ends, which it does by default.
         zones: Availability Zones of its subnets; None where they are not known.
         cluster: The cluster its hosts join; None where nothing says so.
         provider: Name of its capacity provider as given; None where CloudFormation makes one or there is none.
@@ -167,6 +168,7 @@ class Pool(HostSetup):
     group: GroupSettings = field(default_factory=GroupSettings)
     managed_scaling: bool | Unknown = True
     managed_termination_protection: bool | Unknown = False
+    managed_draining: bool | Unknown = True
     zones: int | None = None
     cluster: str | Unknown | None = None
     provider: str | Unknown | None = None

@@ -160,13 +160,29 @@ def has_hosts_when_created(workload: Workload) -> Problems:
     count = workload.desired_count
     if not starts or None in starts or not isinstance(count, int) or count < 1:
         return
-    when = and_list(sorted(each for each in starts if isinstance(each, str)))
+    known = sorted(each for each in starts if isinstance(each, str))
     yield Problem(
         property_name="DesiredCount",
         value=count,
         message="all hosts of the service are in a Capacity Block"
-        + (f" that begins at {when}" if when else "")
+        + (f" that begins at {and_list(known)}" if known else "")
         + ": a deploy before that waits for tasks that no host takes, and fails",
         allowed="0 until the block begins",
         fix="DesiredCount 0 now, and the number of tasks in a deploy after the beginning",
     )
+
+
+@warning(
+    "GPU227",
+    question="do tasks leave a host before an update ends it?",
+    because="without managed draining, nothing tells ECS that a host is about to end, and its tasks end with it",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instance-draining.html",
+)
+def drained(pool: Pool) -> Problems:
+    if pool.group.update is not None and pool.has_provider and pool.managed_draining is False:
+        yield Problem(
+            property_name="ManagedDraining",
+            message=f"managed draining is off, and {pool.group.update.method} ends hosts with their tasks, unless a "
+            "lifecycle hook of your own drains them",
+            fix="ManagedDraining ENABLED",
+        )

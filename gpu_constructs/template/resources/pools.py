@@ -69,6 +69,7 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
     scaling = provider.section("ManagedScaling")
     status = scaling.text("Status") if provider.get("ManagedScaling") is not None else "DISABLED"
     protection = provider.looked_up("ManagedTerminationProtection", _STATUS)
+    draining = provider.looked_up("ManagedDraining", _STATUS)
     listed = clusters.of_provider(resource.reference)
     pool = _pool(resource, group)
     cluster = listed if clusters.lists(resource.reference) and not isinstance(listed, Unknown) else pool.cluster
@@ -76,6 +77,7 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
         pool,
         managed_scaling=UNKNOWN if status is None or isinstance(status, Unknown) else _STATUS.get(status, UNKNOWN),
         managed_termination_protection=protection or False,
+        managed_draining=True if draining is None else draining,
         cluster=cluster,
         associated=clusters.associates(resource.reference, cluster),
         told_cluster=_told_cluster(group.launch, cluster, clusters),
