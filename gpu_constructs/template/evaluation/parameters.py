@@ -32,12 +32,10 @@ class Parameter:
     Attributes:
         type: Such as ``String`` or ``AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>``.
         default: Its default; None if it has none.
-        allowed: The values it allows, as texts; empty allows all.
     """
 
     type: str
     default: Node = None
-    allowed: tuple[str, ...] = ()
 
     @property
     def is_list(self) -> bool:
@@ -83,13 +81,14 @@ def parameter(declaration: Node) -> Parameter | None:
     """What a template declares; None if it is not an object, which leaves the parameter unknown."""
     if not isinstance(declaration, dict):
         return None
-    allowed = declaration.get("AllowedValues")
-    texts = map(written, allowed) if isinstance(allowed, list) else ()
-    return Parameter(
-        type=written(declaration.get("Type")) or "String",
-        default=declaration.get("Default"),
-        allowed=tuple(dict.fromkeys(text for text in texts if text is not None)),
-    )
+    return Parameter(type=written(declaration.get("Type")) or "String", default=declaration.get("Default"))
+
+
+def _allowed(declaration: Node) -> tuple[str, ...]:
+    """The values that a parameter allows, as texts; empty allows all."""
+    values = declaration.get("AllowedValues") if isinstance(declaration, dict) else None
+    texts = map(written, values) if isinstance(values, list) else ()
+    return tuple(dict.fromkeys(text for text in texts if text is not None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +132,7 @@ class ParameterValues:
             self._declared |= {name, own}
             answer = self._given.get(own, self._given.get(name))
             declaration = parameter(node)
-            allowed = () if declaration is None else declaration.allowed
+            allowed = _allowed(node)
             if answer is not None:
                 if allowed and answer not in allowed:
                     raise UnreadableError(
