@@ -15,7 +15,7 @@ from gpu_constructs.capacity.part import HostGroup
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Block, Unknown
-from gpu_constructs.hardware.aws_limits import CAPACITY_BLOCK_ENDS_EARLY_MINUTES
+from gpu_constructs.hardware.aws_limits import CAPACITY_BLOCK_ENDS_EARLY_MINUTES, LONGEST_CAPACITY_BLOCK_DAYS
 
 __all__ = ["DRAIN_MINUTES", "BlockSchedule"]
 
@@ -45,7 +45,7 @@ class BlockSchedule:
             drain_minutes: How long before the end its hosts are asked to leave.
 
         Raises:
-            InvalidValueError: A time has no time zone, the minutes are too few, or nothing is left between the times.
+            InvalidValueError: A time has no time zone, the minutes are too few, or no block is as short or as long.
         """
         start = None if starts is None else _in_utc("starts", starts)
         end = _in_utc("ends", ends)
@@ -75,6 +75,14 @@ class BlockSchedule:
                 argument="ends",
                 value=_written(end),
                 allowed="" if start is None else f"more than {minutes} minutes after {_written(start)}",
+                fix="EndDate of the block, as aws ec2 describe-capacity-reservations prints it",
+            )
+        if start is not None and end - start > timedelta(days=LONGEST_CAPACITY_BLOCK_DAYS):
+            raise InvalidValueError(
+                f"no Capacity Block takes {(end - start).days} days, as from {_written(start)} to {_written(end)}",
+                argument="ends",
+                value=_written(end),
+                allowed=f"up to {LONGEST_CAPACITY_BLOCK_DAYS} days after {_written(start)}",
                 fix="EndDate of the block, as aws ec2 describe-capacity-reservations prints it",
             )
         return cls(grows=start, drains=drains)

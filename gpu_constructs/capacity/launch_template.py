@@ -10,6 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs.capacity.plan import CapacityPlan
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
 __all__ = ["instance_type_named", "launch_template"]
@@ -30,6 +31,9 @@ def launch_template(
         plan: What the capacity was asked to be.
         user_data: User data of its hosts.
         network_data: What its network adds to ``LaunchTemplateData``, which names resources of the capacity.
+
+    Raises:
+        IncompatibleError: The image is of Windows.
     """
     made = ec2.LaunchTemplate(
         scope,
@@ -44,6 +48,14 @@ def launch_template(
         require_imdsv2=True,
         http_put_response_hop_limit=1,
     )
+    custom = plan.machine_image.machine_image
+    if custom is not None and made.os_type is ec2.OperatingSystemType.WINDOWS:
+        raise IncompatibleError(
+            "the image is of Windows, which reads no user data for Linux, so its hosts never join the cluster",
+            argument="image",
+            value=custom,
+            fix="GpuMachineImage.custom(…) with an AMI of Amazon Linux or Bottlerocket",
+        )
     data = {**plan.adds.launch_template, **network_data}
     if data:
         resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)

@@ -40,6 +40,7 @@ class UserData:
         complete: Whether all of the text was known, so that a setting that is missing is not there.
         local_disks: What it prepares the instance store for, as far as its text says so.
         least_bytes: Bytes that it certainly has, before it is encoded; only templates say so.
+        not_toml: The first line of TOML that certainly is none, such as a command; only templates say so.
     """
 
     format: UserDataFormat | Unknown = UserDataFormat.NONE
@@ -47,6 +48,7 @@ class UserData:
     complete: bool = True
     local_disks: LocalDiskUse = LocalDiskUse.NONE
     least_bytes: int = field(default=0, compare=False)
+    not_toml: str = field(default="", compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:
         """The value of an agent variable; None if it is not set.
@@ -69,12 +71,15 @@ class NetworkInterface:
         device: Index of the interface on its card.
         type: ``interface``, ``efa``, ``efa-only``, or whatever else was written.
         public_address: Whether it asks for a public address.
+        closed: Of an Elastic Fabric Adapter: the rules that its security groups lack to let all traffic within
+            themselves, such as ``SecurityGroupEgress of Efa``; only templates say so.
     """
 
     card: int | Unknown = 0
     device: int | Unknown = 0
     type: str | Unknown = "interface"
     public_address: bool | Unknown = False
+    closed: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def is_efa(self) -> bool:

@@ -15,6 +15,7 @@ __all__ = [
     "ECS_NAME_FORM",
     "LARGEST_INTEGER",
     "LARGEST_PORT",
+    "LONGEST_CAPACITY_BLOCK_DAYS",
     "MAX_ATTRIBUTE_LENGTH",
     "MAX_BASE",
     "MAX_CLUSTER_PROVIDERS",
@@ -152,6 +153,12 @@ CAPACITY_BLOCK_ENDS_EARLY_MINUTES = 30
 """EC2 begins to terminate the hosts of a Capacity Block this long before its end.
 
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html
+"""
+
+LONGEST_CAPACITY_BLOCK_DAYS = 183
+"""Blocks are sold for up to 182 days, and one may be slightly longer, since every block ends at 11:30 UTC.
+
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-purchase.html
 """
 
 NO_PRICE_THRESHOLD_PERCENT = 999_999

@@ -288,3 +288,10 @@ def test_a_release_of_another_architecture_is_refused() -> None:
     release = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-arm64-ebs"
     with pytest.raises(InvalidValueError, match="is not a release of al2023-gpu"):
         GpuMachineImage.pinned("al2023-gpu", release)
+
+
+def test_an_image_of_windows_is_refused_and_leaves_nothing(site: Site) -> None:
+    windows = ec2.MachineImage.latest_windows(ec2.WindowsVersion.WINDOWS_SERVER_2022_ENGLISH_FULL_BASE)
+    with pytest.raises(IncompatibleError, match="image: the image is of Windows"):
+        site.capacity("g6.xlarge", image=GpuMachineImage.custom(windows, driver_branch=580))
+    assert site.cluster.node.try_find_child("Capacity") is None

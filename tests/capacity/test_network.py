@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import IncompatibleError, InvalidValueError, Purchase
+from gpu_constructs import GpuCluster, IncompatibleError, InvalidValueError, Purchase
 from gpu_constructs.capacity.network import HostNetwork, NetworkResources, interfaces_data, network_resources
 from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.efa import efa_layout
@@ -278,3 +278,18 @@ def test_two_capacities_of_one_cluster_have_their_own_groups(site: Site) -> None
         network_resources(capacity, network=EFA, pool=applied(EFA, "p4d.24xlarge"), vpc=site.vpc)
     assert len(resources_of(site, "AWS::EC2::PlacementGroup")) == 2
     assert len(resources_of(site, "AWS::EC2::SecurityGroupEgress")) == 2
+
+
+@pytest.mark.parametrize(("allow_all_outbound", "rules"), [(True, ["GPU254"]), (False, [])])
+def test_a_security_group_for_efa_that_lets_its_hosts_not_reach_each_other_is_found(
+    site: Site, allow_all_outbound: bool, rules: list[str]
+) -> None:
+    vpc = ec2.Vpc(site.stack, "OneZone", max_azs=1)
+    group = ec2.SecurityGroup(site.stack, "Efa", vpc=vpc, allow_all_outbound=allow_all_outbound)
+    group.connections.allow_internally(ec2.Port.all_traffic())
+    cluster = GpuCluster(site.stack, "Gpu", vpc=vpc)
+    network = HostNetwork.efa(security_group=group)
+    cluster.add_capacity("P5", instance_types=["p5.48xlarge"], max_instances=2, network=network)
+    found = [each for each in site.warnings() if "GPU254" in each]
+    assert [each.split()[0] for each in found] == rules
+    assert all("SecurityGroupEgress of Efa" in each and "SecurityGroupIngress" not in each for each in found)

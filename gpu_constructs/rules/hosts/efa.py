@@ -144,6 +144,25 @@ def zone_known(pool: Pool) -> Problems:
 
 
 @warning(
+    "GPU254",
+    question="do the security groups of hosts with EFA allow all traffic among themselves?",
+    because="EFA needs all traffic allowed from and to the security group itself; a rule for addresses does not do",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start-nccl.html#nccl-start-base-setup",
+)
+def open_to_itself(pool: Pool) -> Problems:
+    if pool.max_instances in {0, 1}:
+        return
+    if closed := dict.fromkeys(lack for each in pool.interfaces for lack in each.closed):
+        yield Problem(
+            message=f"hosts with EFA do not reach each other: {with_verb(closed, 'does', 'do')} not allow all traffic "
+            "of the group itself",
+            fix="rules with IpProtocol -1 from and to the group itself; CDK writes the outgoing one only with "
+            "allow_all_outbound=False",
+            property_name=_PROPERTY,
+        )
+
+
+@warning(
     "GPU095",
     question="are hosts with EFA near each other?",
     because="EFA traffic does not leave its Availability Zone, and a cluster placement group keeps hosts near each "

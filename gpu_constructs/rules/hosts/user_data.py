@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_constructs.errors import shown
 from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PoolKind, Unknown, UserDataFormat
 from gpu_constructs.hardware import OperatingSystem, Vendor
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
@@ -37,6 +38,13 @@ def readable(pool: Pool) -> Problems:
         yield Problem(
             message=f"the user data is a {form.value}, and {pool.image.image.name} reads TOML only",
             fix='[settings.ecs] and cluster = "…" in TOML',
+            property_name="UserData",
+        )
+    if bottlerocket and pool.user_data.not_toml:
+        yield Problem(
+            message=f"{pool.image.image.name} reads TOML only, and the user data has the line "
+            f"{shown(pool.user_data.not_toml)}",
+            fix="settings in TOML; a bootstrap container of [settings.bootstrap-containers] runs commands",
             property_name="UserData",
         )
     if not bottlerocket and form is UserDataFormat.TOML:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_demand_price
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, warning
@@ -21,6 +21,27 @@ def sold_as_spot(pool: Pool) -> Problems:
         yield Problem(
             message=f"on {RECORDED} {with_verb(missing, 'was', 'were')} not sold as Spot",
             fix="use On-Demand, or another type",
+        )
+
+
+@warning(
+    "GPU252",
+    question="does a group with Spot hosts have room for one?",
+    because="Auto Scaling starts a Spot host only once the base of On-Demand hosts is full",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html",
+)
+def room_for_spot(pool: Pool) -> Problems:
+    policy, most = pool.bought.distribution, pool.max_instances
+    if pool.bought.option is not PurchaseOption.MIXED or policy is None or isinstance(most, Unknown):
+        return
+    base = policy.on_demand_base
+    if not isinstance(base, Unknown) and 0 < most <= base:
+        yield Problem(
+            property_name="OnDemandBaseCapacity",
+            value=base,
+            message=f"the first {base} hosts are On-Demand and MaxSize is {most}, so no host is ever Spot",
+            allowed=f"0 to {most - 1}",
+            fix="lower OnDemandBaseCapacity, or use On-Demand alone",
         )
 
 

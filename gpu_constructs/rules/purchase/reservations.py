@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     RESERVATIONS_ONLY,
@@ -10,6 +12,8 @@ from gpu_constructs.fleet import (
     PurchaseOption,
     Unknown,
 )
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
@@ -113,6 +117,51 @@ def enough_reserved(pool: Pool) -> Problems:
 
 
 @warning(
+    "GPU251",
+    question="may every host start that was bought in advance?",
+    because="what is reserved is paid for, whether hosts run in it or not",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-pricing-billing.html",
+)
+def every_reserved_host_is_used(context: Context) -> Problems:
+    for pools in context.once(_by_reservation).values():
+        reserved = [each.bought.reservation.instances for each in pools if each.bought.reservation is not None]
+        most = [each.max_instances for each in pools]
+        counted = [each for each in (*reserved, *most) if isinstance(each, int)]
+        if len(counted) < len(reserved) + len(most):
+            continue
+        paid, started = max(counted[: len(pools)]), sum(counted[len(pools) :])
+        if started < paid:
+            names = with_verb((each.name for each in pools), "starts", "start")
+            yield Problem(
+                about=pools[0],
+                property_name="MaxSize",
+                value=pools[0].max_instances,
+                message=f"{paid} hosts are reserved and paid for, and {names} {started} of them at most",
+                fix=f"raise MaxSize by {paid - started}, unless others use the rest",
+            )
+
+
+@warning(
+    "GPU253",
+    question="can hosts of a placement group start in the reservation that they are for?",
+    because="hosts of a cluster placement group are near each other, and those of a reservation only if it was made in "
+    "that group: of 16 reserved hosts 11 started (github.com/eksctl-io/eksctl/issues/7949)",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html",
+)
+def reserved_in_the_group(pool: Pool) -> Problems:
+    reservation = pool.bought.reservation
+    if pool.bought.option is PurchaseOption.CAPACITY_BLOCK or pool.placement_group is not True:
+        return
+    if reservation is not None and reservation.comes_first:
+        yield Problem(
+            property_name="PlacementGroup",
+            message="a reservation that was not made in the placement group may have hosts far from each other, which "
+            "do not start in the group",
+            fix="remove the placement group, or make the reservation in it (PlacementGroupArn)",
+        )
+
+
+@warning(
     "GPU165",
     question="do the hosts of a Capacity Block leave before EC2 terminates them?",
     because="30 minutes before a block ends, EC2 terminates the hosts that still run, without draining them",
@@ -193,6 +242,24 @@ def zone_is_known(pool: Pool) -> Problems:
             message="whether the subnets are in the one zone of the Capacity Block is only known at deploy time",
             fix="give one subnet, in that zone",
         )
+
+
+def _by_reservation(context: Context) -> Mapping[tuple[str, str], tuple[Pool, ...]]:
+    """Pools that use one reservation alone, by its kind and name."""
+    found: dict[tuple[str, str], tuple[Pool, ...]] = {}
+    for each in context.fleet.pools:
+        reservation = each.bought.reservation
+        if each.bought.option not in BOUGHT_IN_ADVANCE or reservation is None or reservation.instances is None:
+            continue
+        if isinstance(reservation.id, str):
+            key = ("id", reservation.id)
+        elif isinstance(reservation.group, str):
+            key = ("group", reservation.group)
+        else:
+            # Which reservation it is, or whether others use it, is not known.
+            continue
+        found[key] = (*found.get(key, ()), each)
+    return found
 
 
 def _has_policy_over_block(pool: Pool) -> bool:

@@ -21,6 +21,7 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import types_asked_for
 from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template
 from gpu_constructs.template.resources.section import Notes, Section, given
+from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
 from gpu_constructs.template.resources.user_data import (
     NOT_KNOWN,
     AgentSettings,
@@ -67,6 +68,7 @@ class Launches:
 
     def __init__(self, index: Index, notes: Notes, cluster_named: ClusterNamed) -> None:
         self._index = index
+        self._security = SecurityGroups(index)
         self._notes = notes
         self._cluster_named = cluster_named
         self._known: dict[Reference, Launch] = {}
@@ -149,22 +151,26 @@ class Launches:
             image=image,
             image_written=image_written(data.get("ImageId")),
             user_data=agent.data,
-            interfaces=tuple(_interface(each) for each in data.sections("NetworkInterfaces")),
+            interfaces=tuple(self._interface(each) for each in data.sections("NetworkInterfaces")),
             bought=bought_by_configuration(data) if is_configuration else bought_by_template(data),
             placement_group=self.is_cluster_group(group),
             launch_configuration=is_configuration,
             **values_of(types_asked_for(data, _architecture(image)) or TypeChoice()),
         )
 
+    def _interface(self, section: Section) -> NetworkInterface:
+        found = NetworkInterface(
+            card=section.integer("NetworkCardIndex") or 0,
+            device=section.integer("DeviceIndex") or 0,
+            type=given(section.text("InterfaceType"), "interface"),
+            public_address=section.flag("AssociatePublicIpAddress") or False,
+        )
+        if not found.is_efa:
+            return found
+        groups = self._security.listed(section, "Groups")
+        closed = (each for each in (INGRESS, EGRESS) if self._security.without_all_traffic(groups, each))
+        return replace(found, closed=tuple(f"{each} of {groups[-1].logical_id}" for each in closed))
+
 
 def _architecture(image: HostImage | Unknown) -> Architecture | None:
     return None if isinstance(image, Unknown) else image.image.architecture
-
-
-def _interface(section: Section) -> NetworkInterface:
-    return NetworkInterface(
-        card=section.integer("NetworkCardIndex") or 0,
-        device=section.integer("DeviceIndex") or 0,
-        type=given(section.text("InterfaceType"), "interface"),
-        public_address=section.flag("AssociatePublicIpAddress") or False,
-    )

@@ -15,6 +15,7 @@ from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.security_groups import ALL_TRAFFIC, INGRESS, SecurityGroups
 
 __all__ = ["Balancing"]
 
@@ -25,10 +26,8 @@ _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
     f"{_V2}ListenerRule",
     f"{_V2}TargetGroup",
 )
-_GROUP, _INGRESS = "AWS::EC2::SecurityGroup", "AWS::EC2::SecurityGroupIngress"
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 _DYNAMIC_PORTS = (32768, LARGEST_PORT)
-_ALL_TRAFFIC = "-1"
 
 _Groups = tuple[Resource, ...]
 
@@ -38,6 +37,7 @@ class Balancing:
 
     def __init__(self, index: Index) -> None:
         self._index = index
+        self._security = SecurityGroups(index)
 
     def targets(self, service: Section, task: Task | None) -> Iterator[ServiceTarget]:
         """Where the load balancers of a service send requests."""
@@ -81,7 +81,7 @@ class Balancing:
             balancer = (
                 None if listener is None else self._index.find(_of(listener).get("LoadBalancerArn"), _LOAD_BALANCER)
             )
-            groups = () if balancer is None else self._resources(_of(balancer), "SecurityGroups")
+            groups = () if balancer is None else self._security.listed(_of(balancer), "SecurityGroups")
             if not groups:
                 return ()
             found += groups
@@ -91,7 +91,7 @@ class Balancing:
         """The security groups of the interfaces or hosts of tasks; none where one is not known."""
         if task.network_mode == "awsvpc":
             network = service.section("NetworkConfiguration").section("AwsvpcConfiguration")
-            return self._resources(network, "SecurityGroups")
+            return self._security.listed(network, "SecurityGroups")
         found: list[Resource] = []
         for item in service.sections("CapacityProviderStrategy"):
             groups = self._groups_of_hosts(item.get("CapacityProvider"))
@@ -117,18 +117,9 @@ class Balancing:
         data = _of(template).section("LaunchTemplateData")
         interfaces = data.sections("NetworkInterfaces")
         if not interfaces:
-            return self._resources(data, "SecurityGroupIds")
-        found = [self._resources(each, "Groups") for each in interfaces]
+            return self._security.listed(data, "SecurityGroupIds")
+        found = [self._security.listed(each, "Groups") for each in interfaces]
         return tuple(group for groups in found for group in groups) if all(found) else ()
-
-    def _resources(self, section: Section, key: str) -> _Groups:
-        """The security groups of a list; none where one of them is not known."""
-        values = section.get(key)
-        if not isinstance(values, (list, tuple)):
-            return ()
-        found = [self._index.find(each, _GROUP) for each in values]
-        known = tuple(each for each in found if each is not None)
-        return known if len(known) == len(found) else ()
 
     def _closed_by(self, sources: _Groups, targets: _Groups, ports: tuple[int, int]) -> str:
         """The security group that lets none of the load balancers in; empty where one may, or where it is not known."""
@@ -136,25 +127,10 @@ class Balancing:
             return ""
         allowed = {each.reference for each in sources}
         for group in targets:
-            for rule in self._ingress(group):
-                source = self._index.find(rule.get("SourceSecurityGroupId"), _GROUP)
+            for rule, source in self._security.rules(group, INGRESS):
                 if _may_meet(rule, ports) and (source is None or source.reference in allowed):
                     return ""
         return targets[0].logical_id
-
-    def _ingress(self, group: Resource) -> Iterator[Section]:
-        yield from _of(group).sections("SecurityGroupIngress")
-        yield from self._alone.get(group.reference, ())
-
-    @cached_property
-    def _alone(self) -> dict[Reference, list[Section]]:
-        """Rules that are resources of their own, by security group."""
-        found: dict[Reference, list[Section]] = {}
-        for resource in self._index.all(_INGRESS):
-            group = self._index.find(_of(resource).get("GroupId"), _GROUP)
-            if group is not None:
-                found.setdefault(group.reference, []).append(_of(resource))
-        return found
 
 
 def _of(resource: Resource) -> Section:
@@ -179,6 +155,6 @@ def _ports_reached(task: Task, container: str | Unknown | None, port: int | Unkn
 def _may_meet(rule: Section, ports: tuple[int, int]) -> bool:
     """Whether a rule is for one of these ports, as far as it is known."""
     first, last = rule.integer("FromPort"), rule.integer("ToPort")
-    if rule.text("IpProtocol") == _ALL_TRAFFIC or not isinstance(first, int) or not isinstance(last, int):
+    if rule.text("IpProtocol") == ALL_TRAFFIC or not isinstance(first, int) or not isinstance(last, int):
         return True
     return first <= ports[1] and ports[0] <= last

@@ -9,6 +9,7 @@ import pytest
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, PoolKind, PurchaseOption, UserData, UserDataFormat
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.hosts import user_data
+from gpu_constructs.template.resources.user_data import agent_settings
 from tests.rules.given import a_pool, asked, of_image, running_on
 
 RULES = rules_of(user_data)
@@ -51,6 +52,24 @@ def test_user_data_that_the_system_does_not_read_is_an_error(image: str, form: U
 )
 def test_user_data_in_the_right_or_an_unknown_form_is_left_alone(image: str, form: UserDataFormat) -> None:
     assert asked(RULES, a_pool(image=of_image(image), user_data=UserData(format=form))) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('cluster = "gpu"\necho hello', "echo hello"),
+        ("reserved-memory = 256\nset -e", "set -e"),
+        ('awsvpc-block-imds = true\n# echo hello\ninstance-attributes."a" = "b"\n[settings.host-containers.admin]', ""),
+        ("image-pull-behavior . x = 1\nlist = [\n  true\n]\necho in a text that goes on", ""),
+    ],
+)
+def test_a_command_in_the_toml_of_bottlerocket_is_found(text: str, line: str) -> None:
+    data = agent_settings(f"[settings.ecs]\n{text}", lambda _: None).data
+    assert data.not_toml == line
+    found = asked(RULES, a_pool(image=of_image("bottlerocket-ecs-2-nvidia-x86_64"), user_data=data, has_provider=False))
+    assert [each.message for each in found.values()] == [
+        f"bottlerocket-ecs-2-nvidia-x86_64 reads TOML only, and the user data has the line {line!r}"
+    ][: bool(line)]
 
 
 def test_the_form_does_not_matter_where_the_image_is_unknown() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PoolKind, PurchaseOption, Reservation
-from gpu_constructs.rules import RULES, Severity, rules_of
+from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Fleet, Pool, PoolKind, PurchaseOption, Reservation
+from gpu_constructs.rules import RULES, Severity, check, rules_of
 from gpu_constructs.rules.purchase import purchase_options, reservations
 from tests.rules.given import a_pool, asked, said
 
@@ -100,6 +100,9 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             a_pool(reservation=Reservation(preference="none", group="arn:aws:resource-groups:…")),
             "Preference is none",
         ),
+        ("GPU251", Severity.WARNING, block(max_instances=1), "2 hosts are reserved and paid for, and Hosts starts 1"),
+        ("GPU253", Severity.WARNING, reserved(placement_group=True), "was not made in the placement group"),
+        ("GPU253", Severity.WARNING, a_pool(reservation=FIRST, placement_group=True), "was not made in the placement"),
         ("GPU169", Severity.INFO, block(zones=None), "whether the subnets are in the one"),
     ],
 )
@@ -137,7 +140,7 @@ def test_what_keeps_reserved_hosts_from_coming_or_going_is_found(
         ),
         pytest.param(reserved(), id="as many as reserved"),
         pytest.param(reserved(reservation=GROUP, max_instances=99), id="nobody said how many"),
-        pytest.param(reserved(managed_termination_protection=True, placement_group=True), id="no block"),
+        pytest.param(reserved(managed_termination_protection=True), id="no block"),
         pytest.param(a_pool(reservation=FIRST), id="on demand above what is reserved"),
         pytest.param(a_pool(reservation=Reservation(preference="none")), id="no reservation wanted"),
         pytest.param(
@@ -166,3 +169,24 @@ def test_several_types_before_a_block_are_one_cause() -> None:
 def test_a_good_block_is_fine_for_every_rule() -> None:
     found = [each.rule for each in said(RULES, block()) if each.severity is not Severity.INFO]
     assert found == []
+
+
+def test_pools_that_share_a_reservation_use_it_together() -> None:
+    pools = (block(max_instances=1), replace(block(max_instances=1), name="Others"))
+    assert [each.rule for each in check(Fleet(pools=pools), rules=RESERVATIONS)] == []
+    one = replace(NAMED, instances=5)
+    found = check(
+        Fleet(pools=tuple(replace(each, bought=replace(each.bought, reservation=one)) for each in pools)),
+        rules=RESERVATIONS,
+    )
+    assert [each.message for each in found] == [
+        "5 hosts are reserved and paid for, and Hosts and Others start 2 of them at most"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base", "most", "rules"), [(5, 2, ["GPU252"]), (2, 2, ["GPU252"]), (1, 2, []), (UNKNOWN, 2, [])]
+)
+def test_a_base_as_large_as_the_group_leaves_no_room_for_spot(base: Any, most: int, rules: list[str]) -> None:
+    policy = Distribution(on_demand_base=base, on_demand_percentage=0)
+    assert [*asked(HOW_SOLD, a_pool(purchase=PurchaseOption.MIXED, distribution=policy, max_instances=most))] == rules

@@ -17,6 +17,7 @@ __all__ = [
     "Settings",
     "is_configuration",
     "mentioned",
+    "not_toml",
     "put",
     "settings_in",
     "settings_of_toml",
@@ -43,6 +44,10 @@ _VARIABLES = {
     "reserved-memory": "ECS_RESERVED_MEMORY",
 }
 _ATTRIBUTES = "instance-attributes."
+# A word and something that is neither "=" nor the next part of a key.
+_COMMAND = re.compile(r"[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?", re.ASCII)
+# What begins a value of several lines, which are not looked at.
+_GOES_ON = re.compile(r"\"\"\"|'''|[\[{,][ \t]*$", re.MULTILINE)
 _TABLE = re.compile(r"\[([^\[\]]+)\]\s*(?:#.*)?")
 _PAIR = re.compile(r"([\w.\"-]+)\s*=\s*(.*)", re.ASCII)
 _VALUE = re.compile(r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#\[\]{}]+))\s*(?:#.*)?")
@@ -84,6 +89,13 @@ def put(settings: Settings, found: Iterable[tuple[str, str | Unknown]], *, certa
 def unquoted(value: str) -> str:
     """A value without the quotes around it."""
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+
+
+def not_toml(text: str) -> str:
+    """The first line that certainly is a command and no TOML; empty without one."""
+    if _GOES_ON.search(text):
+        return ""
+    return next((line for line in map(str.strip, text.splitlines()) if _COMMAND.fullmatch(line)), "")
 
 
 def settings_of_toml(text: str) -> Settings:

@@ -26,6 +26,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.user_data.agent import (
     Settings,
+    not_toml,
     put,
     settings_of_toml,
     with_mentioned,
@@ -105,6 +106,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         complete=form is not UserDataFormat.OTHER and not fetches and not begins_unknown,
         local_disks=_local_disks(plain),
         least_bytes=len(_HOLE.sub("", plain).encode(errors="replace")),
+        not_toml="" if form is not UserDataFormat.TOML or begins_unknown else _HOLE.sub("…", not_toml(plain)),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
 
