@@ -57,7 +57,8 @@ def _possible(capacity: dict[str, Any]) -> dict[str, Any]:
     GPUs are counted where there are some, by a script, and at a boot, which a running warm host is past.
     """
     types = capacity["instance_types"]
-    warm = capacity["scaling"] if "g5g.2xlarge" not in types else replace(capacity["scaling"], warm_hosts=None)
+    may_wait = "g5g.2xlarge" not in types and capacity["max_instances"] > capacity["min_instances"]
+    warm = capacity["scaling"] if may_wait else replace(capacity["scaling"], warm_hosts=None)
     storage = capacity["storage"] if "m7i.large" not in types and "g5g.2xlarge" not in types else None
     is_running = warm.warm_hosts is not None and warm.warm_hosts.state == "Running"
     counts = capacity["check_gpus_at_boot"] and not is_running and not {"g5g.2xlarge", "m7i.large"} & {*types}
