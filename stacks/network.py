@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
+
+from stacks.decided import decide
 
 __all__ = ["demo_vpc"]
 
@@ -23,6 +24,5 @@ def demo_vpc(scope: Construct) -> ec2.Vpc:
         restrict_default_security_group=False,
         gateway_endpoints={"S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)},
     )
-    reason = "the network is there for one demonstration and goes with it; flow logs belong to a network that stays"
-    cdk.Validations.of(vpc).acknowledge(cdk.Acknowledgment(id="AwsSolutions::AwsSolutions-VPC7", reason=reason))
+    decide(vpc, {"VPC7": "the network goes with one demonstration; flow logs belong to a network that stays"})
     return vpc

@@ -57,8 +57,8 @@ class Cdk:
         """Bootstrap the emulator's account."""
         self._run(["-a", str(assembly), "bootstrap", f"aws://{ACCOUNT}/{REGION}"])
 
-    def deploy(self, assembly: Path, stack: str) -> dict[str, str]:
-        """Deploy a stack.
+    def deploy(self, assembly: Path, stack: str, **parameters: str) -> dict[str, str]:
+        """Deploy a stack with values of its parameters; those that are left out keep what they have.
 
         Returns:
             Its outputs.
@@ -67,7 +67,8 @@ class Cdk:
         outputs.unlink(missing_ok=True)
         # moto has no change set of an update, the CLI's default way to deploy.
         how = ["--method", "direct", "--require-approval", "never", "--outputs-file", str(outputs)]
-        self._run(["-a", str(assembly), "deploy", stack, *how])
+        values = [word for name, value in parameters.items() for word in ("--parameters", f"{stack}:{name}={value}")]
+        self._run(["-a", str(assembly), "deploy", stack, *how, *values])
         read: dict[str, dict[str, str]] = json.loads(outputs.read_text())
         return read.get(stack, {})
 

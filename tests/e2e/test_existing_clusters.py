@@ -10,82 +10,18 @@ import re
 from pathlib import Path
 from typing import Any
 
-import aws_cdk as cdk
-from aws_cdk import aws_autoscaling as autoscaling
-from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_iam as iam
-
 from .account import Account
 from .cdk_cli import Cdk
 from .inventory import inventory
 from .local import Local
+from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .server import ROOT, emulator
 
-THEIRS, OURS = "Production", "Gpu"
-CLUSTER = "production"
+OURS = "Gpu"
 GUIDE = (ROOT / "docs" / "existing-clusters.md").read_text()
 (APP, MIXED, *_) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
 WITHOUT_SERVICE = re.sub(r"chat = .*\n(?=app.synth)", "", APP, flags=re.DOTALL)
 WITHOUT_CAPACITY = re.sub(r"l4 = .*\n", "", WITHOUT_SERVICE)
-
-
-def _theirs(directory: Path) -> Path:
-    """A cluster with a CPU provider, which is its default strategy, and a service: no line is this library's."""
-    app = cdk.App(outdir=str(directory))
-    stack = cdk.Stack(app, THEIRS)
-    vpc = ec2.Vpc(stack, "Vpc", max_azs=2, nat_gateways=1, restrict_default_security_group=False)
-    cluster = ecs.Cluster(stack, "Cluster", vpc=vpc, cluster_name=CLUSTER)
-    template = ec2.LaunchTemplate(
-        stack,
-        "Hosts",
-        machine_image=ec2.MachineImage.from_ssm_parameter(
-            "/aws/service/ecs/optimized-ami/amazon-linux-2023/recommended/image_id"
-        ),
-        instance_type=ec2.InstanceType("c7i.large"),
-        user_data=ec2.UserData.for_linux(),
-        role=iam.Role(
-            stack,
-            "Role",
-            assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
-            managed_policies=[
-                iam.ManagedPolicy.from_aws_managed_policy_name("service-role/AmazonEC2ContainerServiceforEC2Role")
-            ],
-        ),
-        security_group=ec2.SecurityGroup(stack, "HostSecurityGroup", vpc=vpc),
-    )
-    group = autoscaling.AutoScalingGroup(stack, "Group", vpc=vpc, launch_template=template, max_capacity=2)
-    provider = ecs.AsgCapacityProvider(
-        stack,
-        "Cpu",
-        auto_scaling_group=group,
-        capacity_provider_name="cpu",
-        enable_managed_termination_protection=False,
-        enable_managed_draining=True,
-    )
-    cluster.add_asg_capacity_provider(provider)
-    strategy = [ecs.CapacityProviderStrategy(capacity_provider=provider.capacity_provider_name, weight=1)]
-    cluster.add_default_capacity_provider_strategy(strategy)
-    web = ecs.Ec2TaskDefinition(stack, "Web", family="web")
-    web.add_container("web", image=ecs.ContainerImage.from_registry("nginx"), memory_limit_mib=256)
-    service = ecs.Ec2Service(
-        stack,
-        "Service",
-        cluster=cluster,
-        task_definition=web,
-        capacity_provider_strategies=strategy,
-        desired_count=1,
-        min_healthy_percent=100,
-    )
-    service.node.add_dependency(cluster, provider)
-    for name, value in (
-        ("Network", vpc.vpc_id),
-        ("First", vpc.private_subnets[0].subnet_id),
-        ("Second", vpc.private_subnets[1].subnet_id),
-    ):
-        cdk.CfnOutput(stack, name, value=value)
-    app.synth()
-    return directory
 
 
 def _ours(directory: Path, network: dict[str, str], text: str = APP) -> Path:
@@ -125,7 +61,7 @@ def test_a_cluster_gains_gpu_capacity_and_loses_nothing(tmp_path: Path) -> None:
     with emulator(tmp_path) as running:
         command_line = Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
         account = Account(running)
-        theirs = _theirs(tmp_path / "theirs")
+        theirs = plain_cluster(tmp_path / "theirs")
         command_line.bootstrap(theirs)
         before = inventory(account.client)
         network = command_line.deploy(theirs, THEIRS)

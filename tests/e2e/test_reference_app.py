@@ -10,10 +10,10 @@ from pathlib import Path
 
 import aws_cdk as cdk
 import pytest
-from stacks.nvidia_smi import NvidiaSmiStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
 from tests.linting import linted
+from tests.stacks.stories import STORIES
 from tests.synthesis import ROOT, Site
 
 
@@ -39,18 +39,20 @@ def test_two_synths_are_identical_and_look_nothing_up(tmp_path: Path) -> None:
     assert run_app(tmp_path / "first").returncode == 0
     app = cdk.App(outdir=str(tmp_path / "second"), context=Site.recommended_context())
     benchmark(app, "g6.xlarge")
-    NvidiaSmiStack(app, "nvidia-smi")
+    alone = [name for name in STORIES if name != "existing-cluster"]
+    for name in alone:
+        STORIES[name](app)
     app.synth()
     first, second = (
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir() if not path.match("*.metadata.json")}
         for name in ("first", "second")
     )
-    assert len([name for name in first if name.endswith(".template.json")]) == 2
+    assert len([name for name in first if name.endswith(".template.json")]) == 4
     # The metadata files hold stack traces, which name the folder that Node unpacked the library into.
     assert first == second
     manifest = json.loads(first["manifest.json"])
     assert "missing" not in manifest
-    assert {"tensorflow-benchmark", "nvidia-smi"} <= set(manifest["artifacts"])
+    assert {"tensorflow-benchmark", *alone} <= set(manifest["artifacts"])
 
 
 def test_a_wrong_context_is_one_line_and_no_traceback(tmp_path: Path) -> None:
@@ -76,8 +78,9 @@ def test_cfn_lint_finds_no_error(site: Site, instance_type: str, region: str) ->
     assert [str(each) for each in found if each.rule.severity == "error"] == []
 
 
-def test_cfn_lint_finds_no_error_in_nvidia_smi(site: Site) -> None:
-    found = linted(site.template(NvidiaSmiStack(site.app, "nvidia-smi")), "us-west-2")
+@pytest.mark.parametrize("story", STORIES)
+def test_cfn_lint_finds_no_error_in_the_other_stories(site: Site, story: str) -> None:
+    found = linted(site.template(STORIES[story](site.app)), "us-west-2")
     assert [str(each) for each in found if each.rule.severity == "error"] == []
 
 

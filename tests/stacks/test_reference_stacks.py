@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from gpu_constructs import acknowledge_aws_solutions
-from stacks.nvidia_smi import NvidiaSmiStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+from tests.stacks.stories import STORIES, existing
 from tests.synthesis import ROOT, Site
 
 
@@ -87,7 +88,7 @@ def test_modern_types_do_not_warn(site: Site) -> None:
 
 
 def test_nvidia_smi_keeps_to_one_family(site: Site) -> None:
-    template = site.template(NvidiaSmiStack(site.app, "nvidia-smi"))
+    template = site.template(STORIES["nvidia-smi"](site.app))
     (task,) = [each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
     assert task["Properties"]["PlacementConstraints"] == [
         {"Type": "memberOf", "Expression": "attribute:ecs.instance-type in [g6.12xlarge, g6.24xlarge]"}
@@ -108,14 +109,44 @@ def test_cdk_nag_finds_nothing_that_is_not_acknowledged(tmp_path: Path) -> None:
     cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
     for instance_type in ("g6.xlarge", "g6.48xlarge", "p3.16xlarge"):
         TensorflowBenchmarkStack(app, instance_type.replace(".", "-"), gpu_instance_types=[instance_type])
-    NvidiaSmiStack(app, "nvidia-smi")
+    for story in STORIES.values():
+        story(app)
     acknowledge_aws_solutions(app)
     app.synth()
     assert conclusions(tmp_path)["AwsSolutions"] == ("success", [])
 
 
-def test_the_app_is_short() -> None:
-    assert len((ROOT / "app.py").read_text().splitlines()) < 40
+def test_the_app_and_its_stories_are_short() -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in [ROOT / "app.py", *ROOT.glob("stacks/*.py")]}
+    assert lengths["app.py"] < 40
+    assert [name for name in ("chat.py", "existing_cluster.py", "image_queue.py") if lengths[name] >= 60] == []
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_every_story_is_proved_without_a_finding(site: Site, story: str) -> None:
+    site.stack = STORIES[story](site.app)
+    assert site.warnings() == []
+
+
+def test_an_update_of_an_existing_cluster_keeps_what_was_there_before_it(site: Site) -> None:
+    template = site.template(existing(site.app, kept=("cpu", "gpu-l4")))
+    (written,) = [
+        each["Properties"]
+        for each in template["Resources"].values()
+        if each["Type"] == "AWS::ECS::ClusterCapacityProviderAssociations"
+    ]
+    assert written["CapacityProviders"][0] == "cpu"
+    assert len(written["CapacityProviders"]) == 2
+    assert written["DefaultCapacityProviderStrategy"] == [{"CapacityProvider": "cpu", "Weight": 1, "Base": 0}]
+
+
+def test_the_worker_of_the_queue_is_a_program(site: Site) -> None:
+    template = site.template(STORIES["image-queue"](site.app))
+    (task,) = [each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
+    _, _, words = task["Properties"]["ContainerDefinitions"][0]["Command"]
+    program = shlex.split("".join(each if isinstance(each, str) else "x" for each in words["Fn::Join"][1]))
+    assert program[-5:-3] == ["python", "-c"]
+    compile(program[-3], "worker", "exec")
 
 
 # Networks are CDK's own business; what this library defines is reviewed here, with its logical ids.
@@ -124,8 +155,8 @@ _NETWORK = ("Vpc", "CDKMetadata")
 
 def ours(template: dict[str, Any]) -> dict[str, Any]:
     return {
-        "Outputs": sorted(template["Outputs"]),
-        "Parameters": sorted(value["Default"] for value in template["Parameters"].values()),
+        "Outputs": sorted(template.get("Outputs", ())),
+        "Parameters": sorted(value.get("Default", name) for name, value in template["Parameters"].items()),
         "Resources": {
             logical_id: {key: value for key, value in resource.items() if key != "Metadata"}
             for logical_id, resource in template["Resources"].items()
@@ -139,8 +170,9 @@ def test_snapshot_of_tensorflow_benchmark(recommended_flags: Site, snapshot: Sna
     assert ours(template) == snapshot(extension_class=JSONSnapshotExtension)
 
 
-def test_snapshot_of_nvidia_smi(recommended_flags: Site, snapshot: SnapshotAssertion) -> None:
-    resources = ours(recommended_flags.template(NvidiaSmiStack(recommended_flags.app, "nvidia-smi")))["Resources"]
+@pytest.mark.parametrize("story", STORIES)
+def test_snapshot_of_the_other_stories(recommended_flags: Site, snapshot: SnapshotAssertion, story: str) -> None:
+    resources = ours(recommended_flags.template(STORIES[story](recommended_flags.app)))["Resources"]
     assert {logical_id: each["Type"] for logical_id, each in resources.items()} == snapshot(
         extension_class=JSONSnapshotExtension
     )

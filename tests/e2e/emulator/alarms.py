@@ -1,4 +1,7 @@
-"""``AWS::CloudWatch::Alarm``, which moto 5.2.5 skips. Alarms exist and are described; no metric ever moves them."""
+"""``AWS::CloudWatch::Alarm``, which moto 5.2.5 skips. Alarms exist and are described; their state never changes.
+
+Those that scale a service are evaluated by `service_scaling`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class Alarm(Resource):
         single, queries = properties.get("MetricName"), properties.get("Metrics")
         if bool(single) == bool(queries):
             raise ValueError("an alarm has either a metric or a list of metric queries")
-        cloudwatch_backends[region.account_id][region.name].put_metric_alarm(
+        alarm = cloudwatch_backends[region.account_id][region.name].put_metric_alarm(
             name=self.physical_resource_id,
             namespace=properties.get("Namespace", ""),
             metric_name=single or "",
@@ -41,6 +44,7 @@ class Alarm(Resource):
             alarm_actions=properties.get("AlarmActions", []),
             treat_missing_data=properties.get("TreatMissingData"),
         )
+        alarm.properties = properties  # type: ignore[attr-defined] # moto keeps no metric math
 
     def remove(self, region: Region) -> None:
         cloudwatch_backends[region.account_id][region.name].delete_alarms([self.physical_resource_id])

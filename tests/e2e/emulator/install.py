@@ -21,6 +21,7 @@ from . import (
     reservations,
     scheduled_actions,
     security_groups,
+    service_scaling,
     stacks,
     targets,
     tasks,
@@ -43,6 +44,7 @@ RESOURCES = (
     reservations,
     scheduled_actions,
     security_groups,
+    service_scaling,
     warm_pools,
 )
 """The modules whose resource types exist from the moment they are imported."""

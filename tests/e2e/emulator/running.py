@@ -17,7 +17,7 @@ from moto.ecs import urls
 from moto.ecs.exceptions import InvalidParameterException, ServiceNotFoundException
 from moto.ecs.models import CapacityProvider, Cluster, EC2ContainerServiceBackend, Service, Task, TaskDefinition
 
-from . import autoscaling, group_minutes, lifecycle_hooks, managed_scaling, warm_pools
+from . import autoscaling, group_minutes, lifecycle_hooks, managed_scaling, service_scaling, warm_pools
 from .agent import AgentConfig, agent_config
 from .autoscaling import EmulatedGroup
 from .demands import TaskDefinitionError
@@ -244,7 +244,8 @@ class RunningEcs(EC2ContainerServiceBackend):
         if any(service.name == name for service in self.active_services(cluster.name)):
             raise InvalidParameterException("Creation of service was not idempotent.")
         definition = self.describe_task_definition(settings["taskDefinition"])
-        count = int(settings.get("desiredCount") or 0)
+        # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html
+        count = int(settings.get("desiredCount", 1))
         service = EmulatedService(cluster, name, definition, count, self, settings)
         self.services[f"{cluster.name}:{name}"] = service
         return service
@@ -285,6 +286,7 @@ class RunningEcs(EC2ContainerServiceBackend):
             if task.waiting:
                 self._find_host(task)
         for service in self.active_services(cluster.name):
+            service_scaling.follow_alarms(self.where, service)
             service.catch_up()
         for name in cluster.capacity_providers or []:
             self._scale(cluster, self.capacity_providers[name])

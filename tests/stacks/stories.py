@@ -1,0 +1,37 @@
+"""The reference stacks as the app defines them, apart from the one that takes the types of its hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import aws_cdk as cdk
+
+from stacks.chat import ChatStack
+from stacks.existing_cluster import ExistingClusterStack
+from stacks.image_queue import ImageQueueStack
+from stacks.nvidia_smi import NvidiaSmiStack
+
+__all__ = ["STORIES", "existing"]
+
+
+def existing(app: cdk.App, *, hosts: int = 2, kept: tuple[str, ...] = ("cpu",)) -> ExistingClusterStack:
+    """For a cluster as AWS prints it."""
+    strategy = [{"capacityProvider": "cpu", "weight": 1, "base": 0}]
+    cluster = {
+        "clusterName": "production",
+        "capacityProviders": list(kept),
+        "defaultCapacityProviderStrategy": strategy,
+    }
+    subnets = [
+        {"SubnetId": f"subnet-{end * 17}", "AvailabilityZone": f"us-east-1{end}", "VpcId": f"vpc-{'0' * 17}"}
+        for end in "ab"
+    ]
+    return ExistingClusterStack(app, "existing-cluster", cluster=cluster, subnets=subnets, max_instances=hosts)
+
+
+STORIES: dict[str, Callable[[cdk.App], cdk.Stack]] = {
+    "nvidia-smi": lambda app: NvidiaSmiStack(app, "nvidia-smi"),
+    "chat": lambda app: ChatStack(app, "chat", model="Qwen/Qwen2.5-7B-Instruct"),
+    "image-queue": lambda app: ImageQueueStack(app, "image-queue", max_instances=4),
+    "existing-cluster": existing,
+}
