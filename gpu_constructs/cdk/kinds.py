@@ -231,7 +231,8 @@ def _alternatives(hint: object) -> tuple[object, ...]:
 
 
 def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
-    if (value is None and type(None) in kinds) or argument in _IDS:
+    is_id = argument in _IDS and not (isinstance(value, str) and _is_broken(value))
+    if (value is None and type(None) in kinds) or is_id:
         return
     known = [each for each in kinds if each is not type(None) and get_origin(each) is not dict]
     if len(known) != 1:

@@ -150,3 +150,8 @@ def test_odd_values_are_refused_in_our_words_and_leave_nothing(site: Site, given
     with pytest.raises(InvalidValueError, match=f"^{next(iter(given))}: expects "):
         task.add_gpu_container("train", image=site.image, **given)
     task.add_gpu_container("train", image=site.image)
+
+
+def test_an_id_that_no_template_can_hold_is_refused(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="construct_id: expects text that can be written as UTF-8"):
+        site.cluster.add_capacity("\ud800", instance_types=["g6.xlarge"], max_instances=1)
