@@ -19,7 +19,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpu_constructs.aws_solutions import acknowledge_aws_solutions as acknowledge_aws_solutions
     from gpu_constructs.capacity.choice import CapacityChoice as CapacityChoice
     from gpu_constructs.capacity.fallback import FallbackCapacity as FallbackCapacity
     from gpu_constructs.capacity.family import FamilyCapacity as FamilyCapacity
@@ -35,14 +34,12 @@ if TYPE_CHECKING:
     from gpu_constructs.capacity.warm_hosts import WarmHosts as WarmHosts
     from gpu_constructs.cdk.validation import GpuChecks as GpuChecks
     from gpu_constructs.cluster import GpuCluster as GpuCluster
-    from gpu_constructs.cpu_service import CpuService as CpuService
     from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
     from gpu_constructs.errors import GpuConstructsError as GpuConstructsError
     from gpu_constructs.errors import IncompatibleError as IncompatibleError
     from gpu_constructs.errors import InvalidValueError as InvalidValueError
     from gpu_constructs.errors import RefusedByCdkError as RefusedByCdkError
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
-    from gpu_constructs.host_endpoints import HostEndpoints as HostEndpoints
     from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
     from gpu_constructs.managed.need import HostNeed as HostNeed
     from gpu_constructs.managed.operation import ManagedOperation as ManagedOperation
@@ -50,7 +47,10 @@ if TYPE_CHECKING:
     from gpu_constructs.managed.storage import ManagedStorage as ManagedStorage
     from gpu_constructs.models.model_cache import ModelCache as ModelCache
     from gpu_constructs.models.model_server import ModelServer as ModelServer
+    from gpu_constructs.security.aws_solutions import acknowledge_aws_solutions as acknowledge_aws_solutions
+    from gpu_constructs.security.host_endpoints import HostEndpoints as HostEndpoints
     from gpu_constructs.service import GpuService as GpuService
+    from gpu_constructs.serving.cpu_service import CpuService as CpuService
     from gpu_constructs.serving.scaling import ScaleBy as ScaleBy
     from gpu_constructs.tasks.container_options import ContainerOptions as ContainerOptions
     from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
@@ -63,7 +63,7 @@ __version__ = "0.1.0"
 _HOME = {
     "CapacityChoice": "capacity.choice",
     "ContainerOptions": "tasks.container_options",
-    "CpuService": "cpu_service",
+    "CpuService": "serving.cpu_service",
     "DoesNotFitError": "errors",
     "FallbackCapacity": "capacity.fallback",
     "FamilyCapacity": "capacity.family",
@@ -75,7 +75,7 @@ _HOME = {
     "GpuService": "service",
     "GpuShare": "tasks.gpu_share",
     "GpuTaskDefinition": "tasks.task_definition",
-    "HostEndpoints": "host_endpoints",
+    "HostEndpoints": "security.host_endpoints",
     "HostMount": "capacity.host_mounts",
     "HostNeed": "managed.need",
     "HostNetwork": "capacity.network",
@@ -96,7 +96,7 @@ _HOME = {
     "ScaleBy": "serving.scaling",
     "UnknownNameError": "errors",
     "WarmHosts": "capacity.warm_hosts",
-    "acknowledge_aws_solutions": "aws_solutions",
+    "acknowledge_aws_solutions": "security.aws_solutions",
 }
 
 __all__ = [

@@ -21,7 +21,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Workload, total
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.serving.deployment import percentages, shares
-from gpu_constructs.serving.scaled import GivenCounts, ScaledService
+from gpu_constructs.serving.scaled_service import GivenCounts, ScaledService
 from gpu_constructs.serving.service_options import ServiceOptions, constraints_of, with_defaults
 from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition

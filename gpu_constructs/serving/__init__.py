@@ -1,8 +1,9 @@
-"""What does a service need to be reached, to start with its model, and to follow its load?
+"""How does a service spread its tasks, how is it reached, and how does it follow its load?
 
-`door` is where requests arrive in a task: a container, its port, and what that means for security groups and target
-groups. `endpoint` has the load balancers in front of it, `deployment` how a service replaces its tasks, and `scaling`
-what their number follows.
+`deployment` has the shares of its capacity and the percentages of its deployments, `service_options` what CDK gets as
+it was given. `target_port` is where requests arrive in a task, `endpoint` the load balancers in front of it, and
+`load_balanced_service` a service that gets one. `scaling` is what the number of tasks may follow, `step_adjustments`
+how many tasks a queue asks for, and `scaled_service` a service with such a number. `cpu_service` has no accelerators.
 """
 
 __all__ = []

@@ -18,7 +18,7 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.serving.endpoint import ServiceEndpoint
-from gpu_constructs.serving.steps import steps_of
+from gpu_constructs.serving.step_adjustments import steps_of
 
 __all__ = ["Backlog", "GpuUse", "Requests", "ScaleBy", "Scaling"]
 

@@ -26,7 +26,7 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.hardware.servers import variables_of_servers
-from gpu_constructs.serving.reached import ReachedService
+from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 __all__ = ["acknowledge_aws_solutions"]
@@ -102,7 +102,7 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
         yield from _of_capacity(construct)
     elif isinstance(construct, GpuTaskDefinition):
         yield from _of_task(construct)
-    elif isinstance(construct, ReachedService):
+    elif isinstance(construct, LoadBalancedService):
         yield from _of_service(construct)
 
 
@@ -155,7 +155,7 @@ def _of_task_policy(policy: iam.CfnPolicy) -> Iterator[_Finding]:
             yield policy, f"IAM5[Resource::{wildcard}]", "the ARN of a log group ends so, for the streams in it"
 
 
-def _of_service(service: ReachedService) -> Iterator[_Finding]:
+def _of_service(service: LoadBalancedService) -> Iterator[_Finding]:
     for group in service.node.find_all():
         if isinstance(group, ec2.CfnSecurityGroup):
             allowed = [each.get("cidrIp") for each in _resolved(group, group.security_group_ingress) or ()]

@@ -13,7 +13,7 @@ from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 
-__all__ = ["Door", "door_of"]
+__all__ = ["TargetPort", "target_port_of"]
 
 # "usually 32768 to 60999", or the range of the ECS agent where the kernel's is not known, 49153 to 65535
 # (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html); CDK allows the same.
@@ -21,7 +21,7 @@ _DYNAMIC_PORTS = (32768, LARGEST_PORT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class TargetPort:
     """A port of a container that load balancers send requests to.
 
     Attributes:
@@ -43,7 +43,9 @@ class Door:
         return ec2.Port.tcp(first) if first == last else ec2.Port.tcp_range(first, last)
 
 
-def door_of(task: ecs.TaskDefinition, *, container_name: str | None = None, container_port: int | None = None) -> Door:
+def target_port_of(
+    task: ecs.TaskDefinition, *, container_name: str | None = None, container_port: int | None = None
+) -> TargetPort:
     """The port of a task that requests are sent to.
 
     Args:
@@ -69,7 +71,7 @@ def door_of(task: ecs.TaskDefinition, *, container_name: str | None = None, cont
     fixed = mapping.host_port
     is_dynamic = mode is ecs.NetworkMode.BRIDGE and not fixed
     port = fixed or mapping.container_port
-    return Door(
+    return TargetPort(
         container_name=container.container_name,
         container_port=mapping.container_port,
         host_ports=_DYNAMIC_PORTS if is_dynamic else (port, port),

@@ -19,10 +19,10 @@ from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
-__all__ = ["CpuService", "ServiceOptions"]
+__all__ = ["CpuService", "CpuServiceOptions"]
 
 
-class ServiceOptions(TypedDict, total=False):
+class CpuServiceOptions(TypedDict, total=False):
     """Arguments of `ecs.Ec2Service` that reach CDK as they are given.
 
     Attributes:
@@ -86,7 +86,7 @@ class CpuService(ecs.Ec2Service):
         capacity: CPU capacities of the cluster that it uses, in equal shares. By default any host of the cluster.
         off_gpu_hosts: Whether its tasks stay off hosts with GPUs, Neuron devices or other accelerators, see
             `GpuCluster.off_gpu_hosts`. By default they do.
-        **options: Arguments of `ecs.Ec2Service`, see `ServiceOptions`.
+        **options: Arguments of `ecs.Ec2Service`, see `CpuServiceOptions`.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -104,7 +104,7 @@ class CpuService(ecs.Ec2Service):
         task_definition: ecs.TaskDefinition,
         capacity: Sequence[Capacity] | None = None,
         off_gpu_hosts: bool = True,
-        **options: Unpack[ServiceOptions],
+        **options: Unpack[CpuServiceOptions],
     ) -> None:
         require_construct_id(construct_id)
         _require_cluster(cluster)

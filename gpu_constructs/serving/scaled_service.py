@@ -20,7 +20,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, Unknown, Workload, total
 from gpu_constructs.placement import task_slots
 from gpu_constructs.serving.deployment import scaled_percentages
-from gpu_constructs.serving.reached import ReachedService
+from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.serving.scaling import GpuUse, Requests, ScaleBy, Scaling
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
@@ -48,7 +48,7 @@ class GivenCounts:
     health_check_grace_period: cdk.Duration | None
 
 
-class ScaledService(ReachedService):
+class ScaledService(LoadBalancedService):
     """An `ecs.Ec2Service` whose number of tasks follows its load, in one line."""
 
     _gpu_task: GpuTaskDefinition

@@ -18,7 +18,6 @@ from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.models.model_server import ModelServer
-from gpu_constructs.serving.door import door_of
 from gpu_constructs.serving.endpoint import (
     TLS,
     NetworkEndpoint,
@@ -33,8 +32,9 @@ from gpu_constructs.serving.endpoint import (
     require_zones,
     source_of,
 )
+from gpu_constructs.serving.target_port import target_port_of
 
-__all__ = ["ReachedService"]
+__all__ = ["LoadBalancedService"]
 
 _HTTP, _HTTPS = elbv2.ApplicationProtocol.HTTP, elbv2.ApplicationProtocol.HTTPS
 _TCP, _TLS = elbv2.Protocol.TCP, elbv2.Protocol.TLS
@@ -51,7 +51,7 @@ _LONGEST_SILENCE_MINUTES = 10
 _LONGEST_IDLE, _LONGEST_DELAY = 4000, 3600
 
 
-class ReachedService(ecs.Ec2Service):
+class LoadBalancedService(ecs.Ec2Service):
     """An `ecs.Ec2Service` that gets a load balancer in one line."""
 
     _grace_is_chosen = False
@@ -177,8 +177,8 @@ class ReachedService(ecs.Ec2Service):
                 "conditions": conditions,
             }
         )
-        door = door_of(self.task_definition, container_name=container_name, container_port=container_port)
-        path = require_path(health_check_path or self._health_path(door.container_port))
+        target = target_port_of(self.task_definition, container_name=container_name, container_port=container_port)
+        path = require_path(health_check_path or self._health_path(target.container_port))
         vpc = self.cluster.vpc
         if listener is None:
             require_certificate(certificate, is_plain=protocol is _HTTP, plain="elbv2.ApplicationProtocol.HTTP")
@@ -198,8 +198,8 @@ class ReachedService(ecs.Ec2Service):
                     name,
                     vpc=vpc,
                     protocol=_HTTP,
-                    port=door.container_port,
-                    target_type=door.target_type,
+                    port=target.container_port,
+                    target_type=target.target_type,
                     deregistration_delay=deregistration_delay,
                     health_check=health_check(path),
                 )
@@ -255,7 +255,9 @@ class ReachedService(ecs.Ec2Service):
                 )
             targets.add_target(
                 self.load_balancer_target(
-                    container_name=door.container_name, container_port=door.container_port, alternate_target=alternate
+                    container_name=target.container_name,
+                    container_port=target.container_port,
+                    alternate_target=alternate,
                 )
             )
         return ServiceEndpoint(listener=listener, target_group=targets, url=url, balancer=balancer)
@@ -305,14 +307,14 @@ class ReachedService(ecs.Ec2Service):
             IncompatibleError: Two arguments cannot work together.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        door = door_of(self.task_definition, container_name=container_name, container_port=container_port)
+        target = target_port_of(self.task_definition, container_name=container_name, container_port=container_port)
         path = None if health_check_path is None else require_path(health_check_path)
         require_certificate(certificate, is_plain=protocol is _TCP, plain="elbv2.Protocol.TCP")
         require_port(port)
         vpc = self.cluster.vpc
         require_zones(vpc, vpc_subnets, internet_facing=internet_facing, at_least=1)
         peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
-        arrival = port or (443 if certificate is not None else door.container_port)
+        arrival = port or (443 if certificate is not None else target.container_port)
         _require_delay(deregistration_delay)
         with creating(self, construct_id):
             scope = Construct(self, construct_id)
@@ -335,8 +337,8 @@ class ReachedService(ecs.Ec2Service):
                     name,
                     vpc=vpc,
                     protocol=_TCP,
-                    port=door.container_port,
-                    target_type=door.target_type,
+                    port=target.container_port,
+                    target_type=target.target_type,
                     deregistration_delay=deregistration_delay,
                     health_check=health_check(path, _TCP if path is None else elbv2.Protocol.HTTP),
                 )
@@ -357,11 +359,13 @@ class ReachedService(ecs.Ec2Service):
             alternate = alternate_target(construct_id, others, ecs.ListenerRuleConfiguration.network_listener(listener))
             targets.add_target(
                 self.load_balancer_target(
-                    container_name=door.container_name, container_port=door.container_port, alternate_target=alternate
+                    container_name=target.container_name,
+                    container_port=target.container_port,
+                    alternate_target=alternate,
                 )
             )
             # CDK lets an Application Load Balancer in by itself, and a Network Load Balancer not.
-            self.connections.allow_from(balancer, door.port)
+            self.connections.allow_from(balancer, target.port)
         return NetworkEndpoint(
             load_balancer=balancer,
             listener=listener,
