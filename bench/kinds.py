@@ -18,7 +18,17 @@ from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.placement import expected_memory_mib
 from gpu_constructs.placement.host import cpu_units
 
-__all__ = ["BLOCK", "GPU_PART", "GPU_SHARE_MIB", "KINDS", "RESERVATION"]
+__all__ = [
+    "BLOCK",
+    "CERTIFICATE",
+    "GPU_PART",
+    "GPU_SHARE_MIB",
+    "KINDS",
+    "MESSAGES_PER_TASK",
+    "MODEL",
+    "PORT",
+    "RESERVATION",
+]
 
 _CAPACITIES = 4
 
@@ -27,6 +37,18 @@ RESERVATION = "cr-0123456789abcdef0"
 
 GPU_SHARE_MIB = 4096
 """Memory of the share of a GPU."""
+
+CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-0000-0000-000000000000"
+"""The certificate of load balancers."""
+
+MODEL = "Qwen/Qwen2.5-7B-Instruct"
+"""What model servers serve."""
+
+MESSAGES_PER_TASK = 5
+"""Messages of a queue for which one task is enough."""
+
+PORT = 8000
+"""Where services listen."""
 
 GPU_PART = 0.25
 """The part of a GPU that a host of the kind ``part of a GPU`` has."""
@@ -85,6 +107,9 @@ _HOSTS: Mapping[str, Hosts] = {
     "Managed Instances": _G6,
     "Neuron on Managed Instances": _hosts("inf2.xlarge"),
     "a task for both": _G6,
+    "load-balanced service": _G6,
+    "model server with cache": _G6,
+    "scaled service": _G6,
 }
 
 KINDS: Mapping[str, Workload] = MappingProxyType(

@@ -6,22 +6,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from bench.kinds import BLOCK, GPU_PART, GPU_SHARE_MIB, RESERVATION
-from bench.workloads import Pair
+from bench.kinds import BLOCK, CERTIFICATE, GPU_PART, GPU_SHARE_MIB, MESSAGES_PER_TASK, MODEL, PORT, RESERVATION
+from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import (
     GpuCapacity,
     GpuCluster,
+    GpuService,
     GpuShare,
     GpuTaskDefinition,
     HostNetwork,
     HostScaling,
     HostStorage,
     ManagedGpuCapacity,
+    ModelCache,
+    ModelServer,
     Purchase,
+    ScaleBy,
     WarmHosts,
 )
 from gpu_constructs.tasks.gpu_ask import Gpus
@@ -39,10 +46,12 @@ class Written:
     Attributes:
         capacity: Adds the capacities of a pair.
         task: Defines the task of a pair.
+        service: Defines task and service of a pair, for kinds of services; `task` is not called then.
     """
 
     capacity: Callable[[GpuCluster, Pair], _Capacities]
     task: Callable[[Construct, Pair, _Capacities, ecs.ContainerImage], None]
+    service: Callable[[Construct, GpuCluster, Pair, _Capacities], None] | None = None
 
 
 def _add(
@@ -118,6 +127,32 @@ def _with_neuron(scope: Construct, pair: Pair, capacity: _Capacities, image: ecs
     task.add_neuron_container("training", image=image, command=["neuron-ls"])
 
 
+def _listening(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> GpuService:
+    task = _define(scope, pair, capacity)
+    image, ports = ecs.ContainerImage.from_registry(CONTAINER_IMAGE), [ecs.PortMapping(container_port=PORT)]
+    task.add_gpu_container("training", image=image, gpus=1, command=["nvidia-smi"], port_mappings=ports)
+    return GpuService(scope, f"Service{pair.number}", cluster=cluster, task_definition=task)
+
+
+def _load_balanced(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
+    service = _listening(scope, cluster, pair, capacity)
+    certificate = acm.Certificate.from_certificate_arn(scope, f"Certificate{pair.number}", CERTIFICATE)
+    service.add_application_load_balancer("Https", certificate=certificate, health_check_path="/health")
+
+
+def _cached(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
+    files = efs.FileSystem(scope, f"Models{pair.number}", vpc=cluster.hosts.vpc)
+    task = _define(scope, pair, capacity)
+    task.add_model_server("training", server=ModelServer.vllm(MODEL), gpus=1, cache=ModelCache.efs(files))
+    GpuService(scope, f"Service{pair.number}", cluster=cluster, task_definition=task)
+
+
+def _scaled(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
+    queue = sqs.Queue(scope, f"Queue{pair.number}")
+    by = ScaleBy.queue(queue=queue, messages_per_task=MESSAGES_PER_TASK)
+    _listening(scope, cluster, pair, capacity).scale(by=[by], min_tasks=0)
+
+
 USUAL = Written(_add, _with_gpus)
 """Hosts on demand, and a task with all GPUs of a host."""
 
@@ -166,6 +201,9 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "a task for both": Written(
             lambda cluster, pair: [*_add(cluster, pair), *_add_managed(cluster, pair)], _with_gpus
         ),
+        "load-balanced service": Written(_add, _with_gpus, _load_balanced),
+        "model server with cache": Written(_add, _with_gpus, _cached),
+        "scaled service": Written(_add, _with_gpus, _scaled),
     }
 )
 """By the names of `bench.kinds`."""

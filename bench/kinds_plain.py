@@ -22,6 +22,7 @@ from bench.kinds import BLOCK, GPU_PART, GPU_SHARE_MIB, RESERVATION
 from bench.plain_hosts import HookAnswers, Shared, capacity
 from bench.plain_managed import add_managed, gpu_task, neuron_task
 from bench.plain_pairs import Written, on_demand, with_gpus
+from bench.plain_services import cached, load_balanced, scaled
 from bench.plain_tasks import add_container, on_hosts
 from bench.workloads import Pair
 from gpu_constructs.capacity.boot_check import boot_commands
@@ -315,6 +316,10 @@ def _both(scope: Construct, shared: Shared, pair: Pair) -> None:
     add_managed(scope, shared, pair)
 
 
+def _nothing(scope: Construct, pair: Pair, image: ecs.ContainerImage) -> None:
+    """A service is written with its capacity and its task."""
+
+
 WRITTEN: Mapping[str, Written] = MappingProxyType(
     {
         "spot": Written(_spot, with_gpus),
@@ -337,6 +342,9 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "Neuron": Written(on_demand, _with_neuron),
         "Managed Instances": Written(add_managed, gpu_task),
         "Neuron on Managed Instances": Written(add_managed, neuron_task),
+        "load-balanced service": Written(load_balanced, _nothing),
+        "model server with cache": Written(cached, _nothing),
+        "scaled service": Written(scaled, _nothing),
         "a task for both": Written(_both, partial(gpu_task, compatibility=ecs.Compatibility.EC2_AND_MANAGED_INSTANCES)),
     }
 )

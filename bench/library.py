@@ -42,4 +42,7 @@ class _FleetStack(cdk.Stack):
             cluster = GpuCluster(self, f"Cluster{number}", vpc=network)
             for pair in pairs:
                 capacity = written.capacity(cluster, pair)
-                written.task(self, pair, capacity, image)
+                if written.service:
+                    written.service(self, cluster, pair, capacity)
+                else:
+                    written.task(self, pair, capacity, image)

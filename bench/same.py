@@ -3,7 +3,7 @@
 A template is a graph of resources, and logical ids are only the names of its nodes. Each resource gets a fingerprint of
 its type, its properties and the fingerprints of what it refers to, repeated until no two resources can be told apart
 any further; the fingerprints then take the place of the ids. What is left out besides: metadata, and the values of Name
-tags, which CDK writes from construct paths.
+tags and the names in descriptions, which CDK writes from construct paths.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["canonical", "differences"]
 Template = dict[str, Any]
 
 _WORD = re.compile("[A-Za-z0-9]+")  # all that a logical id may be made of
+_UNIQUE_NAME = re.compile(r"\bfleet\d+\w*[0-9A-F]{8}\b")  # with which CDK describes security groups
 
 
 def differences(workload: Workload) -> list[str]:
@@ -64,7 +65,7 @@ def canonical(template: Template) -> str:
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - any part of a template
     """The same with logical ids replaced, in references and in names that CDK makes of them."""
     if isinstance(value, str):
-        return _WORD.sub(lambda word: names.get(word[0], word[0]), value)
+        return _WORD.sub(lambda word: names.get(word[0], word[0]), _UNIQUE_NAME.sub("(construct path)", value))
     if isinstance(value, list):
         return [_renamed(each, names) for each in value]
     if isinstance(value, dict):
