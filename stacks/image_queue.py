@@ -13,6 +13,7 @@ from stacks.network import demo_vpc
 
 __all__ = ["ImageQueueStack"]
 
+# Tests compile it; it was never run, for want of a model.
 _WORKER = """
 import sys, boto3, torch
 from diffusers import AutoPipelineForText2Image
