@@ -20,6 +20,7 @@ from typing import cast
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 
+from gpu_constructs.capacity.local_disks import MOUNT_POINT
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
@@ -30,7 +31,6 @@ __all__ = ["HostMount", "folder", "prepare_mounts"]
 _PATH = re.compile(r"/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}")
 _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
 _PREFIX = re.compile(r"[A-Za-z0-9._=/-]{0,512}")
-_LOCAL_DISKS = "/mnt/local-disks"
 _SCRIPT = "/usr/local/sbin/host-mounts"
 _UNIT = f"""\
 [Unit]
@@ -73,12 +73,12 @@ class HostMount:
 
     def __post_init__(self) -> None:
         path = self.path
-        if not isinstance(path, str) or not _PATH.fullmatch(path) or path.startswith(_LOCAL_DISKS):
+        if not isinstance(path, str) or not _PATH.fullmatch(path) or path.startswith(MOUNT_POINT):
             raise InvalidValueError(
                 f"{shown(path)} is not a directory that hosts mount storage on",
                 argument="path",
                 value=path,
-                allowed=f"a directory below /mnt, other than {_LOCAL_DISKS}",
+                allowed=f"a directory below /mnt, other than {MOUNT_POINT}",
                 fix="path='/mnt/models'",
             )
 
@@ -92,7 +92,7 @@ class HostMount:
         Args:
             file_system: The file system.
             path: Where hosts mount it.
-            mount_name: The name that ``describe-file-systems`` prints, of one that was imported.
+            mount_name: For an imported file system, the name that ``describe-file-systems`` prints.
 
         Raises:
             InvalidValueError: An argument is wrong by itself, or an imported file system has no `mount_name`.
@@ -108,7 +108,7 @@ class HostMount:
                 f"{shown(mount_name)} is not the mount name of a file system",
                 argument="mount_name",
                 value=mount_name,
-                allowed="up to 8 letters and digits",
+                allowed="1 to 8 letters, digits, _ and -",
                 fix="the MountName that aws fsx describe-file-systems prints",
             )
         return cls(path=path, file_system=file_system, mount_name=mount_name)
@@ -177,7 +177,7 @@ def prepare_mounts(mounts: Sequence[HostMount]) -> tuple[str, ...]:
     """Lines of user data that mount storage at this boot and at every later one.
 
     Args:
-        mounts: What is mounted; nothing becomes no line.
+        mounts: What is mounted.
     """
     if not mounts:
         return ()

@@ -29,7 +29,7 @@ class ImportedGpuCapacity(Construct):
         instance_type_names: Names of its instance types.
         capacity_provider_name: Name of its capacity provider.
         mounts: Shared storage that every host mounts; see `HostStorage`.
-        comes_first: Whether services fill it before they use any other capacity, which they do not.
+        comes_first: Whether services fill it before any other capacity; never.
     """
 
     def __init__(

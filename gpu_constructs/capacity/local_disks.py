@@ -23,10 +23,12 @@ import json
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import OperatingSystem
 
-__all__ = ["SCRATCH_PATH", "prepare_local_disks"]
+__all__ = ["MOUNT_POINT", "SCRATCH_PATH", "prepare_local_disks"]
 
-_MOUNT_POINT = "/mnt/local-disks"
-SCRATCH_PATH = f"{_MOUNT_POINT}/scratch"
+MOUNT_POINT = "/mnt/local-disks"
+"""Where hosts mount the file system of their local disks."""
+
+SCRATCH_PATH = f"{MOUNT_POINT}/scratch"
 """Where tasks find scratch space on a host."""
 
 # Docker keeps images in one of the two, by its version and image store.
@@ -61,8 +63,8 @@ if [ -z "$device" ]; then
   fi
   mkfs.xfs -q -L local-disks "$device"
 fi
-mkdir -p {_MOUNT_POINT}
-mountpoint -q {_MOUNT_POINT} || mount -o noatime "$device" {_MOUNT_POINT}"""
+mkdir -p {MOUNT_POINT}
+mountpoint -q {MOUNT_POINT} || mount -o noatime "$device" {MOUNT_POINT}"""
 
 _SCRATCH = f"""\
 mkdir -p {SCRATCH_PATH}
@@ -71,7 +73,7 @@ chmod 1777 {SCRATCH_PATH}"""
 # What the image brought is copied, so that a custom AMI keeps the container images that are baked into it.
 _IMAGES = f"""\
 for directory in {" ".join(_IMAGE_DIRECTORIES)}; do
-  kept={_MOUNT_POINT}$directory
+  kept={MOUNT_POINT}$directory
   mkdir -p "$directory"
   if mountpoint -q "$directory"; then
     continue

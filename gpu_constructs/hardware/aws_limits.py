@@ -12,6 +12,7 @@ __all__ = [
     "CAPACITY_BLOCK_ENDS_EARLY_MINUTES",
     "CPU_UNITS_PER_VCPU",
     "DEFAULT_MAX_HEALTHY_PERCENT",
+    "DYNAMIC_PORTS",
     "ECS_NAME_FORM",
     "LARGEST_INTEGER",
     "LARGEST_PORT",
@@ -114,6 +115,13 @@ CPU_UNITS_PER_VCPU = 1024
 
 LARGEST_PORT = 65_535
 """Largest port of TCP and UDP (RFC 9293, RFC 768)."""
+
+DYNAMIC_PORTS = (32_768, LARGEST_PORT)
+"""Where Docker chooses the port of the host: "usually 32768 to 60999", or the range of the ECS agent where the kernel's
+is not known, 49153 to 65535. CDK allows the same.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
+"""
 
 RESERVED_PORTS = frozenset((port, "tcp") for port in (22, 2375, 2376, 51678, 51679, 51680))
 """Ports that the agent keeps on every host by default.

@@ -1,4 +1,4 @@
-"""Where containers keep the models that they load: a volume, a way to it, permission for it, each as one value."""
+"""Where containers keep the models that they load: volume, permissions and security group rules as one value."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class ModelCache:
 
     @property
     def directory(self) -> str | None:
-        """Where containers see it; None for where their server looks for models by itself."""
+        """Where containers see it; None for the directory in which their server looks for models."""
         return None
 
     @property
@@ -191,7 +191,7 @@ class ModelCache:
 
     @property
     def ready(self) -> IDependable | None:
-        """What has to exist before a task can mount it; None if nothing more."""
+        """What has to exist before a task can mount it, apart from the file system or bucket; None if nothing has."""
         return None
 
     @property
@@ -259,7 +259,7 @@ class _Efs(ModelCache):
 
     def grant(self, task: ecs.TaskDefinition) -> None:
         if self.access_point is None:
-            # The files of a container that runs as root would belong to nobody, who may not write there.
+            # Without root access, EFS maps root to the user nobody, who may not write there.
             self.file_system.grant_root_access(task.task_role)
         else:
             self.file_system.grant_read_write(task.task_role)
@@ -288,7 +288,7 @@ class _Mounted(ModelCache):
                 raise _not_managed(each)
             if self.mount not in each.mounts:
                 raise IncompatibleError(
-                    f"the hosts of {each.pool.name} do not mount it on {self.mount.path}",
+                    f"the hosts of {each.pool.name} do not mount the storage of the cache on {self.mount.path}",
                     argument="cache",
                     value=[one.path for one in each.mounts],
                     fix=f"storage=HostStorage(mounts=[HostMount.{call}]) for {each.pool.name}, with the same arguments",

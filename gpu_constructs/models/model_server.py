@@ -10,11 +10,10 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.arguments import texts, variables, whole_number
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware.aws_limits import LARGEST_PORT
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware.cuda import Cuda, cuda_image
 from gpu_constructs.hardware.servers import ServerFacts, server_facts
+from gpu_constructs.models.server_arguments import require_path, require_port, require_text
 
 __all__ = ["ModelServer"]
 
@@ -23,8 +22,8 @@ __all__ = ["ModelServer"]
 class ModelServer:
     """A server of models, for `GpuTaskDefinition.add_model_server`.
 
-    Made by one of the class methods for what many people run; their facts and sources are in
-    ``hardware/data/servers.json``. Made by itself for a server of your own::
+    Made by a class method for each server that many people run, whose facts and sources are in
+    ``hardware/data/servers.json``, or directly for your own server::
 
         ModelServer(name="mine", image=image, port=9000, health_path="/ready", health_check_grace_seconds=300)
 
@@ -34,17 +33,17 @@ class ModelServer:
         image_name: The published image; None where `image` says it alone.
         port: Where it listens; None for what serves nothing, such as a base image.
         health_path: What answers with 200 once it serves; None where nothing does.
-        health_check_grace_seconds: How long it may load before a load balancer counts that; measured for models of 7
-            billion parameters. A larger one takes longer, and so does a first download.
+        health_check_grace_seconds: How long it may load before failed health checks count; measured for models of 7
+            billion parameters. A larger model takes longer, and so does a first download.
         command: Its command, with ``{port}`` where its port goes. Empty for the image's own.
         gpu_arguments: What is added to its command where it has several GPUs, with ``{gpus}`` for how many.
         environment: Environment variables, with ``{port}`` where its port goes.
         cache_directory: Where it keeps what it downloads, which a `ModelCache` keeps for it.
         cache_variables: Environment variables that name that directory, which is ``{cache}`` in them.
         metrics_port: Where its metrics are; None for `port`.
-        metrics_path: The same; None where it has none.
+        metrics_path: The path of its metrics; None where it has none.
         queue_metric: The metric that counts requests that wait; None where it has none.
-        load_metric: The metric of how full it is; None where it has none.
+        load_metric: The metric that says how busy it is; None where it has none.
     """
 
     name: str
@@ -64,11 +63,11 @@ class ModelServer:
     load_metric: str | None = None
 
     def __post_init__(self) -> None:
-        _require_text("name", self.name, example="'mine'")
+        require_text("name", self.name, example="'mine'")
         for argument in ("port", "metrics_port"):
-            _require_port(argument, getattr(self, argument))
+            require_port(argument, getattr(self, argument))
         for argument in ("health_path", "metrics_path", "cache_directory"):
-            _require_path(argument, getattr(self, argument))
+            require_path(argument, getattr(self, argument))
         if self.health_check_grace_seconds is not None:
             whole_number(
                 "health_check_grace_seconds",
@@ -84,7 +83,7 @@ class ModelServer:
             variables(argument, getattr(self, argument), of=str, example="{'NAME': 'value'}")
         if self.image is None and self.image_name is None:
             raise InvalidValueError(
-                f"no image is published for {self.name} that this library knows",
+                f"this library knows no published image of {self.name}",
                 argument="image",
                 fix="image=ecs.ContainerImage.from_registry('registry/name:tag')",
             )
@@ -348,9 +347,9 @@ def _preset(
     facts = server_facts(name)
     if model is not None or "{model}" in "".join(facts.command):
         model = facts.model if model is None else model
-        _require_text("model", model, example="'Qwen/Qwen2.5-7B-Instruct'")
+        require_text("model", model, example="'Qwen/Qwen2.5-7B-Instruct'")
     if port is not None:
-        _require_port("port", port)
+        require_port("port", port)
     command = tuple(each.replace("{model}", str(model)) for each in facts.command)
     return ModelServer(
         name=name,
@@ -374,7 +373,7 @@ def _preset(
 def _image_name(name: str, facts: ServerFacts, tag: str | None, image: ecs.ContainerImage | None) -> str | None:
     """The published image; with an image of the user's own, its tag alone says what that is made of."""
     if tag is not None:
-        _require_text("tag", tag, example=repr(facts.tag or "1.2.3"))
+        require_text("tag", tag, example=repr(facts.tag or "1.2.3"))
     chosen = tag or (None if image is not None else facts.tag)
     if facts.repository is None or (image is not None and chosen is None):
         return None
@@ -385,35 +384,3 @@ def _image_name(name: str, facts: ServerFacts, tag: str | None, image: ecs.Conta
             fix=f"tag='…', one that {facts.repository} has, or image=… for an image of your own ({name})",
         )
     return f"{facts.repository}:{chosen}"
-
-
-def _require_text(argument: str, value: object, *, example: str) -> None:
-    if not isinstance(value, str) or not value.strip() or any(each.isspace() for each in value):
-        raise InvalidValueError(
-            f"expects text without spaces, got {shown(value)}",
-            argument=argument,
-            value=value,
-            fix=f"{argument}={example}",
-        )
-
-
-def _require_port(argument: str, value: object) -> None:
-    if value is None:
-        return
-    if is_token(value):
-        raise InvalidValueError(
-            "a port that is only known at deploy time is not in the command of the server",
-            argument=argument,
-            fix=f"{argument}=8000",
-        )
-    whole_number(argument, value, smallest=1, largest=LARGEST_PORT, fix=f"{argument}=8000")
-
-
-def _require_path(argument: str, value: object) -> None:
-    if value is not None and (not isinstance(value, str) or not value.startswith("/")):
-        raise InvalidValueError(
-            f"expects a path that begins with /, got {shown(value)}",
-            argument=argument,
-            value=value,
-            fix=f"{argument}='/health'",
-        )

@@ -52,7 +52,7 @@ class ServedContainer:
         """Arguments of `GpuTaskDefinition.add_gpu_container`, those that were given in place of the server's own.
 
         Args:
-            given: What the user gave besides.
+            given: The user's arguments.
         """
         port = self.server.port
         own = {name: value for name, value in self.environment.items() if name not in (given.get("secrets") or {})}
@@ -160,7 +160,7 @@ def _command(server: ModelServer, gpus: object, pools: Sequence[Pool]) -> list[s
 
 
 def _environment(server: ModelServer, cache: ModelCache | None, directory: str) -> dict[str, str]:
-    # Where it may only read, it finds models by their path, and keeps what it compiles in the container.
+    # A server loads models by path from a cache that it cannot write to, and compiles into its container.
     led = {} if cache is None or cache.directory is not None else server.cache_variables
     port = "" if server.port is None else str(server.port)
     return {
@@ -203,7 +203,7 @@ def _count(gpus: object, pools: Sequence[Pool]) -> str | None:
     counts = {each.gpus for pool in pools for each in pool.instance_types}
     if len(counts) != 1 or not all(pool.types_are_known for pool in pools):
         raise InvalidValueError(
-            "a server is told how many GPUs it has, and the hosts have different numbers of them",
+            "the command of the server needs a number of GPUs, and the hosts have different numbers",
             argument="gpus",
             value=gpus,
             allowed="a number of GPUs, or hosts that all have the same number",

@@ -64,8 +64,8 @@ _STREAMS = re.compile(r"arn:[^*]*:logs:[^*]*:log-group:[^*]*:\*")
 def acknowledge_aws_solutions(scope: Construct) -> None:
     """Acknowledges what cdk-nag's AwsSolutions pack finds in the resources of this library, each with its reason.
 
-    Your resources keep their findings, and so does what you decide: environment variables of your own, access logs of
-    a load balancer, who reaches it from the internet. Call it before or after the constructs are defined.
+    Your own resources keep their findings, and so do your own decisions: environment variables, access logs of a load
+    balancer, access to it from the internet. Call it before or after the constructs are defined.
 
     Args:
         scope: The app, or a part of it.

@@ -76,7 +76,7 @@ class HostEndpoints(Construct):
         _require_services(existing)
         if not cluster.capacities:
             raise IncompatibleError(
-                "its capacity says which subnets and services the endpoints are for, and it has none yet",
+                "the cluster has no capacity yet, which decides the subnets and services of the endpoints",
                 argument="cluster",
                 value=cluster.node.path,
                 fix="HostEndpoints after the last add_capacity",

@@ -39,7 +39,7 @@ class CpuServiceOptions(TypedDict, total=False):
         health_check_grace_period: How long a load balancer's verdict on a new task is ignored.
         max_healthy_percent: Tasks that may run at once during a deployment, in percent.
         min_healthy_percent: Tasks that keep running during a deployment, in percent. By default 100, for a daemon 0.
-        placement_constraints: Where tasks may be placed besides.
+        placement_constraints: Where tasks may be placed, in addition to those of the task definition.
         placement_strategies: How tasks are placed.
         propagate_tags: Whose tags are on its tasks.
         security_groups: Of tasks in network mode ``awsvpc``.
@@ -75,7 +75,7 @@ class CpuServiceOptions(TypedDict, total=False):
 class CpuService(ecs.Ec2Service):
     """Defines an ECS service whose tasks have no accelerators, and stay off the hosts that do.
 
-    It goes before the capacity providers of its cluster do, without which a stack could not be deleted. With
+    It is deleted before the capacity providers of its cluster; otherwise the stack could not be deleted. With
     `capacity`, its tasks start hosts; without, they find hosts of the cluster that are there.
 
     Args:
@@ -138,7 +138,7 @@ class CpuService(ecs.Ec2Service):
                 **options,
             )
         if not has_controller:
-            # CloudFormation replaces a service that gets one, and CDK writes one for the circuit breaker.
+            # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
             cast("ecs.CfnService", self.node.find_child("Service")).deployment_controller = None
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
 
@@ -163,10 +163,10 @@ def _require_usable(
     require_capacities(capacity)
     if strategies is not None:
         raise IncompatibleError(
-            "capacity becomes the strategy, and another one is given",
+            "capacity and capacity_provider_strategies both say which providers the tasks use",
             argument="capacity_provider_strategies",
             value=strategies,
-            fix="leave one of both out",
+            fix="leave one of them out",
         )
     for each in capacity:
         if each.cluster is not cluster.cluster:

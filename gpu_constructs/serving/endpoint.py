@@ -16,6 +16,7 @@ from constructs import Construct
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.atomic import translated
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
+from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hosts.subnets import selected_subnets
 
 __all__ = [
@@ -39,12 +40,12 @@ TLS = elbv2.SslPolicy.TLS13_12_RES_PQ
 https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl-policies.html
 """
 
-_LAST_PORT = 65535
 # An Availability Zone; in a Local Zone, such as us-west-2-lax-1a, one is enough.
 _ZONE = re.compile(r"[a-z]{2}(-gov|-iso[a-z]?)?-[a-z]+-[0-9][a-z]")
-_LAST_PRIORITY = 50_000
+# https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
+_LARGEST_PRIORITY = 50_000
 
-# What only a new load balancer has, what only a new listener has, and what only a rule of a given listener has.
+# What only a new load balancer has, what only a new listener has, and what only a rule of an existing listener has.
 _OF_NEW_BALANCER = ("internet_facing", "vpc_subnets", "idle_timeout", "access_logs_bucket")
 _OF_NEW_LISTENER = ("load_balancer", "certificate", "protocol", "port", "redirect_http", "ssl_policy", "open")
 _OF_RULE = ("priority", "conditions")
@@ -57,9 +58,9 @@ class ServiceEndpoint:
     Attributes:
         listener: Where requests arrive.
         target_group: The tasks that they are sent to.
-        url: Where the service answers, by the name that AWS gives the load balancer; a certificate is for a name of
-            your own, which an alias record leads to `load_balancer`. Empty for a listener of yours.
-        balancer: The load balancer; None for a listener that was imported.
+        url: Where the service answers, by the name that AWS gives the load balancer; a certificate is for your own
+            domain, which an alias record leads to `load_balancer`. Empty for an existing listener.
+        balancer: The load balancer; None for an imported listener.
     """
 
     listener: elbv2.IApplicationListener
@@ -119,8 +120,8 @@ def health_check(path: str | None, protocol: elbv2.Protocol = elbv2.Protocol.HTT
     )
 
 
-def source_of(open_to: bool | None, *, internet_facing: bool, vpc: ec2.IVpc) -> ec2.IPeer | None:  # noqa: FBT001 - as CDK's own
-    """Who is let in; None for nobody.
+def source_of(open_to: bool | None, *, internet_facing: bool, vpc: ec2.IVpc) -> ec2.IPeer | None:  # noqa: FBT001 - as in CDK
+    """Who is let in; None for no one.
 
     Args:
         open_to: As the user chose.
@@ -147,7 +148,7 @@ def source_of(open_to: bool | None, *, internet_facing: bool, vpc: ec2.IVpc) -> 
 
 
 def require_together(given: Mapping[str, object]) -> None:
-    """Refuses arguments of a new load balancer or listener where one of the user's own is used, and the reverse.
+    """Refuses arguments of a new load balancer or listener where an existing one is used, and the reverse.
 
     Args:
         given: The arguments; None, False and an empty list are not given.
@@ -158,20 +159,20 @@ def require_together(given: Mapping[str, object]) -> None:
     """
     names = [name for name, value in given.items() if not (value is None or value is False or value in ([], ()))]
     if "listener" in names:
-        _refuse(names, (*_OF_NEW_LISTENER, *_OF_NEW_BALANCER), "a listener of yours has it already", "listener")
+        _refuse(names, (*_OF_NEW_LISTENER, *_OF_NEW_BALANCER), "an existing listener has its own", "listener")
         for name in _OF_RULE:
             if name not in names:
                 raise InvalidValueError(
-                    "the service gets requests of a listener of yours by a rule, which has a priority and conditions",
+                    "a listener sends requests to the service by a rule, which needs a priority and conditions",
                     argument=name,
                     value=given[name],
                     fix="priority=10, conditions=[elbv2.ListenerCondition.path_patterns(['/*'])]",
                 )
-        whole_number("priority", given["priority"], smallest=1, largest=_LAST_PRIORITY, fix="priority=10")
+        whole_number("priority", given["priority"], smallest=1, largest=_LARGEST_PRIORITY, fix="priority=10")
         return
-    _refuse(names, _OF_RULE, "it is for a rule of a listener of yours", "no listener")
+    _refuse(names, _OF_RULE, "only a rule of an existing listener has it", "no listener")
     if "load_balancer" in names:
-        _refuse(names, _OF_NEW_BALANCER, "a load balancer of yours has it already", "load_balancer")
+        _refuse(names, _OF_NEW_BALANCER, "an existing load balancer has its own", "load_balancer")
 
 
 def _refuse(names: list[str], wrong: tuple[str, ...], why: str, because_of: str) -> None:
@@ -181,7 +182,7 @@ def _refuse(names: list[str], wrong: tuple[str, ...], why: str, because_of: str)
 
 
 def require_certificate(certificate: acm.ICertificate | None, *, is_plain: bool, plain: str) -> None:
-    """Refuses a listener that would be plain by accident, and one that has a certificate for nothing.
+    """Refuses encryption without a certificate, and a certificate without encryption.
 
     Args:
         certificate: As given.
@@ -189,15 +190,15 @@ def require_certificate(certificate: acm.ICertificate | None, *, is_plain: bool,
         plain: How that is chosen.
 
     Raises:
-        InvalidValueError: There is no certificate, and encryption was not given up.
-        IncompatibleError: There is one, and encryption was given up.
+        InvalidValueError: A listener with encryption has no certificate.
+        IncompatibleError: A listener without encryption has one.
     """
     if certificate is None and not is_plain:
         raise InvalidValueError(
-            "requests are encrypted up to the load balancer, which needs a certificate for that",
+            "a listener with encryption, the default, needs a certificate",
             argument="certificate",
             fix=f"certificate=acm.Certificate(self, 'Certificate', domain_name='…'), or protocol={plain} for requests "
-            "that anyone on the way can read",
+            "without encryption",
         )
     if certificate is not None and is_plain:
         raise IncompatibleError(
@@ -219,7 +220,7 @@ def require_path(path: str | None) -> str:
     """
     if path is None or not path.startswith("/"):
         raise InvalidValueError(
-            "the load balancer asks each task for a path, and only a task that answers 200 gets requests",
+            "the health check asks each task for a path, and only tasks that answer 200 get requests",
             argument="health_check_path",
             value=path,
             allowed="a path that begins with /",
@@ -238,11 +239,11 @@ def require_port(port: float | None) -> None:
         InvalidValueError: It is not a port.
     """
     if port is not None:
-        whole_number("port", port, smallest=1, largest=_LAST_PORT, fix="leave it out for 443")
+        whole_number("port", port, smallest=1, largest=LARGEST_PORT, fix="leave it out for 443")
 
 
 def require_zones(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None, *, internet_facing: bool, at_least: int) -> None:
-    """Refuses subnets that there are not, and those of too few zones, as far as the zones are known.
+    """Refuses a selection without subnets, or with subnets in too few zones, as far as the zones are known.
 
     "You must specify subnets from at least two Availability Zones" (CreateLoadBalancer of the ELB API, of Application
     Load Balancers).

@@ -43,7 +43,7 @@ _SCHEMES = {_HTTPS: ("https", 443), _HTTP: ("http", 80)}
 # (aws-samples/sample-ecs-inference-pipeline).
 _LOADING_MINUTES = 10
 _NOTHING = elbv2.ListenerAction.fixed_response(404)
-# A completion that is not streamed is silent until it is whole; ELB's own default of 60 seconds would cut it off.
+# A completion that is not streamed is silent until it is whole; ELB's default of 60 seconds would cut it off.
 _LONGEST_SILENCE_MINUTES = 10
 # In seconds: idle_timeout.timeout_seconds and deregistration_delay.timeout_seconds of
 # https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_LoadBalancerAttribute.html and
@@ -76,7 +76,7 @@ class LoadBalancedService(ecs.Ec2Service):
         container_port: float | None = None,
         protocol: ecs.Protocol | None = None,
     ) -> ecs.IEcsLoadBalancerTarget:
-        """As in CDK. Whatever sends requests to the service asks for this, so here its tasks get time to load.
+        """As in CDK. Every load balancer of the service comes through here, so here its tasks get time to load.
 
         Args:
             container_name: The container that gets requests.
@@ -108,7 +108,7 @@ class LoadBalancedService(ecs.Ec2Service):
         port: int | None = None,
         redirect_http: bool | None = None,
         ssl_policy: elbv2.SslPolicy | None = None,
-        open: bool | None = None,  # noqa: A002 - CDK's own name for it
+        open: bool | None = None,  # noqa: A002 - as in CDK
         internet_facing: bool = False,
         vpc_subnets: ec2.SubnetSelection | None = None,
         idle_timeout: cdk.Duration | None = None,
@@ -122,7 +122,7 @@ class LoadBalancedService(ecs.Ec2Service):
         container_name: str | None = None,
         container_port: int | None = None,
     ) -> ServiceEndpoint:
-        """Puts the service behind an Application Load Balancer: a new one, one of yours, or a listener of yours.
+        """Puts the service behind an Application Load Balancer: a new one, an existing one, or an existing listener.
 
         A new one is internal, because each request takes a GPU, and lets in the addresses of the VPC. It speaks TLS 1.3
         and 1.2, redirects port 80, drops header fields that are not valid, and may reach the container's port alone. A
@@ -136,15 +136,15 @@ class LoadBalancedService(ecs.Ec2Service):
             port: Where it listens. By default 443, for HTTP 80.
             redirect_http: Whether port 80 redirects to HTTPS. By default that of a new load balancer does.
             ssl_policy: Protocols and ciphers. By default those that AWS recommends.
-            open: Who is let in: True for everyone, False for nobody until
+            open: Who is let in: True for everyone, False for no one until
                 ``endpoint.listener.connections.allow_default_port_from(…)``. By default the addresses of the VPC, and
                 everyone where it is internet-facing.
             internet_facing: Whether a new load balancer is reached from the internet, in public subnets.
             vpc_subnets: Subnets of a new load balancer. By default private ones, public ones if it is internet-facing.
             idle_timeout: How long an answer may be silent, 4,000 seconds at most. By default 10 minutes.
             access_logs_bucket: Where it writes access logs. By default it writes none.
-            load_balancer: One of yours, which gets a listener.
-            listener: One of yours, which gets a rule with `priority` and `conditions`.
+            load_balancer: An existing one, which gets a listener.
+            listener: An existing one, which gets a rule with `priority` and `conditions`.
             priority: Of that rule. The lowest number comes first.
             conditions: Which requests of that listener the service gets.
             health_check_path: A path that answers 200 once the model is loaded, such as ``/health``. By default that of
@@ -249,7 +249,7 @@ class LoadBalancedService(ecs.Ec2Service):
                     conditions=list(conditions),
                     target_groups=[targets],
                 )
-                # ECS shifts requests by rewriting a rule; a listener's default action is none.
+                # ECS shifts requests by rewriting a rule, and the default action of a listener is not a rule.
                 alternate = alternate_target(
                     construct_id, others, ecs.ListenerRuleConfiguration.application_listener_rule(rule)
                 )
@@ -271,7 +271,7 @@ class LoadBalancedService(ecs.Ec2Service):
         protocol: elbv2.Protocol | None = None,
         port: int | None = None,
         ssl_policy: elbv2.SslPolicy | None = None,
-        open: bool | None = None,  # noqa: A002 - CDK's own name for it
+        open: bool | None = None,  # noqa: A002 - as in CDK
         internet_facing: bool = False,
         vpc_subnets: ec2.SubnetSelection | None = None,
         access_logs_bucket: s3.IBucket | None = None,
@@ -291,7 +291,7 @@ class LoadBalancedService(ecs.Ec2Service):
             protocol: TLS by default. With `elbv2.Protocol.TCP`, bytes are passed on as they are.
             port: Where it listens. By default 443, for TCP the container's port.
             ssl_policy: Protocols and ciphers. By default those that AWS recommends.
-            open: Who is let in: True for everyone, False for nobody until
+            open: Who is let in: True for everyone, False for no one until
                 ``endpoint.load_balancer.connections.allow_from(…)``. By default the addresses of the VPC, and everyone
                 where it is internet-facing.
             internet_facing: Whether it is reached from the internet, in public subnets.
@@ -364,7 +364,7 @@ class LoadBalancedService(ecs.Ec2Service):
                     alternate_target=alternate,
                 )
             )
-            # CDK lets an Application Load Balancer in by itself, and a Network Load Balancer not.
+            # CDK lets in an Application Load Balancer, but not a Network Load Balancer.
             self.connections.allow_from(balancer, target.port)
         return NetworkEndpoint(
             load_balancer=balancer,

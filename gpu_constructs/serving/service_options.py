@@ -1,4 +1,4 @@
-"""What `ecs.Ec2Service` takes and a GPU service hands on, under CDK's own names."""
+"""What a GPU service passes on to `ecs.Ec2Service`, under CDK's names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ServiceOptions", "constraints_of", "with_defaults"]
 
 
 class ServiceOptions(TypedDict, total=False):
-    """Arguments that reach CDK as they are given; what is said here is what is left out.
+    """Arguments that reach CDK as they are given, with the defaults of this library.
 
     Attributes:
         assign_public_ip: Whether tasks in network mode ``awsvpc`` get a public address. By default not.
@@ -29,7 +29,7 @@ class ServiceOptions(TypedDict, total=False):
         cloud_map_options: A name in Cloud Map: an A or SRV record in network mode ``awsvpc``, else an SRV record.
         deployment_alarms: Alarms that stop a deployment. By default none.
         deployment_controller: ``ECS`` written out, for a service that had it: CloudFormation replaces a service whose
-            controller comes or goes. CDK writes it for a circuit breaker where an app has not its flag
+            controller comes or goes. CDK writes it for a circuit breaker unless the app has its flag
             ``@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker``. By default it is not written.
         deployment_strategy: Whether tasks are replaced one after the other, the default, or requests are shifted to a
             second set of them, which takes every GPU twice.
@@ -37,7 +37,7 @@ class ServiceOptions(TypedDict, total=False):
         force_new_deployment: Whether tasks are replaced although nothing changed.
         lifecycle_hooks: Functions that a deployment waits for.
         linear_configuration: In which steps requests are shifted.
-        placement_constraints: Where tasks may be placed, besides those of the task definition.
+        placement_constraints: Where tasks may be placed, in addition to those of the task definition.
         placement_strategies: How hosts are chosen. By default tasks are packed, so that hosts become empty and leave.
         propagate_tags: Whose tags tasks get. By default those of the service.
         service_connect_configuration: Its names in Service Connect, and those that it reaches.
@@ -90,7 +90,7 @@ def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOption
 
 
 def _packed(rebalancing: ecs.AvailabilityZoneRebalancing | None) -> list[ecs.PlacementStrategy]:
-    """Tasks packed; rebalancing wants zones to be even before that."""
+    """Tasks are packed; with rebalancing, they are spread evenly over zones first."""
     packed = [ecs.PlacementStrategy.packed_by_memory()]
     if rebalancing is not ecs.AvailabilityZoneRebalancing.ENABLED:
         return packed
@@ -101,7 +101,7 @@ def _require_ecs(controller: ecs.DeploymentController | None) -> None:
     kind = controller.get("type") if isinstance(controller, dict) else getattr(controller, "type", None)
     if kind not in {None, ecs.DeploymentControllerType.ECS}:
         raise IncompatibleError(
-            "ECS itself deploys a GPU service",
+            "a GPU service is deployed by ECS itself",
             argument="deployment_controller",
             value=kind,
             allowed="ecs.DeploymentControllerType.ECS",

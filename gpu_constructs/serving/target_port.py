@@ -10,14 +10,10 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
 from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
-from gpu_constructs.hardware.aws_limits import LARGEST_PORT
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS, LARGEST_PORT
 
 __all__ = ["TargetPort", "target_port_of"]
-
-# "usually 32768 to 60999", or the range of the ECS agent where the kernel's is not known, 49153 to 65535
-# (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html); CDK allows the same.
-_DYNAMIC_PORTS = (32768, LARGEST_PORT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +56,7 @@ def target_port_of(
     mode = task.network_mode
     if mode is ecs.NetworkMode.NONE:
         raise IncompatibleError(
-            "a task in network mode none has no network that a load balancer could reach",
+            "a load balancer cannot reach a task in network mode none",
             argument="network_mode",
             value="none",
             allowed="bridge, host, awsvpc",
@@ -74,7 +70,7 @@ def target_port_of(
     return TargetPort(
         container_name=container.container_name,
         container_port=mapping.container_port,
-        host_ports=_DYNAMIC_PORTS if is_dynamic else (port, port),
+        host_ports=DYNAMIC_PORTS if is_dynamic else (port, port),
         target_type=elbv2.TargetType.IP if mode is ecs.NetworkMode.AWS_VPC else elbv2.TargetType.INSTANCE,
     )
 
@@ -83,7 +79,7 @@ def _container(task: ecs.TaskDefinition, name: str | None) -> ecs.ContainerDefin
     found = task.default_container if name is None else task.find_container(name)
     if found is None:
         raise InvalidValueError(
-            f"{task.node.path} has no such container",
+            f"{task.node.path} has no container {shown(name)}",
             argument="container_name",
             value=name,
             fix="leave it out for the first container with GPUs",

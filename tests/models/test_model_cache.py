@@ -250,7 +250,7 @@ def test_what_hosts_mount_is_a_volume_of_the_host(site: Site, kind: str) -> None
 def test_hosts_that_do_not_mount_it_are_refused_with_the_mount(site: Site) -> None:
     bucket = bucket_of(site)
     other = site.capacity("g6.xlarge", storage=HostStorage(mounts=[HostMount.s3(bucket, prefix="llama")]))
-    with pytest.raises(IncompatibleError, match="the hosts of Capacity do not mount it on /mnt/s3") as refused:
+    with pytest.raises(IncompatibleError, match="do not mount the storage of the cache on /mnt/s3") as refused:
         serve(site.task(other), ModelCache.s3_mount(bucket, prefix="qwen"))
     assert refused.value.argument == "cache"
     assert "HostStorage(mounts=[HostMount.s3(bucket, …)])" in str(refused.value.fix)

@@ -103,7 +103,9 @@ def test_endpoints_of_the_app_are_used(isolated: Isolated) -> None:
 
 
 def test_what_cannot_be_is_refused_and_leaves_nothing(isolated: Isolated) -> None:
-    with pytest.raises(IncompatibleError, match=r"cluster: its capacity says which .* after the last add_capacity"):
+    with pytest.raises(
+        IncompatibleError, match=r"cluster: the cluster has no capacity yet.* after the last add_capacity"
+    ):
         HostEndpoints(isolated.stack, "Endpoints", cluster=GpuCluster(isolated.stack, "Empty", vpc=site_vpc(isolated)))
     cluster = isolated.prepare()
     with pytest.raises(InvalidValueError, match=r"existing: .*'sqs'.*allowed: s3, ecs, "):

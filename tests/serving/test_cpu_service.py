@@ -140,7 +140,7 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
         (lambda _, __, ___: {"capacity": []}, "capacity: expects a list of the capacities"),
         (
             lambda _, cpu, __: {"capacity": [cpu], "capacity_provider_strategies": [cpu.strategy()]},
-            "capacity_provider_strategies: capacity becomes the strategy",
+            "capacity_provider_strategies: capacity and capacity_provider_strategies both say",
         ),
         (
             lambda site, cpu, _: {"capacity": [cpu], "cluster": GpuCluster(site.stack, "Other", vpc=site.vpc)},

@@ -178,7 +178,9 @@ def test_a_plain_service_becomes_one_of_ours_without_being_replaced(
 
 def test_what_ecs_does_not_deploy_is_refused(site: Site) -> None:
     code_deploy = ecs.DeploymentController(type=ecs.DeploymentControllerType.CODE_DEPLOY)
-    with pytest.raises(IncompatibleError, match="deployment_controller: ECS itself deploys .*BLUE_GREEN"):
+    with pytest.raises(
+        IncompatibleError, match="deployment_controller: a GPU service is deployed by ECS itself.*BLUE_GREEN"
+    ):
         serve(site, deployment_controller=code_deploy)
 
 

@@ -179,7 +179,7 @@ def test_connections_that_are_not_http_have_a_network_load_balancer(site: Site) 
 @pytest.mark.parametrize(
     ("given", "refused", "message"),
     [
-        ({}, InvalidValueError, r"certificate: requests are encrypted .*fix: certificate=acm\..*protocol=elbv2"),
+        ({}, InvalidValueError, r"certificate: a listener with encryption.*fix: certificate=acm\..*protocol=elbv2"),
         (
             {"certificate": "arn:aws:acm:…"},
             InvalidValueError,
@@ -194,7 +194,7 @@ def test_connections_that_are_not_http_have_a_network_load_balancer(site: Site) 
         ({"idle_timeout": cdk.Duration.hours(2)}, InvalidValueError, "idle_timeout: .*1 to 4000"),
         ({"deregistration_delay": cdk.Duration.hours(2)}, InvalidValueError, "deregistration_delay: .*0 to 3600"),
         ({"vpc_subnets": [1]}, InvalidValueError, "vpc_subnets: expects an ec2.SubnetSelection"),
-        ({"priority": 1}, IncompatibleError, "priority: it is for a rule of a listener of yours"),
+        ({"priority": 1}, IncompatibleError, "priority: only a rule of an existing listener has it"),
         ({"access_logs_bucket": "logs"}, InvalidValueError, "access_logs_bucket: expects an? s3.IBucket"),
         ({"construct_id": "SecurityGroup"}, InvalidValueError, "construct_id: 'SecurityGroup' is already used"),
     ],
@@ -225,11 +225,11 @@ def test_what_cdk_refuses_late_leaves_nothing(site: Site) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"priority": None}, "priority: the service gets requests of a listener of yours by a rule"),
+        ({"priority": None}, "priority: a listener sends requests to the service by a rule"),
         ({"priority": 0}, "priority: expects a whole number.*1 to 50000"),
-        ({"conditions": None}, "conditions: the service gets requests"),
-        ({"internet_facing": True}, "internet_facing: a listener of yours has it already"),
-        ({"protocol": elbv2.ApplicationProtocol.HTTP}, "protocol: a listener of yours has it already"),
+        ({"conditions": None}, "conditions: a listener sends requests"),
+        ({"internet_facing": True}, "internet_facing: an existing listener has its own"),
+        ({"protocol": elbv2.ApplicationProtocol.HTTP}, "protocol: an existing listener has its own"),
     ],
 )
 def test_a_rule_of_a_listener_has_what_a_rule_has(site: Site, given: dict[str, Any], message: str) -> None:
@@ -254,7 +254,9 @@ def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(site:
 
 
 def test_a_task_without_a_network_is_refused(site: Site) -> None:
-    with pytest.raises(IncompatibleError, match="network_mode: a task in network mode none"):
+    with pytest.raises(
+        IncompatibleError, match="network_mode: a load balancer cannot reach a task in network mode none"
+    ):
         chat(site, mode=ecs.NetworkMode.NONE, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
 
 

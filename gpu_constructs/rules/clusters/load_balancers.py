@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import ServiceTarget, Task, Unknown, Workload
+from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import or_list
@@ -12,9 +13,7 @@ from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _LOAD_BALANCER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LoadBalancer.html"
 _OWN_PORTS = frozenset({"awsvpc", "host"})
-_DYNAMIC = "ports 32768 to 65535"
-
-
+_DYNAMIC = "{} to {}".format(*DYNAMIC_PORTS)
 # "has target type ip, which is incompatible with the bridge network mode specified in the task definition" says ECS
 # (https://github.com/hashicorp/terraform/issues/24266).
 _INCOMPATIBLE = {("awsvpc", "instance"): "ip", ("bridge", "ip"): "instance"}
@@ -83,7 +82,7 @@ def a_port_for_requests(context: Context) -> Problems:
     "GPU206",
     question="do security groups let the load balancer in at the port of the container?",
     because="a target that a load balancer cannot reach never becomes healthy, and ECS replaces its task again and "
-    "again; in network mode bridge a container without a host port has one of 32768 to 65535",
+    f"again; in network mode bridge a container without a host port has one of {_DYNAMIC}",
     source=_LOAD_BALANCER,
     unless=("GPU204", "GPU205"),
 )
@@ -91,9 +90,8 @@ def a_way_for_requests(context: Context) -> Problems:
     for workload, task, target in _targets(context):
         if target.closed_by:
             whose = "tasks" if task.network_mode == "awsvpc" else "hosts"
-            ports = (
-                f"port {target.port}" if task.network_mode in _OWN_PORTS or _has_host_port(task, target) else _DYNAMIC
-            )
+            is_fixed = task.network_mode in _OWN_PORTS or _has_host_port(task, target)
+            ports = f"port {target.port}" if is_fixed else f"ports {_DYNAMIC}"
             yield Problem(
                 about=workload,
                 origin=target.origin,

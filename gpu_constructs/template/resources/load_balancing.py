@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gpu_constructs.fleet import UNKNOWN, ServiceTarget, Task, Unknown
-from gpu_constructs.hardware.aws_limits import LARGEST_PORT
+from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
@@ -27,7 +27,6 @@ _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
     f"{_V2}TargetGroup",
 )
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
-_DYNAMIC_PORTS = (32768, LARGEST_PORT)
 
 _Groups = tuple[Resource, ...]
 
@@ -148,7 +147,7 @@ def _ports_reached(task: Task, container: str | Unknown | None, port: int | Unkn
     if task.network_mode != "bridge" or mapped is None or isinstance(mapped, Unknown):
         return None
     return next(
-        ((on_host, on_host) if on_host else _DYNAMIC_PORTS for inside, on_host in mapped if inside == port), None
+        ((on_host, on_host) if on_host else DYNAMIC_PORTS for inside, on_host in mapped if inside == port), None
     )
 
 
