@@ -19,6 +19,7 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Workload, total
+from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.serving.deployment import percentages, shares
 from gpu_constructs.serving.scaled_service import GivenCounts, ScaledService
@@ -47,8 +48,8 @@ class GpuService(ScaledService):
 
     Its connections are the security group of the hosts in network mode ``bridge`` and ``host``, and its own group
     in ``awsvpc``. Load balancers that its own methods add are let in, and an Application Load Balancer that CDK
-    attaches. A Network Load Balancer that CDK attaches has to be, with ``service.connections.allow_from(balancer,
-    port)``, where a container in ``bridge`` mode without a host port gets any port from 32768 to 65535.
+    attaches. Let in a Network Load Balancer that CDK attaches, with ``service.connections.allow_from(balancer, port)``;
+    in ``bridge`` mode, a container without a host port gets any port from 32768 to 65535.
 
     Args:
         scope: Where it is defined.
@@ -109,7 +110,8 @@ class GpuService(ScaledService):
             require_name("service_name", service_name, fix="leave it out, and CloudFormation makes one")
         if health_check_grace_period is not None:
             whole_seconds("health_check_grace_period", health_check_grace_period)
-        _require_task(cluster, task_definition)
+        require_gpu_cluster(cluster)
+        _require_task(task_definition)
         cluster.hosts.require_same_region(scope)
         used = capacity_of_service(capacity, task_definition.capacity)
         task, pools = task_definition.with_its_ports(), [each.pool for each in used]
@@ -198,14 +200,7 @@ class GpuService(ScaledService):
         return replace(self._workload, task=self._gpu_task.task)
 
 
-def _require_task(cluster: GpuCluster, task_definition: GpuTaskDefinition) -> None:
-    if not isinstance(cluster, GpuCluster):
-        raise InvalidValueError(
-            f"expects a GpuCluster, got {shown(cluster)}",
-            argument="cluster",
-            value=cluster,
-            fix="the GpuCluster itself, or GpuCluster(self, 'Gpu', cluster=…) around a cluster that you already have",
-        )
+def _require_task(task_definition: GpuTaskDefinition) -> None:
     if not isinstance(task_definition, GpuTaskDefinition):
         raise InvalidValueError(
             f"expects a GpuTaskDefinition, got {shown(task_definition)}",

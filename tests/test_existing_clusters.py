@@ -86,8 +86,8 @@ def test_a_default_strategy_of_which_nothing_is_said_is_a_warning(site: Site) ->
             {"default_strategy": [ecs.CapacityProviderStrategy(capacity_provider="cpu", weight=1001)]},
             "default_strategy: the strategy of the cluster gives cpu a weight of 1001, and 0 to 1000 are allowed",
         ),
-        ({"cluster_name": "mine"}, "cluster_name: a cluster that is there already keeps what it has"),
-        ({"container_insights_v2": ecs.ContainerInsights.DISABLED}, "container_insights_v2: a cluster that is there"),
+        ({"cluster_name": "mine"}, "cluster_name: an existing cluster keeps its own settings"),
+        ({"container_insights_v2": ecs.ContainerInsights.DISABLED}, "container_insights_v2: an existing cluster keeps"),
     ],
 )
 def test_what_such_a_cluster_cannot_be_given_leaves_nothing_behind(

@@ -19,21 +19,21 @@ class HostReplacement:
     """Replaces running hosts, some at a time, when a deploy changes what the next ones are made from.
 
     CloudFormation starts an instance refresh when the launch template or how hosts are bought changes: a new image,
-    volume, user data, EFA, spot instead of on demand. ECS managed draining lets the tasks of a host move first; the
-    deploy ends when the last host is replaced. What it needs:
+    volume, user data, EFA, spot instead of on demand. With ECS managed draining, the tasks of a host move first; the
+    deploy ends when the last host is replaced. It needs:
 
-    - a place for the tasks of the hosts that leave. `launch_first` starts a new host for it, which takes stock and
-      quota for one more; without, it is free room on the other hosts, or a service that may run one copy less, as a
-      `GpuService` does by itself where its hosts are full;
-    - the same instance types. Running tasks keep to the types that they were made for, so that none of them can move to
-      hosts of other types: for other types, add a second capacity, and remove the first in the next deploy;
+    - a place for the tasks of the hosts that leave. With `launch_first` it is a new host, which takes stock and quota
+      for one more. Without, it is free room on the other hosts, or a service that may run one copy less; a `GpuService`
+      does so by default where its hosts are full;
+    - the same instance types. Running tasks can only be placed on the types that their task definition names: for other
+      types, add a second capacity, and remove the first in the next deploy;
     - tasks that end. A host waits up to 48 hours for tasks that were started by hand, and is terminated with them.
 
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instance-draining.html
 
     Args:
-        launch_first: Whether a new host comes before an old one goes. By default it does, and with False there are
-            never more hosts than `max_instances`, for hosts that are reserved, or that are all that EC2 has.
+        launch_first: Whether a new host comes before an old one goes. By default it does. With False
+            there are never more hosts than `max_instances`: for reserved hosts, and where EC2 has no more of them.
         percent_at_once: Hosts that are replaced together, in percent of those that run, 1 to 100; always at least one.
             By default 10.
 
@@ -56,7 +56,7 @@ class HostReplacement:
         )
         if isinstance(percent, Unknown):
             raise InvalidValueError(
-                "a number that is only known at deploy time cannot be taken from 100 at synth",
+                "the percentages of the instance refresh are computed at synth, so this number must be known then",
                 argument="percent_at_once",
                 fix="percent_at_once=10",
             )

@@ -124,7 +124,7 @@ class ClusterAssociation:
             self._require_only_writer()
 
     def require_free_name(self, provider_name: str | None) -> None:
-        """Refuses a name that another provider has; enough for one that stands in no list.
+        """Refuses a name that another provider has. Providers of Managed Instances, which are in no list, need no more.
 
         Args:
             provider_name: The name that was chosen; None where CloudFormation makes one.
@@ -144,7 +144,7 @@ class ClusterAssociation:
             )
         if not is_token(provider_name) and [self._place, provider_name] in _notes(self._scope, _NAME_TAKEN):
             raise InvalidValueError(
-                f"another cluster of this app has a capacity called {provider_name!r}, and a name is there once in an "
+                f"another cluster of this app has a capacity called {provider_name!r}, and names are unique in an "
                 "account and region",
                 argument="capacity_provider_name",
                 value=provider_name,
@@ -153,7 +153,7 @@ class ClusterAssociation:
 
     @contextmanager
     def joined_together(self) -> Iterator[None]:
-        """Around several capacities of which all are made or none: each joins the cluster when the last one is made."""
+        """Around capacities that are all made or none: each joins the cluster once the last one is made."""
         self._waiting = waiting = list[Callable[[], None]]()
         try:
             yield
@@ -163,7 +163,7 @@ class ClusterAssociation:
             join()
 
     def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
-        """Adds a capacity provider to the cluster, whose list gives no name back.
+        """Adds a capacity provider to the list of the cluster, from which none can be removed again.
 
         Args:
             provider: The provider.
@@ -187,7 +187,7 @@ class ClusterAssociation:
         then()
 
     def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
-        """Makes a provider of Managed Instances one of the cluster, whichever stack defines it; no list names it.
+        """Adds a provider of Managed Instances to the cluster, whichever stack defines it; it is in no list.
 
         Args:
             provider: The provider.
@@ -201,7 +201,7 @@ class ClusterAssociation:
         self._take(chosen_name)
 
     def set_default_strategy(self, strategy: Sequence[ecs.CapacityProviderStrategy]) -> None:
-        """Sets where tasks go for which neither a strategy nor a launch type is given.
+        """Sets where tasks without a strategy and without a launch type go.
 
         Args:
             strategy: Items of providers that the cluster has.

@@ -1,4 +1,4 @@
-"""What the key of a user has to allow, so that hosts start with its volumes and logs of tasks are written."""
+"""What the policy of a user's key has to allow for the volumes of hosts and the logs of tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def let_key_be_used(key: kms.IKey) -> None:
 
 
 def _statements(stack: cdk.Stack) -> tuple[iam.PolicyStatement, ...]:
-    """What the key policy has to allow besides what the account may.
+    """What the key policy has to allow, in addition to its statement for the account.
 
     The role of Auto Scaling is named by a condition: KMS refuses a policy whose principal does not exist, and this role
     comes with the first Auto Scaling group of an account.

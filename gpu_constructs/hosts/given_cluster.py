@@ -1,13 +1,14 @@
-"""What a cluster has already: arguments that come too late, ids that are taken, the network where it runs."""
+"""What users give as a cluster: whether it is one, what it decides already, and the network where it runs."""
 
 from __future__ import annotations
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["network_of", "require_new", "require_own_id"]
+__all__ = ["network_of", "require_gpu_cluster", "require_new", "require_own_id"]
 
 _IDS = frozenset(
     {
@@ -25,6 +26,24 @@ _IDS = frozenset(
 """Construct ids of what a cluster defines itself, some of it later."""
 
 
+def require_gpu_cluster(cluster: object) -> None:
+    """Refuses what is not a `gpu_constructs.GpuCluster`, which is known by its hosts.
+
+    Args:
+        cluster: The argument ``cluster`` as the user gave it.
+
+    Raises:
+        InvalidValueError: It is something else.
+    """
+    if not isinstance(getattr(cluster, "hosts", None), ClusterHosts):
+        raise InvalidValueError(
+            f"expects a GpuCluster, got {shown(cluster)}",
+            argument="cluster",
+            value=cluster,
+            fix="the GpuCluster itself, or GpuCluster(self, 'Gpu', cluster=…) around a cluster that you already have",
+        )
+
+
 def require_new(**given: object) -> None:
     """Refuses what only a new cluster is given.
 
@@ -37,7 +56,7 @@ def require_new(**given: object) -> None:
     for argument, value in given.items():
         if value is not None:
             raise InvalidValueError(
-                "a cluster that is there already keeps what it has",
+                "an existing cluster keeps its own settings",
                 argument=argument,
                 value=value,
                 fix="leave it out, or change the cluster where it is defined",

@@ -15,6 +15,7 @@ from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 
 __all__ = ["HostEndpoints"]
@@ -59,7 +60,7 @@ class HostEndpoints(Construct):
         existing: Services whose endpoints the VPC has already, defined elsewhere: ``["s3", "ecr.api"]``.
 
     Raises:
-        InvalidValueError: `existing` names another service.
+        InvalidValueError: `cluster` is not a GpuCluster, or `existing` names another service.
         IncompatibleError: The cluster has no capacity yet.
         RefusedByCdkError: CDK refuses it, such as a gateway endpoint for subnets whose route tables it does not know.
 
@@ -73,6 +74,7 @@ class HostEndpoints(Construct):
     def __init__(
         self, scope: Construct, construct_id: str, *, cluster: GpuCluster, existing: Sequence[str] = ()
     ) -> None:
+        require_gpu_cluster(cluster)
         _require_services(existing)
         if not cluster.capacities:
             raise IncompatibleError(

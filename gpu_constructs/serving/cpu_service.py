@@ -15,6 +15,7 @@ from gpu_constructs.cdk.atomic import creating, require_construct_id
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
@@ -107,7 +108,7 @@ class CpuService(ecs.Ec2Service):
         **options: Unpack[CpuServiceOptions],
     ) -> None:
         require_construct_id(construct_id)
-        _require_cluster(cluster)
+        require_gpu_cluster(cluster)
         cluster.hosts.require_same_region(scope)
         if isinstance(task_definition, GpuTaskDefinition):
             raise InvalidValueError(
@@ -141,16 +142,6 @@ class CpuService(ecs.Ec2Service):
             # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
             cast("ecs.CfnService", self.node.find_child("Service")).deployment_controller = None
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
-
-
-def _require_cluster(cluster: GpuCluster) -> None:
-    if not isinstance(cluster, GpuCluster):
-        raise InvalidValueError(
-            f"expects a GpuCluster, got {shown(cluster)}",
-            argument="cluster",
-            value=cluster,
-            fix="the GpuCluster itself, or GpuCluster(self, 'Gpu', cluster=…) around a cluster that you already have",
-        )
 
 
 def _require_usable(

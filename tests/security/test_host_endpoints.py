@@ -107,6 +107,8 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(isolated: Isolated) -> Non
         IncompatibleError, match=r"cluster: the cluster has no capacity yet.* after the last add_capacity"
     ):
         HostEndpoints(isolated.stack, "Endpoints", cluster=GpuCluster(isolated.stack, "Empty", vpc=site_vpc(isolated)))
+    with pytest.raises(InvalidValueError, match="cluster: expects a GpuCluster, got 'gpu'"):
+        HostEndpoints(isolated.stack, "Endpoints", cluster="gpu")  # type: ignore[arg-type] # what is refused
     cluster = isolated.prepare()
     with pytest.raises(InvalidValueError, match=r"existing: .*'sqs'.*allowed: s3, ecs, "):
         HostEndpoints(isolated.stack, "Endpoints", cluster=cluster, existing=["sqs"])

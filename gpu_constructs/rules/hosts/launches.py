@@ -69,8 +69,8 @@ def way_out(pool: Pool) -> Problems:
 @warning(
     "GPU228",
     question="can hosts in subnets without a route out reach ECS?",
-    because="where nothing else leads out, the agent needs endpoints for ecs, ecs-agent and ecs-telemetry, and its "
-    "host never registers without; seen where the files show the routes and the VPC of every subnet",
+    because="without a route out, the agent reaches ECS only through endpoints for ecs, ecs-agent and ecs-telemetry; "
+    "without them, its host never registers. The rule needs the routes and the VPC of every subnet in the files",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
 )
 def reaches_ecs(pool: Pool) -> Problems:

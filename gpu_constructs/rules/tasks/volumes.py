@@ -27,7 +27,7 @@ def together(task: Task) -> Iterator[Problem]:
         if volume.access_point is not None and isinstance(directory, str) and directory not in {"", "/"}:
             yield Problem(
                 message=f"volume {brief(volume.name)} of {task.name} is mounted through an access point, which has its "
-                f"own root directory, and says {brief(directory)}",
+                f"own root directory, and RootDirectory is {brief(directory)}",
                 fix="leave RootDirectory out, or the access point",
                 property_name=f"{_SETTING}.RootDirectory",
                 value=directory,
