@@ -27,7 +27,7 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 __all__ = ["GivenCounts", "ScaledService"]
 
 _ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
-# CDK's own ids in `auto_scale_task_count`, so that a service that was scaled by that keeps its resources.
+# The ids of CDK's `auto_scale_task_count`, so that a service that was scaled with it keeps its resources.
 _COUNT, _ROLE = "TaskCount", "ScalingRole"
 
 
@@ -86,7 +86,7 @@ class ScaledService(LoadBalancedService):
                 how many tasks it takes.
 
         Returns:
-            CDK's own scaling of the service, which takes schedules and other policies.
+            CDK's scaling of the service, which takes schedules and other policies.
 
         Raises:
             InvalidValueError: An argument is wrong by itself, or the service is scaled already.
@@ -165,11 +165,11 @@ class ScaledService(LoadBalancedService):
         return total(task_slots(task, pool, constraints=constraints) for pool in pools)
 
     def _most(self, least: int, room: int | Unknown) -> int:
-        """Tasks at most where the user leaves it to the capacity."""
+        """The default of `max_tasks`, as many as the capacity holds."""
         if isinstance(room, Unknown):
             why = "Managed Instances have no maximum" if self._is_managed else "it is not known how many the hosts hold"
             raise InvalidValueError(
-                f"{why}, so the most tasks have to be said",
+                f"{why}, so max_tasks is needed",
                 argument="max_tasks",
                 fix=f"max_tasks={least + 4}",
             )
@@ -193,7 +193,7 @@ class ScaledService(LoadBalancedService):
         desired = self._given.desired_count
         if desired not in {None, 1}:
             raise IncompatibleError(
-                "every deployment would set the number of tasks again, which is left to the scaling",
+                "every deployment would set the number of tasks again, which scaling sets",
                 argument="desired_count",
                 value=desired,
                 fix="leave desired_count out of the service; min_tasks keeps as many running",
@@ -205,8 +205,8 @@ class ScaledService(LoadBalancedService):
         for each in by:
             if isinstance(each, GpuUse) and not self._is_managed:
                 raise IncompatibleError(
-                    "ECS measures the GPUs of a task on Managed Instances alone, and these hosts are of an Auto "
-                    "Scaling group",
+                    "ECS measures the GPUs of tasks only on Managed Instances, and these hosts are in an Auto Scaling "
+                    "group",
                     argument="by",
                     value=each.metric_name,
                     fix="ScaleBy.average(metric=…) with a metric that the container sends",
@@ -243,9 +243,9 @@ def _known(argument: str, value: object, *, smallest: int) -> int:
     number = whole_number(argument, value, smallest=smallest, unit="tasks", fix=f"{argument}={smallest}")
     if isinstance(number, Unknown):
         raise InvalidValueError(
-            "a number that is only known at deploy time cannot be held against what the hosts hold",
+            "a number that is only known at deploy time cannot be compared with what the hosts hold",
             argument=argument,
-            fix=f"{argument}={max(smallest, 1)}, or CDK's own service.auto_scale_task_count(…)",
+            fix=f"{argument}={max(smallest, 1)}, or service.auto_scale_task_count(…)",
         )
     return number
 

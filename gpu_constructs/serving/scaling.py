@@ -142,7 +142,7 @@ class ScaleBy(ABC):
     @classmethod
     @checked
     def backlog(cls, *, metric: cloudwatch.IMetric, per_task: float) -> ScaleBy:
-        """By a total of your own, such as the tokens or the requests that wait for all tasks: from no task and back.
+        """By your own total, such as the tokens or the requests that wait for all tasks: from no task and back to none.
 
         With 1,000 for each task, anything up to 1,000 makes one task, anything up to 2,000 two. Metric math may combine
         several: ``cloudwatch.MathExpression(expression="MAX([tokens / 1000, images])", …)`` with ``per_task=1``. Only
@@ -160,7 +160,7 @@ class ScaleBy(ABC):
     @classmethod
     @checked
     def average(cls, *, metric: cloudwatch.IMetric, target: float) -> ScaleBy:
-        """By a value of your own that each task has, such as its running or waiting requests, kept near a target.
+        """By your own metric of each task, such as its running or waiting requests, kept near a target.
 
         With twice the target there are twice as many tasks. What adds up over all tasks is a `backlog`. Tasks that do
         not run measure nothing, so one is kept at least.
@@ -179,9 +179,9 @@ class ScaleBy(ABC):
     def gpu_utilization(cls, *, percent: float) -> ScaleBy:
         """By the use of the GPUs, on Managed Instances of a cluster with Container Insights enhanced, the default.
 
-        A GPU counts as used while anything runs on it: a server that batches, such as vLLM, uses it fully with one
-        request as with fifty, and is scaled better by what waits. On an Auto Scaling group ECS measures no GPU of a
-        task; there, `average` takes a metric that the container sends.
+        A GPU counts as used while anything runs on it: a server that batches, such as vLLM, uses it fully whether it
+        serves one request or fifty, and is scaled better by waiting requests. On hosts of an Auto Scaling group, ECS
+        does not measure the GPUs of tasks; there, `average` takes a metric that the container sends.
 
         Args:
             percent: The use that the tasks should have on average.
@@ -342,13 +342,13 @@ def _require_direct(metric: cloudwatch.IMetric) -> None:
     """Refuses what CDK writes no target tracking for."""
     if isinstance(metric, cloudwatch.MathExpression):
         raise InvalidValueError(
-            "CDK tracks a metric, and no metric math",
+            "target tracking of CDK takes a metric, not metric math",
             argument="metric",
             fix="a metric of the average itself, or ScaleBy.backlog(metric=…) of a total, which may be metric math",
         )
     if isinstance(metric, cloudwatch.Metric) and metric.statistic not in _STATISTICS:
         raise InvalidValueError(
-            f"Application Auto Scaling tracks no statistic {metric.statistic}",
+            f"Application Auto Scaling cannot track the statistic {metric.statistic}",
             argument="metric",
             value=metric.statistic,
             allowed=", ".join(_STATISTICS),
@@ -359,9 +359,9 @@ def _require_direct(metric: cloudwatch.IMetric) -> None:
 def _known(argument: str, number: object) -> int:
     if not isinstance(number, int):
         raise InvalidValueError(
-            "how many tasks are started is worked out at synth, from a number that is known then",
+            "the number of tasks is computed at synth, so this number must be known then",
             argument=argument,
-            fix=f"{argument}=5, or CDK's own service.auto_scale_task_count(…)",
+            fix=f"{argument}=5, or service.auto_scale_task_count(…)",
         )
     return number
 
