@@ -34,15 +34,16 @@ _OLDER = "an image with an older CUDA"
 def recent_driver(context: Context) -> Problems:
     for task, container, found, each in _pairs(context):
         image = each.pool.image
-        branch = None if isinstance(image, Unknown) else image.image.driver_branch
-        first = first_branch(found.cuda)
+        if isinstance(image, Unknown):
+            continue
+        branch, first = image.image.driver_branch, first_branch(found.cuda)
         if branch is not None and first is not None and branch < first and not found.is_compatible:
             yield Problem(
                 about=task,
                 container=container,
                 involves=(each.pool,),
                 message=f"{_has(task, container, found)}, which needs driver branch {first} or later; the hosts of "
-                f"{each.pool.name} have branch {branch} ({image})",
+                f"{each.pool.name} have branch {branch} ({image.image.name})",
                 fix=f"a machine image with driver branch {first} or later, such as al2023-gpu, or {_OLDER}",
                 property_name="Image",
                 value=container.image,
