@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gpu_constructs.fleet import Task
@@ -21,6 +22,14 @@ _SECRETS = frozenset(
     }
 )
 _ENDINGS = ("_API_KEY", "PASSWORD", "_SECRET_KEY")
+# vLLM's documentation has OPENAI_API_KEY=EMPTY for a server without a key; ALLOW_EMPTY_PASSWORD=yes is a switch.
+_NO_SECRET = re.compile(
+    r"empty|none|null|nil|n/?a|dummy|fake|placeholder|change[-_]?me|todo|unused|not[-_](?:needed|used|set|required)"
+    r"|no[-_]?key|x+|\*+|-+|[01]|true|false|yes|no|on|off"
+    r"|<.*>"  # a gap to fill in
+    r"|arn:.*|/[\w.-]+(?:/[\w.-]+)+",  # where the secret is
+    re.IGNORECASE,
+)
 
 
 @warning(
@@ -35,7 +44,7 @@ def by_reference(task: Task) -> Iterator[Problem]:
         plain = [
             name
             for name, value in container.environment
-            if (name in _SECRETS or name.endswith(_ENDINGS)) and isinstance(value, str) and value
+            if (name in _SECRETS or name.endswith(_ENDINGS)) and isinstance(value, str) and _may_be_secret(value)
         ]
         if plain:
             yield Problem(
@@ -44,3 +53,7 @@ def by_reference(task: Task) -> Iterator[Problem]:
                 fix="Secrets with the ARN of a secret or parameter, in place of the variable",
                 property_name="Environment",
             )
+
+
+def _may_be_secret(value: str) -> bool:
+    return bool(value) and _NO_SECRET.fullmatch(value.strip()) is None

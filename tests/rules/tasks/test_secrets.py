@@ -30,8 +30,24 @@ def test_a_secret_in_plain_text_is_said_without_its_value(name: str) -> None:
         _fleet("HF_HOME", "/models"),
         _fleet("MAX_TOKENS", "4096"),
         _fleet("HF_TOKEN", "hf_0123456789", gpus=False),
+        _fleet("OPENAI_API_KEY", "EMPTY"),
+        _fleet("OPENAI_API_KEY", "<your key>"),
+        _fleet("ALLOW_EMPTY_PASSWORD", "yes"),
+        _fleet("DB_PASSWORD", "arn:aws:secretsmanager:us-east-1:123456789012:secret:db"),
+        _fleet("DB_PASSWORD", "/run/secrets/db_password"),
     ],
-    ids=["a reference", "none", "a setting", "a number", "a task without GPUs"],
+    ids=[
+        "a reference",
+        "none",
+        "a setting",
+        "a number",
+        "a task without GPUs",
+        "a placeholder",
+        "a gap to fill in",
+        "a switch",
+        "an ARN",
+        "a path",
+    ],
 )
 def test_what_is_no_secret_is_not(fleet: Fleet) -> None:
     assert not said(by_reference, fleet)
