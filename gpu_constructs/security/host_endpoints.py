@@ -49,7 +49,10 @@ class HostEndpoints(Construct):
     One interface endpoint each for ECS (``ecs``, ``ecs-agent``, ``ecs-telemetry``), ECR (``ecr.api``, ``ecr.dkr``),
     ``logs``, ``secretsmanager``, ``ssm`` and ``ssmmessages``, in one subnet of each Availability Zone, with
     ``autoscaling`` and ``monitoring`` where hosts check their GPUs at boot; and a gateway endpoint for ``s3``, where
-    ECR keeps the layers of images. They let in the hosts of the cluster, outlast them, and cost by the hour and zone.
+    ECR keeps the layers of images. They outlast the hosts, and cost by the hour and zone.
+
+    With an endpoint, its service has private addresses for everything in the VPC. So they let in the whole VPC; where
+    it was imported without ``vpc_cidr_block``, the hosts of the cluster alone.
 
     An endpoint that the app defines for the same VPC stays the only one of its service, and lets in the hosts as well.
 
@@ -65,7 +68,7 @@ class HostEndpoints(Construct):
         RefusedByCdkError: CDK refuses it, such as a gateway endpoint for subnets whose route tables it does not know.
 
     Attributes:
-        security_group: Lets the hosts in to the interface endpoints.
+        security_group: Lets the VPC in to the interface endpoints.
         interface_endpoints: The interface endpoints, by service.
         s3: The gateway endpoint for S3; None where the VPC has one.
     """
@@ -91,7 +94,8 @@ class HostEndpoints(Construct):
             self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
                 self, "SecurityGroup", vpc=hosts.vpc, description="Endpoints of AWS: hosts of an ECS cluster reach them"
             )
-            self.security_group.add_ingress_rule(hosts.security_group, ec2.Port.HTTPS)
+            for peer in (hosts.security_group, *_addresses_of(hosts.vpc)):
+                self.security_group.add_ingress_rule(peer, ec2.Port.HTTPS)
             first_of_zone: dict[str, ec2.ISubnet] = {}
             for subnet in (each for chosen in hosts.every_choice_of_subnets for each in chosen.subnets):
                 first_of_zone.setdefault(subnet.availability_zone, subnet)
@@ -127,6 +131,14 @@ def _services_of(cluster: GpuCluster) -> Iterator[tuple[str, str]]:
     yield from _OF_ALL.items()
     if any(isinstance(each, GpuCapacity) and each.boot_check is not None for each in cluster.capacities):
         yield from _OF_BOOT_CHECK.items()
+
+
+def _addresses_of(vpc: ec2.IVpc) -> Iterator[ec2.IPeer]:
+    try:
+        cidr = vpc.vpc_cidr_block
+    except RuntimeError:  # imported without its addresses
+        return
+    yield ec2.Peer.ipv4(cidr)
 
 
 def _require_services(existing: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Hosts in subnets without NAT get the endpoints that they need, once each, and nobody else is let in."""
+"""Hosts in subnets without NAT get the endpoints that they need, once each, which let in the VPC."""
 
 from __future__ import annotations
 
@@ -62,14 +62,26 @@ def test_hosts_without_nat_reach_what_they_need(isolated: Isolated) -> None:
             assert len(endpoint["RouteTableIds"]) == 4
 
 
-def test_only_hosts_are_let_in(isolated: Isolated) -> None:
+def test_the_whole_vpc_is_let_in_because_it_resolves_to_the_endpoints(isolated: Isolated) -> None:
     made = HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.prepare())
-    own, hosts = (
-        isolated.stack.resolve(each.security_group_id)
-        for each in (made.security_group, isolated.cluster.host_security_group)
+    own, hosts, addresses = isolated.stack.resolve(
+        [
+            made.security_group.security_group_id,
+            isolated.cluster.host_security_group.security_group_id,
+            isolated.vpc.vpc_cidr_block,
+        ]
     )
     rules = isolated.properties("AWS::EC2::SecurityGroupIngress")
     assert [(each["GroupId"], each["SourceSecurityGroupId"], each["FromPort"]) for each in rules] == [(own, hosts, 443)]
+    (inline,) = filter(None, (e.get("SecurityGroupIngress") for e in isolated.properties("AWS::EC2::SecurityGroup")))
+    assert [(each["CidrIp"], each["FromPort"], each["ToPort"]) for each in inline] == [(addresses, 443, 443)]
+
+
+def test_of_a_vpc_without_known_addresses_the_hosts_are_let_in(isolated: Isolated) -> None:
+    isolated.vpc = site_vpc(isolated)
+    isolated.capacity("g6.xlarge")
+    HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.cluster, existing=["s3"])
+    assert len(isolated.properties("AWS::EC2::SecurityGroupIngress")) == 1
     assert not any(each.get("SecurityGroupIngress") for each in isolated.properties("AWS::EC2::SecurityGroup"))
 
 
