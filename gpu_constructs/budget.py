@@ -9,6 +9,7 @@ unknown and remarked. Limits of AWS itself are facts and stand in ``hardware`` o
 from __future__ import annotations
 
 __all__ = [
+    "ADMISSIONS",
     "ASSEMBLY_DEPTH",
     "BYTES",
     "DEPTH",
@@ -98,6 +99,10 @@ ECS takes for a cluster, make 100,000."""
 PACKED = 120_000_000
 """Squares of the numbers of different tasks that are packed onto the hosts of each pool, all of them together: time
 grows with that square. 5,000 services of one pool, each unlike the others, make 25 million."""
+
+ADMISSIONS = 5_000_000
+"""Security groups and ranges of ports that are compared. 5,000 services, each with 5 target groups behind 5 groups and
+with 5 groups of its own, make a million."""
 
 LOOPED = 5_000
 """Entries of one object that ``Fn::ForEach`` writes out: a few lines of loops in loops make as many as one likes."""

@@ -55,7 +55,7 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
         pools={provider: pool for provider, pool in pools if provider is not None},
         tasks=dict(tasks_by_resource),
         scaling=scaled_services(index, notes),
-        balancing=Balancing(index),
+        balancing=Balancing(index, notes),
         notes=notes,
     )
     found_services = tuple(index.all(SERVICE))

@@ -62,6 +62,7 @@ class Groups:
         self._notes = notes
         self._schedules = Schedules(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
+        self._known: dict[Reference, Group] = {}  # capacity providers may share a group
         self._warm_pools: dict[Reference, WarmPool] = {}
         for each in index.all(_WARM_POOL):
             properties = Section.of(each, notes)
@@ -73,6 +74,11 @@ class Groups:
         """What a group launches; None is one that the files that were read do not define."""
         if resource is None:
             return _UNKNOWN_GROUP
+        if resource.reference not in self._known:
+            self._known[resource.reference] = self._read(resource)
+        return self._known[resource.reference]
+
+    def _read(self, resource: Resource) -> Group:
         properties = Section.of(resource, self._notes)
         launch = self._launch(properties)
         if properties.get("PlacementGroup") is not None:

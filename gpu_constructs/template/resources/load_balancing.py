@@ -5,17 +5,17 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-prope
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from gpu_constructs.fleet import UNKNOWN, ServiceTarget, Task, Unknown
 from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS
-from gpu_constructs.template.model import Reference, Resource, Value
+from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Section
-from gpu_constructs.template.resources.security_groups import ALL_TRAFFIC, INGRESS, SecurityGroups
+from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.security_groups import Groups, SecurityGroups
 
 __all__ = ["Balancing"]
 
@@ -28,15 +28,17 @@ _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
 )
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 
-_Groups = tuple[Resource, ...]
+_PortsOfContainers = Mapping[str | Unknown | None, Mapping[int | Unknown | None, tuple[int, int]]]
 
 
 class Balancing:
     """Reads the load balancers of services. What is only known at deploy time, or written elsewhere, is unknown."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, notes: Notes) -> None:
         self._index = index
-        self._security = SecurityGroups(index)
+        self._security = SecurityGroups(index, notes)
+        self._known: dict[Reference, Groups] = {}
+        self._ports: dict[int, _PortsOfContainers] = {}  # by the id of a task, which the fleet keeps
 
     def targets(self, service: Section, task: Task | None) -> Iterator[ServiceTarget]:
         """Where the load balancers of a service send requests."""
@@ -44,11 +46,11 @@ class Balancing:
         for entry in service.sections("LoadBalancers"):
             container, port = entry.text("ContainerName"), entry.integer("ContainerPort")
             group = self._index.find(entry.get("TargetGroupArn"), _TARGET_GROUP)
-            ports = None if task is None else _ports_reached(task, container, port)
+            ports = None if task is None else self._ports_reached(task, container, port)
             closed_by = ""
             if group is not None and ports is not None and task is not None:
                 hosts = self._groups_of_tasks(service, task) if hosts is None else hosts
-                closed_by = self._closed_by(self._groups_before(group), hosts, ports)
+                closed_by = self._closed_by(self._once(group, self._groups_before), hosts, ports)
             yield ServiceTarget(
                 container=container,
                 port=port,
@@ -57,10 +59,16 @@ class Balancing:
                 origin=entry.origin,
             )
 
+    def _once(self, resource: Resource, read: Callable[[Resource], Groups]) -> Groups:
+        """The security groups that belong to a resource, which many services may share."""
+        if resource.reference not in self._known:
+            self._known[resource.reference] = read(resource)
+        return self._known[resource.reference]
+
     @cached_property
-    def _listeners(self) -> dict[Reference, list[Resource | None]]:
+    def _listeners(self) -> dict[Reference, dict[Reference | None, Resource | None]]:
         """The listeners that send requests to a target group; None for one that is written elsewhere."""
-        found: dict[Reference, list[Resource | None]] = {}
+        found: dict[Reference, dict[Reference | None, Resource | None]] = {}
         for resource in self._index.all(_LISTENER, _RULE):
             properties = _of(resource)
             is_rule = resource.type == _RULE
@@ -70,41 +78,43 @@ class Balancing:
                 for each in (action, *forwarded):
                     group = self._index.find(each.get("TargetGroupArn"), _TARGET_GROUP)
                     if group is not None:
-                        found.setdefault(group.reference, []).append(listener)
+                        key = None if listener is None else listener.reference
+                        found.setdefault(group.reference, {})[key] = listener
         return found
 
-    def _groups_before(self, target_group: Resource) -> _Groups:
-        """The security groups of every load balancer in front of a target group; none where one is not known."""
-        found: list[Resource] = []
-        for listener in self._listeners.get(target_group.reference, ()):
-            balancer = (
-                None if listener is None else self._index.find(_of(listener).get("LoadBalancerArn"), _LOAD_BALANCER)
-            )
-            groups = () if balancer is None else self._security.listed(_of(balancer), "SecurityGroups")
-            if not groups:
+    def _groups_before(self, target_group: Resource) -> Groups:
+        """The security groups of every load balancer in front of a target group."""
+        balancers: dict[Reference, Resource] = {}
+        for listener in self._listeners.get(target_group.reference, {}).values():
+            arn = None if listener is None else _of(listener).get("LoadBalancerArn")
+            balancer = self._index.find(arn, _LOAD_BALANCER)
+            if balancer is None:
                 return ()
-            found += groups
-        return tuple(found)
+            balancers[balancer.reference] = balancer
+        return self._security.together(self._once(each, self._groups_of_balancer) for each in balancers.values())
 
-    def _groups_of_tasks(self, service: Section, task: Task) -> _Groups:
-        """The security groups of the interfaces or hosts of tasks; none where one is not known."""
+    def _groups_of_balancer(self, balancer: Resource) -> Groups:
+        return self._security.listed(_of(balancer), "SecurityGroups")
+
+    def _groups_of_tasks(self, service: Section, task: Task) -> Groups:
+        """The security groups of the interfaces or hosts of tasks."""
         if task.network_mode == "awsvpc":
             network = service.section("NetworkConfiguration").section("AwsvpcConfiguration")
             return self._security.listed(network, "SecurityGroups")
-        found: list[Resource] = []
-        for item in service.sections("CapacityProviderStrategy"):
-            groups = self._groups_of_hosts(item.get("CapacityProvider"))
-            if not groups:
-                return ()
-            found += groups
-        return tuple(found)
+        providers = (
+            self._index.find(item.get("CapacityProvider"), CAPACITY_PROVIDER)
+            for item in service.sections("CapacityProviderStrategy")
+        )
+        return self._security.together(
+            () if each is None else self._once(each, self._groups_of_hosts) for each in providers
+        )
 
-    def _groups_of_hosts(self, provider: Value) -> _Groups:
-        resource = self._index.find(provider, CAPACITY_PROVIDER)
-        arn = None if resource is None else _of(resource).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
+    def _groups_of_hosts(self, provider: Resource) -> Groups:
+        arn = _of(provider).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
         scaled = self._index.find(arn, AUTO_SCALING_GROUP)
-        if scaled is None:
-            return ()
+        return () if scaled is None else self._once(scaled, self._groups_launched)
+
+    def _groups_launched(self, scaled: Resource) -> Groups:
         properties = _of(scaled)
         mixed = properties.section("MixedInstancesPolicy").section("LaunchTemplate")
         specification = (
@@ -113,23 +123,34 @@ class Balancing:
         template = self._index.find(specification.get("LaunchTemplateId"), _LAUNCH_TEMPLATE)
         if template is None or any(each.has("LaunchTemplateSpecification") for each in mixed.sections("Overrides")):
             return ()
+        return self._once(template, self._groups_of_template)
+
+    def _groups_of_template(self, template: Resource) -> Groups:
         data = _of(template).section("LaunchTemplateData")
         interfaces = data.sections("NetworkInterfaces")
         if not interfaces:
             return self._security.listed(data, "SecurityGroupIds")
-        found = [self._security.listed(each, "Groups") for each in interfaces]
-        return tuple(group for groups in found for group in groups) if all(found) else ()
+        return self._security.together(self._security.listed(each, "Groups") for each in interfaces)
 
-    def _closed_by(self, sources: _Groups, targets: _Groups, ports: tuple[int, int]) -> str:
+    def _closed_by(self, sources: Groups, targets: Groups, ports: tuple[int, int]) -> str:
         """The security group that lets none of the load balancers in; empty where one may, or where it is not known."""
-        if not sources or not targets:
+        if not sources or not targets or self._security.may_let_in(targets, sources, ports):
             return ""
-        allowed = {each.reference for each in sources}
-        for group in targets:
-            for rule, source in self._security.rules(group, INGRESS):
-                if _may_meet(rule, ports) and (source is None or source.reference in allowed):
-                    return ""
         return targets[0].logical_id
+
+    def _ports_reached(
+        self, task: Task, container: str | Unknown | None, port: int | Unknown | None
+    ) -> tuple[int, int] | None:
+        """The ports at which the container is reached; None where that is not known, or it has no such port."""
+        if not isinstance(port, int):
+            return None
+        if task.network_mode in {"awsvpc", "host"}:
+            return port, port
+        if task.network_mode != "bridge":
+            return None
+        if id(task) not in self._ports:
+            self._ports[id(task)] = _ports_of_containers(task)
+        return self._ports[id(task)].get(container, {}).get(port)
 
 
 def _of(resource: Resource) -> Section:
@@ -137,23 +158,12 @@ def _of(resource: Resource) -> Section:
     return Section.of(resource, [])
 
 
-def _ports_reached(task: Task, container: str | Unknown | None, port: int | Unknown | None) -> tuple[int, int] | None:
-    """The ports at which the container is reached; None where that is not known, or it has no such port."""
-    if not isinstance(port, int):
-        return None
-    if task.network_mode in {"awsvpc", "host"}:
-        return port, port
-    mapped = next((each.port_mappings for each in task.containers if each.name == container), None)
-    if task.network_mode != "bridge" or mapped is None or isinstance(mapped, Unknown):
-        return None
-    return next(
-        ((on_host, on_host) if on_host else DYNAMIC_PORTS for inside, on_host in mapped if inside == port), None
-    )
-
-
-def _may_meet(rule: Section, ports: tuple[int, int]) -> bool:
-    """Whether a rule is for one of these ports, as far as it is known."""
-    first, last = rule.integer("FromPort"), rule.integer("ToPort")
-    if rule.text("IpProtocol") == ALL_TRAFFIC or not isinstance(first, int) or not isinstance(last, int):
-        return True
-    return first <= ports[1] and ports[0] <= last
+def _ports_of_containers(task: Task) -> _PortsOfContainers:
+    """The ports of hosts by container and its port; of several that are written for the same, the first."""
+    found: dict[str | Unknown | None, dict[int | Unknown | None, tuple[int, int]]] = {}
+    for each in reversed(task.containers):
+        mapped = () if isinstance(each.port_mappings, Unknown) else each.port_mappings
+        found[each.name] = {
+            inside: (on_host, on_host) if on_host else DYNAMIC_PORTS for inside, on_host in reversed(mapped)
+        }
+    return found

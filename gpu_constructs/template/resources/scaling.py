@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterSca
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -34,23 +35,25 @@ class ServiceScaling:
 def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceScaling]:
     """The scaling of each service that is scaled; of several targets of one service, the widest range."""
     found: dict[Reference, ServiceScaling] = {}
+    by: dict[Reference, list[str | Unknown]] = defaultdict(list)
+    of_target: dict[Reference, Resource] = {}
     for resource in index.all(_TARGET):
         properties = Section.of(resource, notes)
         service = _scaled(properties, index)
         if service is not None:
-            by = (_SCHEDULE,) if properties.has("ScheduledActions") else ()
+            of_target[resource.reference] = service
+            by[service.reference] += (_SCHEDULE,) if properties.has("ScheduledActions") else ()
             most, least = properties.integer("MaxCapacity"), properties.integer("MinCapacity")
-            here = ServiceScaling(most=_or_unknown(most), least=_or_unknown(least), by=by)
+            here = ServiceScaling(most=_or_unknown(most), least=_or_unknown(least))
             before = found.get(service.reference)
             found[service.reference] = here if before is None else _both(before, here)
     for resource in index.all(_POLICY):
         properties = Section.of(resource, notes)
         target = index.find(properties.get("ScalingTargetId"), _TARGET)
-        service = _scaled(properties if target is None else Section.of(target, notes), index)
+        service = _scaled(properties, index) if target is None else of_target.get(target.reference)
         if service is not None and service.reference in found:
-            scaling = found[service.reference]
-            found[service.reference] = replace(scaling, by=_sorted((*scaling.by, _followed(properties))))
-    return found
+            by[service.reference].append(_followed(properties))
+    return {each: replace(scaling, by=tuple(sorted(by[each], key=str))) for each, scaling in found.items()}
 
 
 def _or_unknown(count: int | Unknown | None) -> int | Unknown:
@@ -62,12 +65,7 @@ def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:
     return ServiceScaling(
         most=UNKNOWN if UNKNOWN in highs else max(each for each in highs if not isinstance(each, Unknown)),
         least=UNKNOWN if UNKNOWN in lows else min(each for each in lows if not isinstance(each, Unknown)),
-        by=_sorted((*one.by, *other.by)),
     )
-
-
-def _sorted(by: tuple[str | Unknown, ...]) -> tuple[str | Unknown, ...]:
-    return tuple(sorted(by, key=str))
 
 
 def _followed(policy: Section) -> str | Unknown:

@@ -5,48 +5,95 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
 
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.budget import ADMISSIONS
+from gpu_constructs.fleet import Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.section import Notes, Section
 
-__all__ = ["ALL_TRAFFIC", "EGRESS", "INGRESS", "SecurityGroups"]
+__all__ = ["EGRESS", "INGRESS", "Groups", "SecurityGroups"]
 
-ALL_TRAFFIC = "-1"
 INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
+_ALL_TRAFFIC = "-1"
 _GROUP = "AWS::EC2::SecurityGroup"
 _OTHER_SIDE = {INGRESS: "SourceSecurityGroupId", EGRESS: "DestinationSecurityGroupId"}
 
+Groups = tuple[Resource, ...]
+"""Security groups, each once; none where one of them is not known."""
+
+_Ports = tuple[float, float]
+_ANY_PORT: _Ports = (-inf, inf)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """The rules of a group in one direction, by the group on their other side; None for one that is not known.
+
+    Attributes:
+        ports: Ranges of ports, each once.
+        all_traffic: The groups with which a rule for groups allows all traffic, or may.
+    """
+
+    ports: Mapping[Reference | None, Collection[_Ports]]
+    all_traffic: frozenset[Reference | None]
+
 
 class SecurityGroups:
-    """Reads security groups. Other linters look at them: what is odd about them is not noted."""
+    """Reads security groups, each once. Other linters look at them: what is odd about them is not noted."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, notes: Notes) -> None:
         self._index = index
+        self._notes = notes
+        self._left = ADMISSIONS
         self._alone: dict[str, dict[Reference, list[Section]]] = {}
+        self._known: dict[tuple[Reference, str], _Rules] = {}
 
-    def listed(self, section: Section, key: str) -> tuple[Resource, ...]:
-        """The security groups of a list; none where one of them is not known."""
+    def listed(self, section: Section, key: str) -> Groups:
+        """The security groups of a list."""
         values = section.get(key)
         if not isinstance(values, (list, tuple)):
             return ()
-        found = [self._index.find(each, _GROUP) for each in values]
-        known = tuple(each for each in found if each is not None)
-        return known if len(known) == len(found) else ()
+        found: dict[Reference, Resource] = {}
+        for each in values:
+            group = self._index.find(each, _GROUP)
+            if group is None:
+                return ()
+            found[group.reference] = group
+        return tuple(found.values())
 
-    def rules(self, group: Resource, direction: str) -> Iterator[tuple[Section, Resource | None]]:
-        """The rules of a group, each with the group on its other side as far as it is known.
+    def together(self, lists: Iterable[Groups]) -> Groups:
+        """The security groups of several lists; none where one list has none."""
+        found: dict[Reference, Resource] = {}
+        for groups in lists:
+            if not groups or not self._takes(len(groups), groups[0]):
+                return ()
+            found.update((each.reference, each) for each in groups)
+        return tuple(found.values())
+
+    def may_let_in(self, groups: Groups, sources: Groups, ports: tuple[int, int]) -> bool:
+        """Whether one of some groups may let one of others in at one of these ports.
 
         Args:
-            group: A security group.
-            direction: `INGRESS` or `EGRESS`.
+            groups: Security groups of what is to be reached.
+            sources: Security groups of what reaches it.
+            ports: The first and the last port.
         """
-        for rule in (*Section.of(group, []).sections(direction), *self._by_group(direction).get(group.reference, ())):
-            yield rule, self._index.find(rule.get(_OTHER_SIDE[direction]), _GROUP)
+        allowed = (None, *(each.reference for each in sources))
+        for group in groups:
+            rules = self._rules(group, INGRESS)
+            for source in allowed:
+                open_ports = rules.ports.get(source, ())
+                if not self._takes(1 + len(open_ports), group):
+                    return True
+                if any(first <= ports[1] and ports[0] <= last for first, last in open_ports):
+                    return True
+        return False
 
-    def without_all_traffic(self, groups: tuple[Resource, ...], direction: str) -> bool:
+    def without_all_traffic(self, groups: Groups, direction: str) -> bool:
         """Whether it is certain that no rule of some groups allows all traffic with these groups.
 
         Rules for addresses do not count: they are not for a group.
@@ -55,14 +102,43 @@ class SecurityGroups:
             groups: Security groups of one network interface; empty where one is not known.
             direction: `INGRESS` or `EGRESS`.
         """
-        own = {each.reference for each in groups}
-        return bool(groups) and not any(
-            rule.has(_OTHER_SIDE[direction])
-            and (other is None or other.reference in own)
-            and (isinstance(protocol := rule.text("IpProtocol"), Unknown) or protocol == ALL_TRAFFIC)
-            for group in groups
-            for rule, other in self.rules(group, direction)
-        )
+        own = {None, *(each.reference for each in groups)}
+        for group in groups:
+            open_to = self._rules(group, direction).all_traffic
+            if not self._takes(1 + min(len(own), len(open_to)), group) or not own.isdisjoint(open_to):
+                return False
+        return bool(groups)
+
+    def _takes(self, number: int, group: Resource) -> bool:
+        """Whether so much more may be compared; what is not compared is unknown, which is noted once."""
+        if self._left >= 0 > self._left - number:
+            text = "more security groups than are compared, so that who reaches whom is not known"
+            self._notes.append(Remark(kind=RemarkKind.NOT_READ, text=text, origin=group.origin))
+        self._left -= number
+        return self._left >= 0
+
+    def _rules(self, group: Resource, direction: str) -> _Rules:
+        key = (group.reference, direction)
+        if key not in self._known:
+            alone = self._by_group(direction).get(group.reference, ())
+            self._known[key] = self._read((*Section.of(group, []).sections(direction), *alone), direction)
+        return self._known[key]
+
+    def _read(self, rules: Iterable[Section], direction: str) -> _Rules:
+        ports: dict[Reference | None, dict[_Ports, None]] = {}
+        all_traffic: set[Reference | None] = set()
+        for rule in rules:
+            found = self._index.find(rule.get(_OTHER_SIDE[direction]), _GROUP)
+            other = None if found is None else found.reference
+            protocol = rule.text("IpProtocol")
+            first, last = rule.integer("FromPort"), rule.integer("ToPort")
+            here = _ANY_PORT
+            if protocol != _ALL_TRAFFIC and isinstance(first, int) and isinstance(last, int):
+                here = (first, last)
+            ports.setdefault(other, {})[here] = None
+            if rule.has(_OTHER_SIDE[direction]) and (isinstance(protocol, Unknown) or protocol == _ALL_TRAFFIC):
+                all_traffic.add(other)
+        return _Rules(ports=ports, all_traffic=frozenset(all_traffic))
 
     def _by_group(self, direction: str) -> dict[Reference, list[Section]]:
         """Rules that are resources of their own, by security group."""

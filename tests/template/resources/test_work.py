@@ -1,0 +1,107 @@
+"""What is read grows with what is written, and not with what each service shares with all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import Fleet
+from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.resources import security_groups
+from gpu_constructs.template.resources.index import Index
+from tests.template.resources.declared import fleet, joined
+
+_CONTAINER = {"Name": "server", "Image": "x", "Memory": 100, "PortMappings": [{"ContainerPort": 8000}]}
+
+
+def _resource(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"Type": f"AWS::{kind}", "Properties": properties}
+
+
+def _of_hosts(*groups: str) -> dict[str, Any]:
+    """One capacity provider whose hosts have these security groups."""
+    data = {"InstanceType": "g6.xlarge", "SecurityGroupIds": [{"Ref": each} for each in groups]}
+    template = {"LaunchTemplateId": {"Ref": "Template"}, "Version": "1"}
+    provider = {"AutoScalingGroupArn": {"Ref": "Hosts"}}
+    return {
+        "Template": _resource("EC2::LaunchTemplate", LaunchTemplateData=data),
+        "Hosts": _resource("AutoScaling::AutoScalingGroup", MinSize=0, MaxSize=1, LaunchTemplate=template),
+        "Provider": _resource("ECS::CapacityProvider", AutoScalingGroupProvider=provider),
+        "Task": _resource("ECS::TaskDefinition", NetworkMode="bridge", ContainerDefinitions=[_CONTAINER]),
+    }
+
+
+def _balanced(number: int) -> Fleet:
+    """So many services, listeners and rules of security groups at one target group."""
+    v2 = "ElasticLoadBalancingV2"
+    rule = {"IpProtocol": "tcp", "FromPort": 1, "ToPort": 2, "SourceSecurityGroupId": {"Ref": "Front"}}
+    resources = {
+        **_of_hosts("Behind"),
+        "Front": _resource("EC2::SecurityGroup"),
+        "Behind": _resource("EC2::SecurityGroup", SecurityGroupIngress=[rule] * number),
+        "Balancer": _resource(f"{v2}::LoadBalancer", SecurityGroups=[{"Ref": "Front"}] * number),
+        "Targets": _resource(f"{v2}::TargetGroup"),
+    }
+    action = {"Type": "forward", "TargetGroupArn": {"Ref": "Targets"}}
+    entry = {"ContainerName": "server", "ContainerPort": 8000, "TargetGroupArn": {"Ref": "Targets"}}
+    for each in range(number):
+        resources[f"Listener{each}"] = _resource(
+            f"{v2}::Listener", LoadBalancerArn={"Ref": "Balancer"}, DefaultActions=[action]
+        )
+        resources[f"Service{each}"] = _resource(
+            "ECS::Service",
+            TaskDefinition={"Ref": "Task"},
+            CapacityProviderStrategy=[{"CapacityProvider": {"Ref": "Provider"}}],
+            LoadBalancers=[entry],
+        )
+    return fleet(resources)
+
+
+@pytest.fixture
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The types of the resources that were looked for, one for each time."""
+    found: list[str] = []
+    at = Index.at
+
+    def counted(self: Index, reference: Reference, resource_type: str | None = None) -> Resource | None:
+        found.append(resource_type or "")
+        return at(self, reference, resource_type)
+
+    monkeypatch.setattr(Index, "at", counted)
+    return found
+
+
+def test_what_is_in_front_of_services_is_read_once(looked_up: list[str]) -> None:
+    number = 200
+    workloads = _balanced(number).workloads
+    assert {target.closed_by for each in workloads for target in each.targets} == {"Behind"}
+    assert len(looked_up) < 20 * number  # not the square, 40,000
+
+
+def test_beyond_the_budget_no_security_group_is_closed_and_that_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security_groups, "ADMISSIONS", 10)
+    found = _balanced(20)
+    assert [target.closed_by for each in found.workloads for target in each.targets].count("") > 10
+    (remark,) = found.remarks
+    assert "more security groups than are compared" in remark.text
+
+
+def test_a_group_is_read_once_for_all_its_capacity_providers(looked_up: list[str]) -> None:
+    resources = {**_of_hosts(), "Other": _of_hosts()["Provider"]}
+    assert len(fleet(resources).pools) == 2
+    assert looked_up.count("AWS::EC2::LaunchTemplate") == 1
+
+
+def test_the_target_of_many_scaling_policies_is_read_once(looked_up: list[str]) -> None:
+    number = 50
+    resource_id = joined("service/c/", *({"Fn::GetAtt": [f"Service{each}", "Name"]} for each in range(number)))
+    policy = _resource("ApplicationAutoScaling::ScalingPolicy", ScalingTargetId={"Ref": "Target"}, PolicyType="x")
+    resources = {
+        "Service0": _resource("ECS::Service"),
+        "Target": _resource("ApplicationAutoScaling::ScalableTarget", ResourceId=resource_id),
+        **{f"Policy{each}": policy for each in range(number)},
+    }
+    (workload,) = fleet(resources).workloads
+    assert workload.scaled_by == ("x",) * number
+    assert len(looked_up) < 5 * number  # not the square, 2,500
