@@ -13,16 +13,17 @@ A unit of systemd mounts at every boot. The ECS agent requires it, so that a hos
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 
 from gpu_constructs.capacity.local_disks import MOUNT_POINT
-from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
+from gpu_constructs.cdk.tokens import is_token, known_parts
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
@@ -30,7 +31,10 @@ __all__ = ["HostMount", "folder", "prepare_mounts"]
 
 _PATH = re.compile(r"/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}")
 _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
-_PREFIX = re.compile(r"[A-Za-z0-9._=/-]{0,512}")
+# A command takes what begins with - for an option.
+_PREFIX = re.compile(r"(?!/*-)[A-Za-z0-9._=/-]{0,512}")
+# The known parts of a name that goes into the script, which root runs.
+_NAME = re.compile(r"(?!-)(?:[A-Za-z0-9._-]|\{\{resolve:[A-Za-z0-9._:/-]+\}\}|dummy-value-for-[A-Za-z0-9._/-]+)*")
 _SCRIPT = "/usr/local/sbin/host-mounts"
 _UNIT = f"""\
 [Unit]
@@ -46,6 +50,7 @@ ExecStart={_SCRIPT}
 RequiredBy=ecs.service"""
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostMount:
     """Shared storage that every host of a capacity mounts, for `HostStorage`.
@@ -63,6 +68,10 @@ class HostMount:
         mount_name: The name of a file system that was imported.
         bucket: The bucket; None for a file system.
         prefix: The part of the bucket, which ends with ``/``; empty for all of it.
+        command: What mounts it; names in it may be tokens.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself, or there is no storage, or two.
     """
 
     path: str
@@ -70,10 +79,13 @@ class HostMount:
     mount_name: str | None = None
     bucket: s3.IBucket | None = None
     prefix: str = ""
+    command: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in ("path", "file_system", "mount_name", "bucket", "prefix")}
+        require_kinds(HostMount.__init__, given)
         path = self.path
-        if not isinstance(path, str) or not _PATH.fullmatch(path) or path.startswith(MOUNT_POINT):
+        if not _PATH.fullmatch(path) or path.startswith(MOUNT_POINT):
             raise InvalidValueError(
                 f"{shown(path)} is not a directory that hosts mount storage on",
                 argument="path",
@@ -81,9 +93,17 @@ class HostMount:
                 allowed=f"a directory below /mnt, other than {MOUNT_POINT}",
                 fix="path='/mnt/models'",
             )
+        if (self.file_system is None) is (self.bucket is None):
+            raise InvalidValueError(
+                "hosts mount either a file system or a bucket",
+                argument="file_system" if self.bucket is None else "bucket",
+                fix="HostMount.fsx_lustre(file_system), or HostMount.s3(bucket)",
+            )
+        object.__setattr__(self, "prefix", folder(self.prefix))
+        object.__setattr__(self, "command", self._of_bucket() if self.file_system is None else self._of_file_system())
 
     @classmethod
-    @checked
+    @names_checked
     def fsx_lustre(
         cls, file_system: fsx.IFileSystem, *, path: str = "/mnt/lustre", mount_name: str | None = None
     ) -> HostMount:
@@ -97,24 +117,10 @@ class HostMount:
         Raises:
             InvalidValueError: An argument is wrong by itself, or an imported file system has no `mount_name`.
         """
-        if mount_name is None and not isinstance(file_system, fsx.LustreFileSystem):
-            raise InvalidValueError(
-                "a file system that was imported does not say its mount name",
-                argument="mount_name",
-                fix="mount_name='…', the MountName that aws fsx describe-file-systems prints",
-            )
-        if mount_name is not None and not is_token(mount_name) and not _MOUNT_NAME.fullmatch(str(mount_name)):
-            raise InvalidValueError(
-                f"{shown(mount_name)} is not the mount name of a file system",
-                argument="mount_name",
-                value=mount_name,
-                allowed="1 to 8 letters, digits, _ and -",
-                fix="the MountName that aws fsx describe-file-systems prints",
-            )
         return cls(path=path, file_system=file_system, mount_name=mount_name)
 
     @classmethod
-    @checked
+    @names_checked
     def s3(cls, bucket: s3.IBucket, *, prefix: str = "", path: str = "/mnt/s3") -> HostMount:
         """A bucket, which tasks may read, through Mountpoint for Amazon S3. The role of the hosts may read it.
 
@@ -126,22 +132,41 @@ class HostMount:
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return cls(path=path, bucket=bucket, prefix=folder(prefix))
+        return cls(path=path, bucket=bucket, prefix=prefix)
 
     @property
     def package(self) -> str:
         """The package that mounts it."""
         return "lustre-client" if self.bucket is None else "mount-s3"
 
-    @property
-    def command(self) -> str:
-        """What mounts it; names in it may be tokens."""
-        if self.bucket is not None:
-            part = f" --prefix {self.prefix}" if self.prefix else ""
-            return f"mount-s3 --read-only --allow-other{part} {self.bucket.bucket_name} {self.path}"
-        system = cast("fsx.LustreFileSystem", self.file_system)
-        name = self.mount_name or system.mount_name
-        return f"mount -t lustre -o relatime,flock {system.dns_name}@tcp:/{name} {self.path}"
+    def _of_bucket(self) -> str:
+        name = cast("s3.IBucket", self.bucket).bucket_name
+        _require_name("bucket", name, "the name of a bucket")
+        part = f" --prefix {shlex.quote(self.prefix)}" if self.prefix else ""
+        return f"mount-s3 --read-only --allow-other{part} {shlex.quote(name)} {self.path}"
+
+    def _of_file_system(self) -> str:
+        system, name = cast("fsx.LustreFileSystem", self.file_system), self.mount_name
+        if name is None:
+            if not isinstance(system, fsx.LustreFileSystem):
+                raise InvalidValueError(
+                    "a file system that was imported does not say its mount name",
+                    argument="mount_name",
+                    fix="mount_name='…', the MountName that aws fsx describe-file-systems prints",
+                )
+            name = system.mount_name
+        elif not is_token(name) and not _MOUNT_NAME.fullmatch(name):
+            raise InvalidValueError(
+                f"{shown(name)} is not the mount name of a file system",
+                argument="mount_name",
+                value=name,
+                allowed="1 to 8 letters, digits, _ and -",
+                fix="the MountName that aws fsx describe-file-systems prints",
+            )
+        _require_name("mount_name", name, "the mount name of a file system")
+        host = system.dns_name
+        _require_name("file_system", host, "the DNS name of a file system")
+        return f"mount -t lustre -o relatime,flock {shlex.quote(f'{host}@tcp:/{name}')} {self.path}"
 
     def let_in(self, hosts: ClusterHosts) -> None:
         """Lets the hosts reach and read it.
@@ -167,10 +192,21 @@ def folder(prefix: str) -> str:
             f"{shown(prefix)} is not a folder of a bucket",
             argument="prefix",
             value=prefix,
-            allowed="letters, digits and ._=/-, known at synth",
+            allowed="letters, digits and ._=/-, known at synth, not - at the beginning",
             fix="prefix='models/'",
         )
     return f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+
+
+def _require_name(argument: str, name: str, kind: str) -> None:
+    if not _NAME.fullmatch(known_parts(name)):
+        raise InvalidValueError(
+            f"{shown(name)} is not {kind}",
+            argument=argument,
+            value=name,
+            allowed="letters, digits and ._-, not - at the beginning",
+            fix="the name that AWS shows",
+        )
 
 
 def prepare_mounts(mounts: Sequence[HostMount]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import aws_cdk as cdk
 
 from gpu_constructs.fleet import UNKNOWN, Unknown, is_resolved_later
 
-__all__ = ["is_list_token", "is_text_token", "is_token", "known_text"]
+__all__ = ["is_list_token", "is_text_token", "is_token", "known_parts", "known_text"]
 
 # How aws-cdk-lib encodes tokens (core/lib/private/encoding.ts): text holds "${Token[...]}", an element of a list
 # "#{Token[...]}", and numbers lie far below any that a user writes. Looking here spares a call into Node for each
@@ -48,6 +48,15 @@ def is_text_token(value: object) -> bool:
     An element that was taken out of a list that is a token stands for the whole list, and CDK writes no text for it.
     """
     return isinstance(value, str) and _OF_LIST not in value and is_token(value)
+
+
+def known_parts(text: str) -> str:
+    """A text without its tokens.
+
+    Args:
+        text: Any text a user gave.
+    """
+    return _TOKEN.sub("", text)
 
 
 def known_text(value: str) -> str | Unknown:

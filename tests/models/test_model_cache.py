@@ -52,6 +52,13 @@ def lustre_of(site: Site) -> fsx.LustreFileSystem:
     )
 
 
+def imported_lustre(site: Site, dns_name: str) -> fsx.IFileSystem:
+    group = ec2.SecurityGroup(site.stack, "Group", vpc=site.vpc)
+    return fsx.LustreFileSystem.from_lustre_file_system_attributes(
+        site.stack, "Files", dns_name=dns_name, file_system_id="fs-1", security_group=group
+    )
+
+
 def bucket_of(site: Site) -> s3.IBucket:
     return s3.Bucket.from_bucket_name(site.stack, "Weights", "weights")
 
@@ -297,6 +304,15 @@ BAD: list[tuple[str, Callable[[Site], object]]] = [
     ("bucket", lambda site: ModelCache.s3_copy("weights")),  # type: ignore[arg-type] # is refused
     ("bucket", lambda site: HostMount.s3(s3.Bucket)),  # type: ignore[arg-type] # is refused
     ("prefix", lambda site: ModelCache.s3_mount(bucket_of(site), prefix="a; rm -rf /")),
+    ("prefix", lambda site: HostMount(path="/mnt/x", bucket=bucket_of(site), prefix="a; reboot #")),
+    ("prefix", lambda site: HostMount.s3(bucket_of(site), prefix="-x")),
+    ("mount_name", lambda site: HostMount(path="/mnt/x", file_system=lustre_of(site), mount_name="a; reboot")),
+    ("mount_name", lambda site: HostMount.fsx_lustre(lustre_of(site), mount_name=f"{cdk.Aws.REGION}; reboot")),
+    ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x; reboot"), mount_name="abc")),
+    ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x\nEOF\nreboot"), mount_name="abc")),
+    ("file_system", lambda _: HostMount(path="/mnt/x")),
+    ("bucket", lambda site: HostMount(path="/mnt/x", bucket=bucket_of(site), file_system=lustre_of(site))),
+    ("bucket", lambda _: HostMount(path="/mnt/x", bucket="weights")),  # type: ignore[arg-type] # is refused
     ("image", lambda site: ModelCache.s3_copy(bucket_of(site), image="")),
     ("name", lambda site: ModelCache.host_disk("../models")),
     ("mounts", lambda site: HostStorage(mounts=[bucket_of(site)])),  # type: ignore[list-item] # is refused
@@ -313,12 +329,16 @@ def test_a_wrong_value_is_named_with_a_fix(site: Site, argument: str, call: Call
 
 
 def test_an_imported_lustre_file_system_says_its_mount_name(site: Site) -> None:
-    group = ec2.SecurityGroup(site.stack, "Group", vpc=site.vpc)
-    files = fsx.LustreFileSystem.from_lustre_file_system_attributes(
-        site.stack, "Files", dns_name="fs-1.fsx.us-east-1.amazonaws.com", file_system_id="fs-1", security_group=group
-    )
     with pytest.raises(GpuConstructsError, match="does not say its mount name"):
-        HostMount.fsx_lustre(files)
+        HostMount.fsx_lustre(imported_lustre(site, "fs-1.fsx.us-east-1.amazonaws.com"))
+
+
+def test_a_name_that_is_known_at_deploy_time_is_one_word_of_the_script(site: Site) -> None:
+    name = cdk.CfnParameter(site.stack, "Name").value_as_string
+    bucket = s3.Bucket.from_bucket_name(site.stack, "Given", name)
+    files = imported_lustre(site, name)
+    assert f" '{name}' /mnt/s3" in HostMount.s3(bucket).command
+    assert f" '{name}@tcp:/abc' /mnt/lustre" in HostMount.fsx_lustre(files, mount_name="abc").command
 
 
 def test_a_preset_with_a_cache_asks_node_no_more_than_the_same_by_hand(
