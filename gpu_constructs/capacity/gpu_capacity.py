@@ -54,6 +54,7 @@ class GpuCapacity(Construct):
     Made by `GpuCluster.add_capacity`, where the arguments are explained.
 
     Attributes:
+        hosts: What all hosts of the cluster share.
         cluster: The cluster that its hosts join.
         encryption_key: Of its hosts' volumes and of the default log groups of tasks; None for keys of AWS.
         architecture: Processor architecture of its hosts.
@@ -81,6 +82,7 @@ class GpuCapacity(Construct):
                 prepare=plan.adds.boot_commands,
             )
             user_data = ec2.UserData.custom("\n".join(before_join))
+            self.hosts: ClusterHosts = hosts
             self.cluster: ecs.ICluster = hosts.cluster
             self.encryption_key: kms.IKey | None = hosts.encryption_key
             self.architecture: Architecture = plan.machine_image.host_image.image.architecture

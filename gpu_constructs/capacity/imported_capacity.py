@@ -23,6 +23,7 @@ class ImportedGpuCapacity(Construct):
     Made by `GpuCapacity.from_attributes`, where the arguments are explained.
 
     Attributes:
+        hosts: What all hosts of the cluster share.
         cluster: The cluster that its hosts join.
         architecture: Processor architecture of its hosts.
         pool: What it can launch, as the value that every check reads.
@@ -38,6 +39,7 @@ class ImportedGpuCapacity(Construct):
         plan = plan_capacity(choice, hosts)
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
+        self.hosts: ClusterHosts = hosts
         self.cluster: ecs.ICluster = hosts.cluster
         self.architecture: Architecture = plan.machine_image.host_image.image.architecture
         self.pool: Pool = plan.pool

@@ -8,6 +8,7 @@ from functools import cached_property
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct, IConstruct
@@ -131,6 +132,7 @@ class ClusterHosts:
         self.vpc: ec2.IVpc = vpc
         self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
         self._chosen_subnets: list[HostSubnets] = []
+        self._let_into: set[efs.IFileSystem] = set()
         self._seen_without_groups: dict[str, ecs.ICluster] = {}
         is_own = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
         self.cluster: ecs.ICluster = cluster if is_own else _seen_from(scope, cluster, vpc)
@@ -174,6 +176,36 @@ class ClusterHosts:
         # provider (aws-cdk-lib 2.275, ``addAsgCapacityProvider``).
         self.cluster.connections.add_security_group(group)
         return group
+
+    @property
+    def groups_are_known(self) -> bool:
+        """Whether the cluster says which security groups hosts have that were not made here."""
+        # Until it has any, the group of the hosts that are made here is the only one.
+        return len(self.cluster.connections.security_groups) > ("security_group" in self.__dict__)
+
+    def let_into(self, file_system: efs.IFileSystem, *, task: Construct) -> None:
+        """Lets the hosts reach a file system that a task mounts, by one rule however many tasks mount it.
+
+        CDK puts a rule between two stacks into the stack of the construct whose connections are asked, which then
+        depends on the other. So the side is asked whose stack depends on the other anyway.
+
+        Args:
+            file_system: The file system.
+            task: The task definition.
+        """
+        if file_system in self._let_into:
+            return
+        self._let_into.add(file_system)
+        files, hosts = file_system.stack, self.stack
+        if files == hosts or self._come_before(files, cdk.Stack.of(task)):
+            file_system.connections.allow_default_port_from(self.cluster)
+        else:
+            self.cluster.connections.allow_to_default_port(file_system)
+
+    def _come_before(self, files: cdk.Stack, tasks: cdk.Stack) -> bool:
+        """Whether the stack of a file system depends on the stack of the hosts: by their VPC, or by its services."""
+        network = self.vpc.stack
+        return files != network and tasks != self.stack and (tasks == files or network == self.stack)
 
     @cached_property
     def stack(self) -> cdk.Stack:

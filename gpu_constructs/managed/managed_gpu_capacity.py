@@ -35,6 +35,7 @@ class ManagedGpuCapacity(Construct):
     Made by `GpuCluster.add_managed_capacity`, where the arguments are explained.
 
     Attributes:
+        hosts: What all hosts of the cluster share.
         cluster: The cluster that its hosts join.
         encryption_key: Of the default log groups of tasks; None for a key of AWS.
         architecture: Processor architecture of its hosts.
@@ -50,6 +51,7 @@ class ManagedGpuCapacity(Construct):
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
+            self.hosts: ClusterHosts = hosts
             self.cluster: ecs.ICluster = hosts.cluster
             self.encryption_key: kms.IKey | None = hosts.encryption_key
             self.architecture: Architecture = plan.architecture

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_fsx as fsx
@@ -21,6 +20,7 @@ from gpu_constructs.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import LocalDiskUse
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 
 __all__ = ["ModelCache", "Volume", "WeightsCopy"]
@@ -228,11 +228,19 @@ class ModelCache:
             task: The task definition.
         """
 
-    def reach_from(self, connections: ec2.Connections) -> None:
-        """Lets hosts or tasks reach it, on the port that it is mounted through and no other.
+    def reach_from_hosts(self, hosts: ClusterHosts, task: ecs.TaskDefinition) -> None:
+        """Lets hosts reach it, on the port that it is mounted through and no other.
 
         Args:
-            connections: Of the hosts, in network mode ``awsvpc`` of the tasks.
+            hosts: Where the task may run.
+            task: The task definition.
+        """
+
+    def reach_from_tasks(self, service: ecs.Ec2Service) -> None:
+        """The same for the tasks of a service in network mode ``awsvpc``.
+
+        Args:
+            service: The service.
         """
 
 
@@ -264,9 +272,15 @@ class _Efs(ModelCache):
         else:
             self.file_system.grant_read_write(task.task_role)
 
-    def reach_from(self, connections: ec2.Connections) -> None:
-        # From this side, so that the rule is in the stack that needs the file system anyway.
-        connections.allow_to_default_port(self.file_system)
+    def reach_from_hosts(self, hosts: ClusterHosts, task: ecs.TaskDefinition) -> None:
+        hosts.let_into(self.file_system, task=task)
+
+    def reach_from_tasks(self, service: ecs.Ec2Service) -> None:
+        if service.stack == self.file_system.stack:
+            self.file_system.connections.allow_default_port_from(service)
+        else:
+            # From this side, so that the rule is in the stack that needs the file system anyway.
+            service.connections.allow_to_default_port(self.file_system)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

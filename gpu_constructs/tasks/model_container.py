@@ -69,7 +69,7 @@ def connect_caches(service: ecs.Ec2Service, task: GpuTaskDefinition) -> None:
 def _connect(service: ecs.Ec2Service, task: GpuTaskDefinition, cache: ModelCache) -> None:
     if task.task.network_mode == _AWSVPC:
         # The agent mounts from the network of the task ("netns" in GetDriverOptions of amazon-ecs-agent).
-        cache.reach_from(service.connections)
+        cache.reach_from_tasks(service)
     if cache.ready is not None:
         service.node.add_dependency(cache.ready)
 
@@ -122,8 +122,8 @@ def _volume(task: GpuTaskDefinition, cache: ModelCache) -> str:
         )
         cache.grant(task)
         if task.task.network_mode != _AWSVPC:
-            for cluster in {id(each.cluster): each.cluster for each in task.capacity}.values():
-                cache.reach_from(cluster.connections)
+            for hosts in dict.fromkeys(each.hosts for each in task.capacity):
+                cache.reach_from_hosts(hosts, task)
         volumes[cache] = name
         for service in task.services:
             _connect(service, task, cache)

@@ -124,6 +124,31 @@ def test_a_file_system_is_reached_in_every_mode_and_from_every_stack(
     mounted = "ServiceSecurityGroup" if mode is ecs.NetworkMode.AWS_VPC else "ClusterHostSecurityGroup"
     assert into(site, "Models") == {(mounted, 2049, 2049)}
     assert not into(site, "ClusterHost")
+    assert whose == "of another stack" or site.warnings() == []
+
+
+@pytest.mark.parametrize("mode", _MODES)
+@pytest.mark.parametrize("place", ["Network", "Hosts", "Tasks", "Files"])
+def test_stacks_of_hosts_tasks_and_files_have_no_cycle_and_each_rule_once(
+    site: Site, mode: ecs.NetworkMode, place: str
+) -> None:
+    stacks = {name: cdk.Stack(site.app, name) for name in ("Network", "Hosts", "Tasks", "Files")}
+    vpc = ec2.Vpc(stacks["Network" if place == "Network" else "Hosts"], "Vpc")
+    cluster = GpuCluster(stacks["Hosts"], "Cluster", vpc=vpc)
+    l4 = cluster.add_capacity("L4", instance_types=["g6.2xlarge"], max_instances=2)
+    files = efs.FileSystem(stacks[place], "Models", vpc=vpc)
+    for name in "AB":
+        task = GpuTaskDefinition(stacks["Tasks"], f"Task{name}", capacity=[l4], network_mode=mode)
+        serve(task, ModelCache.efs(files))
+        GpuService(stacks["Tasks"], f"Service{name}", cluster=cluster, task_definition=task)
+    rules = [
+        each
+        for stack in site.app.synth().stacks
+        for each in stack.template.get("Resources", {}).values()
+        if each["Type"] == "AWS::EC2::SecurityGroupIngress"
+    ]
+    # EC2 refuses a rule that is there already.
+    assert [each["Properties"]["FromPort"] for each in rules] == [2049] * (2 if mode is ecs.NetworkMode.AWS_VPC else 1)
 
 
 def test_a_file_system_is_mounted_with_tls_and_the_role_of_the_task(site: Site) -> None:
