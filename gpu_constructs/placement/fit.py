@@ -7,6 +7,7 @@ do not see and place without regard to it, so it is not part of this answer; see
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.errors import shown
@@ -132,7 +133,7 @@ def _any_of(each_type: Iterable[Fit]) -> Fit:
     each_type = tuple(each_type)
     hosts = _hosts(each_type)
     if not hosts:
-        return _excluded(each_type)
+        return replace(_excluded(each_type), shortfalls=_nearest(each_type))
     sure = any(each.answer is True for each in each_type)
     return Fit(doubts=() if sure else _merged_doubts(each_type), hosts=hosts)
 
@@ -169,6 +170,20 @@ def _excluded(each_type: Iterable[Fit]) -> Fit:
     each_type = tuple(each_type)
     shortfalls = smallest(short for each in each_type for short in each.shortfalls)
     return Fit(shortfalls=shortfalls, obstacles=_merged_obstacles(each_type))
+
+
+def _nearest(each_type: Iterable[Fit]) -> tuple[Shortfall, ...]:
+    """Of each resource the shortfall of the type that comes nearest to what is asked."""
+    nearest: dict[HostResource, Shortfall] = {}
+    for each in sorted(each_type, key=_distance):
+        for short in each.shortfalls:
+            nearest.setdefault(short.resource, short)
+    return tuple(sorted(nearest.values(), key=lambda short: _ORDER[short.resource]))
+
+
+def _distance(each: Fit) -> tuple[int, float]:
+    missing = (1 - (short.available or 0) / short.asked for short in each.shortfalls)
+    return len(each.shortfalls) + len(each.obstacles), sum(missing)
 
 
 _ORDER = {resource: place for place, resource in enumerate(HostResource)}

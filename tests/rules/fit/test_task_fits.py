@@ -72,6 +72,12 @@ def test_what_fits_or_is_not_known_to_be_too_large_has_no_finding(fleet: Fleet) 
             "CPU units: 8192 asked, g4dn.xlarge has 4096",
             "hosts of a type such as g4dn.2xlarge, or CPU units no higher than 4096",
         ),
+        (
+            a_task("1", memory_limit_mib=73728),
+            a_pool("g5.xlarge", "g5.4xlarge", kind=PoolKind.MANAGED_INSTANCES),
+            "memory: 73728 MiB asked, g5.4xlarge has 65536 MiB",
+            "memory no higher than 60620 MiB",
+        ),
         (a_task("1"), a_pool("c7i.large"), "GPUs: 1 asked, c7i.large has 0", "hosts of a type such as g4dn.xlarge"),
         (
             a_task("0.25"),
