@@ -51,7 +51,7 @@ def target_type(context: Context) -> Problems:
 def a_port_for_requests(context: Context) -> Problems:
     for workload, task, target in _targets(context):
         container = next((each for each in task.containers if each.name == target.container), None)
-        if task.is_part or isinstance(target.container, Unknown) or target.container is None:
+        if task.is_part or not task.containers or isinstance(target.container, Unknown) or target.container is None:
             continue
         if container is None:
             yield Problem(

@@ -57,6 +57,7 @@ def found(part: str) -> list[str]:
         ),
         pytest.param("  Task: {Properties: {NetworkMode: !Ref Mode}}\n  LetIn: null", id="an unknown mode"),
         pytest.param("  Targets: {Properties: {TargetType: !Ref Type}}", id="an unknown target type"),
+        pytest.param("  Task: {Properties: {ContainerDefinitions: []}}", id="a task without containers"),
     ],
 )
 def test_what_may_be_let_in_is_no_hole(part: str) -> None:
