@@ -143,6 +143,17 @@ def test_a_list_that_somebody_else_writes_in_the_same_stack_is_a_warning(site: S
     ]
 
 
+def test_a_list_that_keeps_all_of_the_first_is_no_second_one(site: Site) -> None:
+    theirs = ecs.CfnCluster(site.stack, "Cpu", cluster_name="theirs", capacity_providers=["FARGATE", "FARGATE_SPOT"])
+    elsewhere = cdk.Stack(site.app, "Elsewhere")
+    elsewhere.node.add_dependency(theirs)
+    kept = around(site, elsewhere, keep_capacity_providers=["FARGATE"], default_strategy=[])
+    kept.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    assert len(site.findings("GPU196")) == 1
+    theirs.capacity_providers = ["FARGATE"]
+    assert site.findings("GPU196") == []
+
+
 def test_a_list_of_plain_cdk_that_comes_after_ours_is_a_warning(site: Site) -> None:
     theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
     elsewhere = cdk.Stack(site.app, "Elsewhere")

@@ -117,6 +117,7 @@ class ProviderList:
         cluster: The cluster, as `Pool.cluster` names it; None if it is the default one.
         cluster_is_defined: Whether the files that were read define the cluster.
         is_certain: Whether it is certainly deployed; False if that depends on a condition.
+        providers: A name for each provider, the same in every list; unknown where one is only known at deploy time.
         keeps_providers: Whether it is said to name every provider that the cluster has.
         keeps_strategy: Whether it is said to have the default strategy that the cluster should have.
         origin: Where it was written.
@@ -125,9 +126,16 @@ class ProviderList:
     cluster: str | Unknown | None
     cluster_is_defined: bool
     is_certain: bool = True
+    providers: frozenset[str] | Unknown = UNKNOWN
     keeps_providers: bool = False
     keeps_strategy: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    def keeps(self, other: ProviderList) -> bool:
+        """Whether it is said to name every provider that the cluster has, and names every one of another list."""
+        if isinstance(self.providers, Unknown) or isinstance(other.providers, Unknown):
+            return False
+        return self.keeps_providers and self.providers >= other.providers
 
 
 class RemarkKind(Enum):

@@ -155,7 +155,8 @@ def one_for_each_cluster(context: Context) -> Problems:
             continue
         # Another file may be deployed into another account or region, where the name is that of another cluster.
         file = None if each.cluster_is_defined or each.origin is None else each.origin.file
-        if first.setdefault((file, each.cluster), each) is not each:
+        before = first.setdefault((file, each.cluster), each)
+        if before is not each and not each.keeps(before) and not before.keeps(each):
             yield Problem(
                 about=each.cluster,
                 message=f"{_of_list(each)} has a second list of capacity providers, and the list that is deployed last "

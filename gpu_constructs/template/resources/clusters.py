@@ -111,16 +111,18 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
     of = resource.reference if own else properties.get("Cluster")
     cluster = clusters.named(of)
     said = own_metadata(resource)
+    is_whole = is_list(providers) and all(each is not None for each in keys) and resource.exists is True
     return _Listing(
         cluster=cluster,
         providers=tuple(each for each in keys if each is not None),
         is_written=providers is not None,
-        is_whole=is_list(providers) and all(each is not None for each in keys) and resource.exists is True,
+        is_whole=is_whole,
         strategy=properties.sections("DefaultCapacityProviderStrategy"),
         written=ProviderList(
             cluster=cluster,
             cluster_is_defined=index.find(of, _CLUSTER) is not None,
             is_certain=resource.exists is True,
+            providers=frozenset(map(str, keys)) if is_whole else UNKNOWN,
             keeps_providers=said.get(KEEPS_PROVIDERS) is True,
             keeps_strategy=said.get(KEEPS_STRATEGY) is True,
             origin=resource.origin,
