@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_fsx as fsx
@@ -18,6 +19,7 @@ from gpu_constructs.capacity.host_mounts import HostMount, folder
 from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import LocalDiskUse
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
@@ -31,6 +33,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 # The newest release of https://gallery.ecr.aws/aws-cli/aws-cli that other public projects pinned by 2026-11-21.
 _AWS_CLI = "public.ecr.aws/aws-cli/aws-cli:2.36.44"
 _WEIGHTS = "/models"
+# By itself, sync keeps files that left the bucket, and files of an equal size that are newer there: "compare_time" in
+# https://github.com/aws/aws-cli/blob/develop/awscli/customizations/s3/syncstrategy/base.py, read on 2026-11-22.
+_SYNC = ("--no-progress", "--delete", "--exact-timestamps")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +144,8 @@ class ModelCache:
     def s3_copy(bucket: s3.IBucket, *, prefix: str = "", image: str = _AWS_CLI) -> ModelCache:
         """A bucket that is copied to ``/models`` before the server starts, by a container that ends before that.
 
-        What a host has already is not copied again. On ECS Managed Instances, each task copies for itself.
+        What a host has already is not copied again, and what left the bucket is deleted there. On ECS Managed
+        Instances, each task copies for itself.
 
         Args:
             bucket: The bucket.
@@ -209,16 +215,21 @@ class ModelCache:
             IncompatibleError: A capacity does not mount it, or is of ECS Managed Instances, which take no such volume.
         """
 
-    def volume(self, capacity: Sequence[_Capacity]) -> Volume:
+    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:
         """Its volume in a task definition.
 
         Args:
             capacity: Where the task may run.
+            name: The name of the volume.
         """
         raise NotImplementedError
 
-    def volume_name(self) -> str:
-        """The name of that volume; Docker shares volumes of one name."""
+    def volume_name(self, task: ecs.TaskDefinition) -> str:  # noqa: ARG002 - the same in every task
+        """The name of that volume; Docker shares volumes of one name.
+
+        Args:
+            task: The task definition.
+        """
         return "models"
 
     def grant(self, task: ecs.TaskDefinition) -> None:
@@ -253,7 +264,7 @@ class _Efs(ModelCache):
     def ready(self) -> IDependable:
         return self.file_system.mount_targets_available
 
-    def volume(self, capacity: Sequence[_Capacity]) -> Volume:  # noqa: ARG002 - the same everywhere
+    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:  # noqa: ARG002 - the same everywhere
         point = self.access_point
         return Volume(
             efs=ecs.EfsVolumeConfiguration(
@@ -308,7 +319,7 @@ class _Mounted(ModelCache):
                     fix=f"storage=HostStorage(mounts=[HostMount.{call}]) for {each.pool.name}, with the same arguments",
                 )
 
-    def volume(self, capacity: Sequence[_Capacity]) -> Volume:  # noqa: ARG002 - the same everywhere
+    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:  # noqa: ARG002 - the same everywhere
         return Volume(host=ecs.Host(source_path=self.mount.path))
 
 
@@ -321,13 +332,13 @@ class _HostDisk(ModelCache):
             if isinstance(each, ManagedGpuCapacity):
                 raise _not_managed(each)
 
-    def volume(self, capacity: Sequence[_Capacity]) -> Volume:
+    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:  # noqa: ARG002 - its own name
         if any(each.pool.user_data.local_disks is LocalDiskUse.SCRATCH for each in capacity):
             return Volume(host=ecs.Host(source_path=f"{SCRATCH_PATH}/{self.name}"))
         # Docker keeps it with its images, which may be on local disks, and on Bottlerocket where containers may write.
         return Volume(docker=ecs.DockerVolumeConfiguration(autoprovision=True, driver="local", scope=ecs.Scope.SHARED))
 
-    def volume_name(self) -> str:
+    def volume_name(self, task: ecs.TaskDefinition) -> str:  # noqa: ARG002 - the same in every task
         return self.name
 
 
@@ -344,19 +355,30 @@ class _Copied(ModelCache):
     @property
     def copy(self) -> WeightsCopy:
         source = f"s3://{self.bucket.bucket_name}/{self.prefix}"
-        return WeightsCopy(image=self.image, command=("s3", "sync", "--no-progress", source, _WEIGHTS))
+        return WeightsCopy(image=self.image, command=("s3", "sync", *_SYNC, source, _WEIGHTS))
 
-    def volume(self, capacity: Sequence[_Capacity]) -> Volume:
+    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:
         if any(isinstance(each, ManagedGpuCapacity) for each in capacity):
             return Volume()
-        return _HostDisk(name=self.volume_name()).volume(capacity)
+        return _HostDisk(name=name).volume(capacity, name)
 
-    def volume_name(self) -> str:
-        # Tasks of other apps on the host find the copy of the same part of the same bucket and of no other.
-        return "models-" + sha256(f"{self.bucket.node.path}/{self.prefix}".encode()).hexdigest()[:8]
+    def volume_name(self, task: ecs.TaskDefinition) -> str:
+        # Tasks of other apps on the host find the copy of the same part of the same bucket and of no other: two buckets
+        # never have one name, and of a name that is not known at synth the stack and the construct are known.
+        bucket = self.bucket.bucket_name
+        source = (_root_stack(task).stack_name, self.bucket.node.path) if is_token(bucket) else (bucket,)
+        return "models-" + sha256("\0".join((*source, self.prefix)).encode()).hexdigest()[:16]
 
     def grant(self, task: ecs.TaskDefinition) -> None:
         self.bucket.grant_read(task.task_role, f"{self.prefix}*" if self.prefix else None)
+
+
+def _root_stack(task: ecs.TaskDefinition) -> cdk.Stack:
+    """The stack that is deployed with a task definition; the name of a nested one is not known at synth."""
+    stack = cdk.Stack.of(task)
+    while (parent := stack.nested_stack_parent) is not None:
+        stack = parent
+    return stack
 
 
 def _not_managed(capacity: ManagedGpuCapacity) -> IncompatibleError:

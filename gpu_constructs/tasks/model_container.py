@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.cdk.atomic import require_construct_id, taken
+from gpu_constructs.cdk.atomic import require_construct_id, require_free_ids
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.served_container import ServedContainer
+from gpu_constructs.tasks.container_options import passed_on
 from gpu_constructs.tasks.gpu_ask import Gpus
 from gpu_constructs.tasks.gpu_container import plan_gpu_container
 from gpu_constructs.tasks.gpu_needs import plan_needs
+from gpu_constructs.tasks.rehearsal import rehearse_whole
 from gpu_constructs.tasks.sidecar import plan_sidecar
 
 if TYPE_CHECKING:
@@ -85,8 +87,7 @@ def _require_room(
 ) -> None:
     """Refuses a server that would be refused once the container before it is there, which nothing takes out again."""
     require_construct_id(construct_id)
-    for name in {each.name for each in task.task.containers} & {construct_id, copier_id}:
-        raise taken(task, name)
+    require_free_ids(task, construct_id, copier_id)
     pools = [each.pool for each in task.capacity]
     before = plan_sidecar(
         copier_id,
@@ -104,16 +105,18 @@ def _require_room(
         precision=arguments.get("precision"),
         nvlink=arguments.get("nvlink", False),
     )
-    plan_gpu_container(construct_id, task=before, pools=pools, gpus=gpus, needs=needs, options=arguments)
+    name = arguments.get("container_name") or construct_id
+    plan_gpu_container(name, task=before, pools=pools, gpus=gpus, needs=needs, options=arguments)
+    rehearse_whole(task, construct_id, passed_on(arguments))
 
 
 def _volume(task: GpuTaskDefinition, cache: ModelCache) -> str:
     """The volume of a cache in a task, defined once, with permission and a way to it."""
     volumes = task.volumes_of_caches
     if cache not in volumes:
-        name = cache.volume_name()
+        name = cache.volume_name(task)
         name = name if name not in volumes.values() else f"{name}-{len(volumes) + 1}"
-        volume = cache.volume(task.capacity)
+        volume = cache.volume(task.capacity, name)
         task.add_volume(
             name=name,
             efs_volume_configuration=volume.efs,

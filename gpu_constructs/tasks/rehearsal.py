@@ -16,7 +16,7 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.cdk.atomic import translated
 from gpu_constructs.errors import InvalidValueError
 
-__all__ = ["rehearse"]
+__all__ = ["rehearse", "rehearse_whole"]
 
 _STAGE = "Rehearsal"
 
@@ -28,6 +28,8 @@ _CHECKED_LATE = (
     "restart_attempt_period",
     "firelens_config",
 )
+# Their keys and buckets are granted to a role, of which a removed construct takes nothing back.
+_LEAVES_TRACES = ("secrets", "environment_files")
 
 
 def rehearse(
@@ -52,9 +54,35 @@ def rehearse(
     late = {each: options[each] for each in _CHECKED_LATE if options.get(each) is not None}
     if not late or (late.keys() == {"port_mappings"} and _are_harmless(late["port_mappings"])):
         return
+    _try(add, task_definition, name, late)
+
+
+def rehearse_whole(task_definition: ecs.TaskDefinition, name: str, options: Mapping[str, Any]) -> None:
+    """Refuses a container that CDK would refuse at any time, for what is made before it and stays.
+
+    Args:
+        task_definition: Where it is to be added.
+        name: Its name.
+        options: Arguments of `ecs.TaskDefinition.add_container`.
+
+    Raises:
+        InvalidValueError: An argument has the wrong type, or an environment file does not exist.
+        RefusedByCdkError: CDK refuses it for another reason.
+    """
+    _require_environment_files(options.get("environment_files"))
+    tried = {each: value for each, value in options.items() if each not in _LEAVES_TRACES}
+    _try(ecs.TaskDefinition.add_container, task_definition, name, tried)
+
+
+def _try(
+    add: Callable[..., ecs.ContainerDefinition],
+    task_definition: ecs.TaskDefinition,
+    name: str,
+    options: Mapping[str, Any],
+) -> None:
     try:
         with translated():
-            accelerators = "inference_accelerator_resources" in late
+            accelerators = "inference_accelerator_resources" in options
             stage = ecs.Ec2TaskDefinition(
                 task_definition,
                 _STAGE,
@@ -62,7 +90,7 @@ def rehearse(
                 task_role=task_definition.task_role,
                 inference_accelerators=task_definition.inference_accelerators if accelerators else None,
             )
-            add(stage, name, image=ecs.ContainerImage.from_registry("rehearsal"), memory_limit_mib=512, **late)
+            add(stage, name, image=ecs.ContainerImage.from_registry("rehearsal"), memory_limit_mib=512, **options)
     finally:
         task_definition.node.try_remove_child(_STAGE)
 

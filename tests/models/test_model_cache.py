@@ -226,7 +226,10 @@ def test_a_copy_ends_before_the_server_starts(site: Site) -> None:
     serve(site.task(), ModelCache.s3_copy(bucket_of(site), prefix="/qwen"))
     copy, server = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
     assert copy["Name"] == "VllmCopy"
-    assert copy["Command"] == ["s3", "sync", "--no-progress", "s3://weights/qwen/", "/models"]
+    assert copy["Command"] == [
+        *("s3", "sync", "--no-progress", "--delete", "--exact-timestamps"),
+        *("s3://weights/qwen/", "/models"),
+    ]
     assert (copy["Essential"], copy["StartTimeout"]) == (False, 3600)
     assert server["DependsOn"] == [{"Condition": "SUCCESS", "ContainerName": "VllmCopy"}]
     volume = volume_of(site)["Name"]
@@ -236,17 +239,45 @@ def test_a_copy_ends_before_the_server_starts(site: Site) -> None:
     assert [each for each in allowed(site, "TaskTaskRole") if "s3:GetObject*" in each]
 
 
-def test_a_copy_that_does_not_fit_leaves_nothing_behind(site: Site) -> None:
-    task = site.task()
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"memory_mib": 15900},
+        {"port_mappings": [ecs.PortMapping(container_port=80, container_port_range="1-2")]},
+        {"credential_specs": [ecs.DomainlessCredentialSpec("arn:aws:s3:::specs/a.json")] * 2},
+        {"environment_files": [ecs.EnvironmentFile.from_asset("/nonexistent")]},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_copy_whose_server_is_refused_leaves_nothing_behind(site: Site, wrong: Any) -> None:
+    task, cache = site.task(), ModelCache.s3_copy(bucket_of(site))
     before = site.children()
     with pytest.raises(GpuConstructsError):
-        task.add_model_server(
-            "Vllm",
-            server=ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct"),
-            cache=ModelCache.s3_copy(s3.Bucket.from_bucket_name(site.stack, "Other", "weights")),
-            memory_mib=15900,
-        )
-    assert [each for each in site.children() if "Other" not in each] == before
+        task.add_model_server("Vllm", server=ModelServer.vllm("/models"), cache=cache, **wrong)
+    assert site.children() == before
+    serve(task, cache)
+
+
+def volumes_of_copies(stack_name: str, *, bucket: str | None, prefix: str = "") -> str:
+    """The name of the volume of a copy in an app of its own, with paths that all such apps have."""
+    site = Site(cdk.App())
+    stack = cdk.Stack(site.app, "Chat", stack_name=stack_name)
+    weights = s3.Bucket(stack, "W") if bucket is None else s3.Bucket.from_bucket_name(stack, "W", bucket)
+    task = GpuTaskDefinition(stack, "Task", capacity=[site.capacity("g6.xlarge")])
+    serve(task, ModelCache.s3_copy(weights, prefix=prefix))
+    return next(iter(task.volumes_of_caches.values()))
+
+
+def test_only_copies_of_the_same_part_of_the_same_bucket_share_a_volume() -> None:
+    names = [
+        volumes_of_copies("tenant-a", bucket="a-weights"),
+        volumes_of_copies("tenant-a", bucket="b-weights"),
+        volumes_of_copies("tenant-a", bucket="a-weights", prefix="qwen"),
+        volumes_of_copies("tenant-a", bucket=None),
+        volumes_of_copies("tenant-b", bucket=None),
+    ]
+    assert len(set(names)) == len(names)
+    assert volumes_of_copies("tenant-b", bucket="a-weights") == names[0]
 
 
 def test_a_copy_whose_server_is_there_already_leaves_nothing_behind(site: Site) -> None:
