@@ -9,6 +9,8 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_ssm as ssm
@@ -24,6 +26,8 @@ from gpu_constructs import (
     ImportedGpuCapacity,
     IncompatibleError,
     InvalidValueError,
+    ModelCache,
+    ModelServer,
 )
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.rules import find_rule
@@ -286,6 +290,37 @@ def test_its_connections_are_those_of_the_cluster_that_was_imported(site: Site) 
     service = GpuService(site.stack, "Service", cluster=gpu, task_definition=task)
     service.connections.allow_from_any_ipv4(ec2.Port.tcp(8000))
     assert site.only("AWS::EC2::SecurityGroupIngress")["GroupId"] == "sg-0123456789abcdef0"
+
+
+@pytest.mark.parametrize("has_hosts_here", [False, True])
+def test_hosts_of_another_app_without_security_groups_are_refused_where_they_are_to_be_reached(
+    site: Site, *, has_hosts_here: bool
+) -> None:
+    gpu = around(site)
+    if has_hosts_here:
+        gpu.add_capacity("Ours", instance_types=["g6.xlarge"], max_instances=1)
+    capacity = of_others(site, cluster=gpu)
+    files = efs.FileSystem(site.stack, "Models", vpc=site.vpc)
+    server, cache = ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct"), ModelCache.efs(files)
+    refusal = r"capacity: the security groups of the hosts of L4 are not known.*fix: security_groups=\["
+    task = site.task(capacity)
+    before = site.children()
+    with pytest.raises(IncompatibleError, match=refusal):
+        task.add_model_server("Cached", server=server, cache=cache)
+    assert site.children() == before
+    task.add_model_server("Vllm", server=server)
+    service = GpuService(site.stack, "Service", cluster=gpu, task_definition=task)
+    before = site.children()
+    with pytest.raises(IncompatibleError, match=refusal):
+        service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
+    with pytest.raises(IncompatibleError, match=refusal):
+        service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+    assert site.children() == before
+    # Tasks with interfaces of their own have a security group that is known.
+    inside = site.task(capacity, name="Inside", network_mode=ecs.NetworkMode.AWS_VPC)
+    inside.add_model_server("Vllm", server=server, cache=cache)
+    of_tasks = GpuService(site.stack, "OfTasks", cluster=gpu, task_definition=inside)
+    of_tasks.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
 
 
 def test_capacity_of_another_app_is_checked_as_ones_own(site: Site) -> None:

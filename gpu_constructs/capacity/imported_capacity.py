@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
@@ -9,12 +11,13 @@ from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.capacity.host_mounts import HostMount
 from gpu_constructs.capacity.plan import plan_capacity
 from gpu_constructs.cdk.atomic import creating
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import strategy_item
 
-__all__ = ["ImportedGpuCapacity"]
+__all__ = ["ImportedGpuCapacity", "require_known_groups"]
 
 
 class ImportedGpuCapacity(Construct):
@@ -64,3 +67,22 @@ class ImportedGpuCapacity(Construct):
             InvalidValueError: A number is not within these limits.
         """
         return strategy_item(self.capacity_provider_name, weight=weight, base=base)
+
+
+def require_known_groups(capacity: Iterable[Construct]) -> None:
+    """Refuses capacity whose hosts are in security groups that are not known, so that no rule could be made for them.
+
+    Args:
+        capacity: Where tasks may run that use the network of their host.
+
+    Raises:
+        IncompatibleError: The cluster of imported capacity was imported without the security groups of its hosts.
+    """
+    for each in capacity:
+        if isinstance(each, ImportedGpuCapacity) and not each.hosts.groups_are_known:
+            raise IncompatibleError(
+                f"the security groups of the hosts of {each.pool.name} are not known, and no rule can name them",
+                argument="capacity",
+                value=each.pool.name,
+                fix="security_groups=[…] in ecs.Cluster.from_cluster_attributes, those of the hosts",
+            )

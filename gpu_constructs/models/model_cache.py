@@ -16,7 +16,7 @@ from constructs import IDependable
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.host_mounts import HostMount, folder
-from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
+from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity, require_known_groups
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
@@ -239,6 +239,16 @@ class ModelCache:
             task: The task definition.
         """
 
+    def require_way_from(self, capacity: Sequence[_Capacity]) -> None:
+        """Refuses capacity whose hosts could not be let into it.
+
+        Args:
+            capacity: Where the task may run, on the network of its host.
+
+        Raises:
+            IncompatibleError: The security groups of the hosts are not known.
+        """
+
     def reach_from_hosts(self, hosts: ClusterHosts, task: ecs.TaskDefinition) -> None:
         """Lets hosts reach it, on the port that it is mounted through and no other.
 
@@ -282,6 +292,9 @@ class _Efs(ModelCache):
             self.file_system.grant_root_access(task.task_role)
         else:
             self.file_system.grant_read_write(task.task_role)
+
+    def require_way_from(self, capacity: Sequence[_Capacity]) -> None:
+        require_known_groups(capacity)
 
     def reach_from_hosts(self, hosts: ClusterHosts, task: ecs.TaskDefinition) -> None:
         hosts.let_into(self.file_system, task=task)

@@ -32,6 +32,7 @@ __all__ = [
     "require_together",
     "require_zones",
     "source_of",
+    "url_of",
 ]
 
 TLS = elbv2.SslPolicy.TLS13_12_RES_PQ
@@ -59,7 +60,8 @@ class ServiceEndpoint:
         listener: Where requests arrive.
         target_group: The tasks that they are sent to.
         url: Where the service answers, by the name that AWS gives the load balancer; a certificate is for your own
-            domain, which an alias record leads to `load_balancer`. Empty for an existing listener.
+            domain, which an alias record leads to `load_balancer`. Empty for an existing listener, and for a load
+            balancer that was imported without its name.
         balancer: The load balancer; None for an imported listener.
     """
 
@@ -273,6 +275,21 @@ def require_zones(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None, *, internet
             value=sorted(zones),
             fix="subnets of two zones, or add_network_load_balancer",
         )
+
+
+def url_of(balancer: elbv2.IApplicationLoadBalancer, scheme: str, *, port: int | None) -> str:
+    """Where a load balancer answers; empty for one that was imported without its name.
+
+    Args:
+        balancer: The load balancer.
+        scheme: ``https`` or ``http``.
+        port: Its port; None for the usual one of the scheme.
+    """
+    try:
+        name = balancer.load_balancer_dns_name
+    except RuntimeError:
+        return ""
+    return f"{scheme}://{name}" + ("" if port is None else f":{port}")
 
 
 def redirect_to_https(

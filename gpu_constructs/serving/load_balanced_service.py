@@ -14,6 +14,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from gpu_constructs.capacity.imported_capacity import require_known_groups
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
@@ -31,8 +32,9 @@ from gpu_constructs.serving.endpoint import (
     require_together,
     require_zones,
     source_of,
+    url_of,
 )
-from gpu_constructs.serving.target_port import target_port_of
+from gpu_constructs.serving.target_port import TargetPort, target_port_of
 
 __all__ = ["LoadBalancedService"]
 
@@ -57,6 +59,7 @@ class LoadBalancedService(ecs.Ec2Service):
     _grace_is_chosen = False
     _shifts_requests = False
     _server: ModelServer | None = None
+    _used: Sequence[Construct] = ()
 
     @cached_property
     def _resource(self) -> ecs.CfnService:
@@ -93,6 +96,13 @@ class LoadBalancedService(ecs.Ec2Service):
             container_port=container_port,
             protocol=protocol,
         )
+
+    def _target(self, container_name: str | None, container_port: int | None) -> TargetPort:
+        """The port that a load balancer sends requests to, on hosts or tasks that can let it in."""
+        target = target_port_of(self.task_definition, container_name=container_name, container_port=container_port)
+        if target.target_type is elbv2.TargetType.INSTANCE:
+            require_known_groups(self._used)
+        return target
 
     def _health_path(self, port: float) -> str | None:
         """What answers once the server of the task is ready, if the port is the server's."""
@@ -177,7 +187,7 @@ class LoadBalancedService(ecs.Ec2Service):
                 "conditions": conditions,
             }
         )
-        target = target_port_of(self.task_definition, container_name=container_name, container_port=container_port)
+        target = self._target(container_name, container_port)
         path = require_path(health_check_path or self._health_path(target.container_port))
         vpc = self.cluster.vpc
         if listener is None:
@@ -237,7 +247,7 @@ class LoadBalancedService(ecs.Ec2Service):
                 redirects = load_balancer is None if redirect_http is None else redirect_http
                 if certificate is not None and redirects:
                     _let_in(redirect_to_https(scope, balancer, port or usual), peer)
-                url = f"{scheme}://{balancer.load_balancer_dns_name}{_suffix(port, usual)}"
+                url = url_of(balancer, scheme, port=None if port == usual else port)
                 conditions = [elbv2.ListenerCondition.path_patterns(["/*"])] if others else None
             alternate = None
             if conditions:
@@ -307,7 +317,7 @@ class LoadBalancedService(ecs.Ec2Service):
             IncompatibleError: Two arguments cannot work together.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        target = target_port_of(self.task_definition, container_name=container_name, container_port=container_port)
+        target = self._target(container_name, container_port)
         path = None if health_check_path is None else require_path(health_check_path)
         require_certificate(certificate, is_plain=protocol is _TCP, plain="elbv2.Protocol.TCP")
         require_port(port)
@@ -386,7 +396,3 @@ def _require_delay(deregistration_delay: cdk.Duration | None) -> None:
 def _let_in(listener: elbv2.ApplicationListener, peer: ec2.IPeer | None) -> None:
     if peer is not None:
         listener.connections.allow_default_port_from(peer)
-
-
-def _suffix(port: int | None, usual: int) -> str:
-    return "" if port in {None, usual} else f":{port}"

@@ -40,6 +40,8 @@ def add_served_container(
         GpuConstructsError: As `GpuTaskDefinition.add_gpu_container`.
     """
     cache, copying = served.cache, served.copying()
+    if cache is not None and task.task.network_mode != _AWSVPC:
+        cache.require_way_from(task.capacity)
     copier = None
     if copying is not None:
         copier_id = f"{construct_id}Copy"

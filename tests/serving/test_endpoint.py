@@ -133,6 +133,18 @@ def test_a_load_balancer_of_yours_gets_a_listener(site: Site) -> None:
     assert [each["Port"] for each in site.properties("AWS::ElasticLoadBalancingV2::Listener")] == [443]
 
 
+def test_a_load_balancer_that_was_imported_without_its_name_gets_a_listener(site: Site) -> None:
+    arn = "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/given/50dc6c495c0c9188"
+    balancer = elbv2.ApplicationLoadBalancer.from_application_load_balancer_attributes(
+        site.stack, "Yours", load_balancer_arn=arn, security_group_id="sg-12345678", vpc=site.vpc
+    )
+    endpoint = chat(site).add_application_load_balancer(
+        "Https", certificate=certificate_of(site.stack), load_balancer=balancer, health_check_path="/health"
+    )
+    assert endpoint.url == ""
+    assert site.only("AWS::ElasticLoadBalancingV2::Listener")["LoadBalancerArn"] == arn
+
+
 def test_a_listener_of_yours_gets_a_rule(site: Site) -> None:
     balancer = elbv2.ApplicationLoadBalancer(site.stack, "Yours", vpc=site.vpc)
     listener = balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404))
