@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
@@ -57,14 +58,15 @@ class HostEndpoints(Construct):
     An endpoint that the app defines for the same VPC stays the only one of its service, and lets in the hosts as well.
 
     Args:
-        scope: Where they are defined.
+        scope: Where they are defined, in the stack of the cluster.
         construct_id: Its id in that scope.
         cluster: The cluster, after its capacity was added.
-        existing: Services whose endpoints the VPC has already, defined elsewhere: ``["s3", "ecr.api"]``.
+        existing: Services whose endpoints the VPC has already, defined elsewhere: ``["s3", "ecr.api"]``. They are left
+            as they are.
 
     Raises:
         InvalidValueError: `cluster` is not a GpuCluster, or `existing` names another service.
-        IncompatibleError: The cluster has no capacity yet.
+        IncompatibleError: The cluster has no capacity yet, or is in another stack.
         RefusedByCdkError: CDK refuses it, such as a gateway endpoint for subnets whose route tables it does not know.
 
     Attributes:
@@ -90,7 +92,10 @@ class HostEndpoints(Construct):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
             hosts = cluster.hosts
-            there = {*existing, *_let_into_those_of_the_app(hosts.vpc, hosts.security_group)}
+            _require_same_stack(cdk.Stack.of(self), hosts.stack)
+            theirs = [each for each in _of_the_app(hosts.vpc) if each[0] not in existing]
+            _let_in(hosts.security_group, [each for _, each in theirs])
+            there = {*existing, *(service for service, _ in theirs)}
             self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
                 self, "SecurityGroup", vpc=hosts.vpc, description="Endpoints of AWS: hosts of an ECS cluster reach them"
             )
@@ -155,15 +160,38 @@ def _require_services(existing: Sequence[str]) -> None:
             )
 
 
-def _let_into_those_of_the_app(vpc: ec2.IVpc, hosts: ec2.ISecurityGroup) -> Iterator[str]:
-    """Services whose endpoints the app defines for this VPC, which let in the hosts from now on."""
+def _require_same_stack(stack: cdk.Stack, of_hosts: cdk.Stack) -> None:
+    if stack != of_hosts:
+        here, there = stack.node.path, of_hosts.node.path
+        raise IncompatibleError(
+            f"hosts start after their endpoints, which let them in, so both are in one stack: the hosts are in {there}",
+            argument="scope",
+            value=here,
+            allowed=there,
+            fix=f"define HostEndpoints in {there}, after the capacity",
+        )
+
+
+def _of_the_app(vpc: ec2.IVpc) -> Iterator[tuple[str, ec2.CfnVPCEndpoint]]:
+    """Endpoints that the app defines for this VPC, each with its service; "" for one that hosts do not need."""
     vpc_id = vpc.vpc_id
     for each in vpc.node.root.node.find_all():
         if isinstance(each, ec2.CfnVPCEndpoint) and each.vpc_id == vpc_id and each.service_name:
             # CDK writes the region, and what stands before it, as tokens.
             name, endpoint = _TOKEN.sub("", each.service_name), each.node.scope
             if isinstance(endpoint, ec2.GatewayVpcEndpoint):
-                yield from {_S3} if name.endswith(f".{_S3}") else ()
+                needed: Iterable[str] = (_S3,)
             elif isinstance(endpoint, ec2.InterfaceVpcEndpoint):
-                endpoint.connections.allow_default_port_from(hosts)
-                yield from (service for service in (*_OF_ALL, *_OF_BOOT_CHECK) if name.endswith(f".{service}"))
+                needed = (*_OF_ALL, *_OF_BOOT_CHECK)
+            else:
+                continue
+            yield next((service for service in needed if name.endswith(f".{service}")), ""), each
+
+
+def _let_in(hosts: ec2.ISecurityGroup, endpoints: Iterable[ec2.CfnVPCEndpoint]) -> None:
+    for endpoint in (each.node.scope for each in endpoints):
+        if isinstance(endpoint, ec2.InterfaceVpcEndpoint):
+            connections = endpoint.connections
+            for group in connections.security_groups:
+                # In the stack of the hosts, which comes after that of the VPC.
+                group.add_ingress_rule(hosts, connections.default_port or ec2.Port.HTTPS, remote_rule=True)

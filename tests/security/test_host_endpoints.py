@@ -13,6 +13,7 @@ from gpu_constructs import GpuCluster, HostEndpoints, IncompatibleError, Invalid
 from tests.synthesis import Site
 
 _ISOLATED = ec2.SubnetConfiguration(name="Hosts", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+_SELECTION = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
 _OF_ALL = {
     *("ecs", "ecs-agent", "ecs-telemetry", "ecr.api", "ecr.dkr"),
     *("logs", "secretsmanager", "ssm", "ssmmessages", "s3"),
@@ -22,7 +23,7 @@ _OF_ALL = {
 class Isolated(Site):
     """A site whose VPC has no way out."""
 
-    def prepare(self, **capacity: Any) -> GpuCluster:
+    def prepare_network(self) -> None:
         self.vpc = ec2.Vpc(
             self.stack,
             "Vpc",
@@ -32,8 +33,10 @@ class Isolated(Site):
             subnet_configuration=[_ISOLATED, ec2.SubnetConfiguration(name="More", subnet_type=_ISOLATED.subnet_type)],
             restrict_default_security_group=False,
         )
-        selection = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
-        self.cluster = GpuCluster(self.stack, "Cluster", vpc=self.vpc, vpc_subnets=selection)
+
+    def prepare(self, **capacity: Any) -> GpuCluster:
+        self.prepare_network()
+        self.cluster = GpuCluster(self.stack, "Cluster", vpc=self.vpc, vpc_subnets=_SELECTION)
         self.capacity("g6.xlarge", **capacity)
         return self.cluster
 
@@ -112,6 +115,29 @@ def test_endpoints_of_the_app_are_used(isolated: Isolated) -> None:
     of_theirs = isolated.stack.resolve(theirs.connections.security_groups[0].security_group_id)
     rules = isolated.properties("AWS::EC2::SecurityGroupIngress")
     assert of_theirs in [each["GroupId"] for each in rules]
+
+
+@pytest.mark.parametrize(("existing", "let_in"), [([], 1), (["ecs-agent"], 0)])
+def test_endpoints_in_the_stack_of_the_vpc_are_used_from_that_of_the_hosts(
+    isolated: Isolated, existing: list[str], let_in: int
+) -> None:
+    hosts_stack = cdk.Stack(isolated.app, "Gpu")
+    isolated.prepare_network()
+    isolated.vpc.add_interface_endpoint("Agent", service=ec2.InterfaceVpcEndpointAwsService.ECS_AGENT)
+    cluster = GpuCluster(hosts_stack, "Cluster", vpc=isolated.vpc, vpc_subnets=_SELECTION)
+    cluster.add_capacity("Capacity", instance_types=["g6.xlarge"], max_instances=2)
+    made = HostEndpoints(hosts_stack, "Endpoints", cluster=cluster, existing=existing)
+    assert "ecs-agent" not in made.interface_endpoints
+    rules = isolated.properties("AWS::EC2::SecurityGroupIngress", hosts_stack)
+    assert len([each for each in rules if "Fn::GetAtt" not in each["GroupId"]]) == let_in
+    assert isolated.properties("AWS::EC2::SecurityGroupIngress") == []
+
+
+def test_endpoints_in_another_stack_than_the_hosts_are_refused(isolated: Isolated) -> None:
+    other = cdk.Stack(isolated.app, "Network")
+    with pytest.raises(IncompatibleError, match=r"scope: .*the hosts are in Stack.*define HostEndpoints in Stack"):
+        HostEndpoints(other, "Endpoints", cluster=isolated.prepare())
+    assert other.node.children == []
 
 
 def test_what_cannot_be_is_refused_and_leaves_nothing(isolated: Isolated) -> None:
