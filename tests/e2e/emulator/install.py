@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from . import (
     alarms,
-    application_auto_scaling,
     autoscaling,
     autoscaling_resources,
     bootstrap_resources,
@@ -32,7 +31,6 @@ __all__ = ["RESOURCES", "install"]
 
 RESOURCES = (
     alarms,
-    application_auto_scaling,
     autoscaling_resources,
     bootstrap_resources,
     ecs_resources,

@@ -15,6 +15,7 @@ from moto.applicationautoscaling.models import (
     applicationautoscaling_backends,
 )
 from moto.cloudwatch.models import cloudwatch_backends
+from moto.ecs.models import ecs_backends
 from moto.sqs.models import sqs_backends
 
 from tests.serving.auto_scaling import Minute, Scaled
@@ -51,16 +52,23 @@ class ScalableTarget(Resource):
 
     def update(self, region: Region, properties: Properties) -> None:
         resource, dimension, namespace = self.physical_resource_id.split("|")
+        least, most = int(properties["MinCapacity"]), int(properties["MaxCapacity"])
+        if least > most:
+            raise ValueError("Maximum capacity cannot be less than minimum capacity")
         target = _scaling(region).register_scalable_target(
             namespace,
             resource,
             dimension,
-            int(properties["MinCapacity"]),
-            int(properties["MaxCapacity"]),
+            least,
+            most,
             properties.get("RoleARN", ""),
             None,  # type: ignore[arg-type] # nothing is suspended
         )
         target.scaled = Scaled({})  # type: ignore[attr-defined] # what happened so far lives with what it happened to
+        # The count is in the range as soon as the range is registered.
+        _, cluster, name = resource.split("/")
+        services, _ = ecs_backends[region.account_id][region.name].describe_services(cluster, [name])
+        services[0].desired_count = min(max(services[0].desired_count, least), most)
 
     def remove(self, region: Region) -> None:
         resource, dimension, namespace = self.physical_resource_id.split("|")
@@ -96,6 +104,8 @@ class ScalingPolicy(Resource):
     @classmethod
     def _put(cls, region: Region, properties: Properties) -> FakeApplicationAutoscalingPolicy:
         resource, dimension, namespace = properties["ScalingTargetId"].split("|")
+        if resource not in _scaling(region).targets.get(dimension, {}):
+            raise ValueError(f"No scalable target registered for {resource}")
         kind = properties["PolicyType"]
         body = properties[cls.KINDS[kind]]
         return _scaling(region).put_scaling_policy(properties["PolicyName"], namespace, resource, dimension, body, kind)
