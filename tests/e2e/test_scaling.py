@@ -51,10 +51,21 @@ def counts(account: Account, cluster: str) -> tuple[int, int]:
 
 
 def scale(account: Account, cluster: str, count: int) -> None:
-    """What a policy does."""
-    account.client("ecs").update_service(cluster=cluster, service="draw", desiredCount=count)
-    for _ in range(8):
+    """As many messages as need so many tasks; without a queue, what a policy does. And time for it."""
+    sqs = account.client("sqs")
+    queues = sqs.list_queues().get("QueueUrls", ())
+    for url in queues:
+        while received := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+            for each in received:
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=each["ReceiptHandle"])
+        for _ in range(5 * count):
+            sqs.send_message(QueueUrl=url, MessageBody="draw")
+    if not queues:
+        account.client("ecs").update_service(cluster=cluster, service="draw", desiredCount=count)
+    for _ in range(60):
         account.hosts(cluster)
+        if counts(account, cluster) == (count, count):
+            break
 
 
 def policies(account: Account) -> dict[str, Any]:
@@ -67,8 +78,6 @@ def test_an_update_keeps_the_count_and_a_smaller_range_moves_it(cloud: Local, tm
     least = 0 if by_queue else 1
     stack = cloud.deploy_assembly(assembly(tmp_path / "1", by_queue=by_queue, least=least), STACK)
     cluster = stack.outputs["ClusterName"]
-    assert counts(cloud.account, cluster) == (1, 1)
-
     scale(cloud.account, cluster, 3)
     assert counts(cloud.account, cluster) == (3, 3)
     cloud.update(stack, template_of(assembly(tmp_path / "2", by_queue=by_queue, least=least, tag="v2")))
