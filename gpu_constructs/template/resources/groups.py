@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -193,12 +193,15 @@ def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:
     if is_list(subnets) and subnets:
         if len(subnets) == 1:
             return 1
-        found = [index.find(each, _SUBNET) for each in subnets]
-        names = [each.properties.get("AvailabilityZone") if each is not None else None for each in found]
-        return _different(names)
+        found = (index.find(each, _SUBNET) for each in subnets)
+        return _different(None if each is None else each.properties.get("AvailabilityZone") for each in found)
     return _different(zones) if is_list(zones) and zones else None
 
 
-def _different(names: Sequence[Value]) -> int | None:
-    known = [each for each in names if isinstance(each, str)]
-    return len(set(known)) if len(known) == len(names) else None
+def _different(names: Iterable[Value]) -> int | None:
+    known: set[str] = set()
+    for each in names:
+        if not isinstance(each, str):
+            return None
+        known.add(each)
+    return len(known)

@@ -16,7 +16,7 @@ from gpu_constructs.fleet import (
     Unknown,
     values_of,
 )
-from gpu_constructs.template.model import Resource, Text, Value
+from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.index import Index
@@ -24,7 +24,7 @@ from gpu_constructs.template.resources.instance_types import instance_types_of
 from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.section import Section, is_list
 
-__all__ = ["managed_pool", "managed_purchase", "managed_types"]
+__all__ = ["managed_pool", "managed_purchase", "managed_types", "roles_with_policies"]
 
 _PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDED")
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
@@ -38,8 +38,25 @@ _PASSED_NAMES = "ecsInstanceRole"
 """What the names of the roles begin with that AWS's policy passes."""
 
 
-def managed_pool(properties: Section, resource: Resource, clusters: Clusters, networks: Networks, index: Index) -> Pool:
-    """Reads a provider of Managed Instances."""
+def managed_pool(
+    properties: Section,
+    resource: Resource,
+    clusters: Clusters,
+    networks: Networks,
+    index: Index,
+    *,
+    with_policies: frozenset[Reference | None],
+) -> Pool:
+    """Reads a provider of Managed Instances.
+
+    Args:
+        properties: Of the capacity provider.
+        resource: The capacity provider.
+        clusters: All clusters.
+        networks: All networks.
+        index: All resources.
+        with_policies: The roles that `roles_with_policies` finds.
+    """
     provider = properties.section("ManagedInstancesProvider")
     launch = provider.section("InstanceLaunchTemplate")
     subnets = launch.section("NetworkConfiguration").get("Subnets")
@@ -57,7 +74,7 @@ def managed_pool(properties: Section, resource: Resource, clusters: Clusters, ne
         missing_endpoints=networks.missing_endpoints(subnets),
         cluster=cluster,
         provider=properties.text("Name"),
-        passes_host_role=_passes_host_role(provider, index),
+        passes_host_role=_passes_host_role(provider, index, with_policies),
         associated=clusters.lists(resource.reference) or UNKNOWN,
         origin=resource.origin,
         **values_of(managed_types(launch)),
@@ -85,7 +102,7 @@ def _reservation(launch: Section) -> Reservation | None:
     return Reservation(preference=preference, group=written.text("ReservationGroupArn"))
 
 
-def _passes_host_role(provider: Section, index: Index) -> bool | Unknown:
+def _passes_host_role(provider: Section, index: Index, with_policies: frozenset[Reference | None]) -> bool | Unknown:
     """Whether the infrastructure role may pass the hosts' role; unknown where the files do not say all about it.
 
     AWS's own policy passes roles of one beginning only; any other policy may pass others
@@ -95,7 +112,7 @@ def _passes_host_role(provider: Section, index: Index) -> bool | Unknown:
     infrastructure = index.find(provider.get("InfrastructureRoleArn"), _ROLE)
     roles = profile.properties.get("Roles") if profile is not None else None
     role = index.find(roles[0], _ROLE) if is_list(roles) and len(roles) == 1 else None
-    if infrastructure is None or role is None or not _has_no_other_policy(infrastructure, index):
+    if infrastructure is None or role is None or not _has_no_other_policy(infrastructure, with_policies):
         return UNKNOWN
     # Without a name CloudFormation begins one with the stack's.
     return _is_passed(role.properties.get("RoleName") or role.stack)
@@ -112,7 +129,7 @@ def _is_passed(name: Value) -> bool | Unknown:
     return UNKNOWN if not is_passed and _PASSED_NAMES.startswith(start) else is_passed
 
 
-def _has_no_other_policy(role: Resource, index: Index) -> bool:
+def _has_no_other_policy(role: Resource, with_policies: frozenset[Reference | None]) -> bool:
     """Whether AWS's policy is certainly all that a role has."""
     managed = role.properties.get("ManagedPolicyArns")
     arn = managed[0] if is_list(managed) and len(managed) == 1 else None
@@ -121,13 +138,15 @@ def _has_no_other_policy(role: Resource, index: Index) -> bool:
         isinstance(end, str)
         and end.endswith(_AWS_POLICY)
         and role.properties.get("Policies") is None
-        and not any(_may_be_of(role, each, index) for each in index.all(*_POLICIES))
+        and with_policies.isdisjoint({None, role.reference})
     )
 
 
-def _may_be_of(role: Resource, policy: Resource, index: Index) -> bool:
-    named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
-    if not is_list(named):
-        return True
-    found = [index.find(each, _ROLE) for each in named if each is not None]
-    return any(each is None or each is role for each in found)
+def roles_with_policies(index: Index) -> frozenset[Reference | None]:
+    """The roles for which a policy is written that is a resource of its own; None for one that is not known."""
+    roles: set[Reference | None] = set()
+    for policy in index.all(*_POLICIES):
+        named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
+        found = [index.find(each, _ROLE) for each in named if each is not None] if is_list(named) else [None]
+        roles.update(None if each is None else each.reference for each in found)
+    return frozenset(roles)

@@ -43,11 +43,12 @@ class Networks:
         """
         if not is_list(subnets) or not subnets:
             return ()
-        places = [self._places.get(found.reference) for found in map(self._subnet, subnets) if found is not None]
-        known = [each for each in places if each is not None]
-        if len(known) < len(subnets) or any(table in self._routed for table, _ in known):
-            return ()
-        vpcs = {vpc for _, vpc in known}
+        vpcs: set[Reference] = set()
+        for found in map(self._subnet, subnets):
+            place = None if found is None else self._places.get(found.reference)
+            if place is None or place[0] in self._routed:
+                return ()
+            vpcs.add(place[1])
         if len(vpcs) != 1 or self._are_unclear:
             return ()
         needed = (*_OF_AGENT, *(_OF_BOOT_CHECK if checks_gpus else ()))

@@ -12,7 +12,7 @@ from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAUL
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launch, Launches
-from gpu_constructs.template.resources.managed import managed_pool
+from gpu_constructs.template.resources.managed import managed_pool, roles_with_policies
 from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.user_data import CLUSTER
@@ -38,11 +38,12 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
     """
     networks = Networks(index)
     groups = Groups(index, launches, networks, notes)
+    with_policies = roles_with_policies(index)
     provided: set[Reference] = set()
     for resource in index.all(CAPACITY_PROVIDER):
         properties = Section.of(resource, notes)
         if properties.get("ManagedInstancesProvider") is not None:
-            pool = managed_pool(properties, resource, clusters, networks, index)
+            pool = managed_pool(properties, resource, clusters, networks, index, with_policies=with_policies)
         else:
             arn = properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
             group = index.find(arn, AUTO_SCALING_GROUP)

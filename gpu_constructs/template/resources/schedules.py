@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from gpu_constructs.budget import FOLLOWED, SEARCHED
 from gpu_constructs.fleet import UNKNOWN, Block, Unknown
@@ -37,6 +38,7 @@ class Schedules:
         # Whatever group an action of no known one is for may be any.
         self._of_any: list[Section] = []
         self._index = index
+        self._known: dict[Reference, tuple[str, list[Reference]]] = {}
         self._others = [each for each in index.all(*_EVENT_BRIDGE) if "ScheduleExpression" in each.properties]
         for resource in index.all(_ACTION):
             action = Section.of(resource, notes)
@@ -47,12 +49,40 @@ class Schedules:
         """When the hosts of a group in a Capacity Block are there."""
         actions = self._actions.get(group.reference, [])
         ends = _time(each for each in actions if _shrinks(each))
-        others = (_references_to(each, group, self._index) for each in self._others)
-        if ends is None and (
-            self._of_any or any(not _LEAVES_HOSTS.search(each) for each in others if each is not None)
-        ):
+        if ends is None and (self._of_any or self._may_be_emptied(group)):
             ends = UNKNOWN
         return Block(starts=_time(each for each in actions if _grows(each)), ends=ends)
+
+    def _may_be_emptied(self, group: Resource) -> bool:
+        """Whether a schedule of EventBridge speaks of a group, and does not certainly leave hosts."""
+        text, referred = self._emptying
+        name = group.properties.get("AutoScalingGroupName")
+        by_name = isinstance(name, str) and bool(name) and name in text
+        return by_name or (group.stack, group.logical_id) in referred
+
+    @cached_property
+    def _emptying(self) -> tuple[str, frozenset[tuple[str, str]]]:
+        """What all schedules say and refer to that may leave no hosts.
+
+        A schedule names the group itself, or it starts a function that does.
+        """
+        texts: dict[str, None] = {}
+        referred: set[Reference] = set()
+        for each in self._others:
+            text, references = _said(each)
+            if not _LEAVES_HOSTS.search(text):
+                texts[text] = None
+                referred.update(references)
+                behind = (self._index.at(one) for one in tuple(dict.fromkeys(references))[:FOLLOWED])
+                for of_function, by_function in (self._said_once(one) for one in behind if one is not None):
+                    texts[of_function] = None
+                    referred.update(by_function)
+        return "\n".join(texts), frozenset((each.stack, each.logical_id) for each in referred)
+
+    def _said_once(self, resource: Resource) -> tuple[str, list[Reference]]:
+        if resource.reference not in self._known:
+            self._known[resource.reference] = _said(resource)
+        return self._known[resource.reference]
 
 
 def _time(actions: Iterable[Section]) -> str | Unknown | None:
@@ -71,27 +101,6 @@ def _shrinks(action: Section) -> bool:
 def _grows(action: Section) -> bool:
     """Whether there are hosts afterwards, or may be."""
     return not _shrinks(action) and any(action.integer(key) not in {None, 0} for key in _SIZES)
-
-
-def _references_to(resource: Resource, group: Resource, index: Index) -> str | None:
-    """What the properties of a resource say, if they or those of what they refer to speak of an Auto Scaling group.
-
-    A schedule names the group itself, or it starts a function that does. None if neither speaks of it.
-    """
-    text, referred = _said(resource)
-    if _names(text, referred, group):
-        return text
-    for each in tuple(dict.fromkeys(referred))[:FOLLOWED]:
-        behind = index.at(each)
-        if behind is not None and _names(*_said(behind), group):
-            return text
-    return None
-
-
-def _names(text: str, referred: Sequence[Reference], group: Resource) -> bool:
-    name = group.properties.get("AutoScalingGroupName")
-    by_name = isinstance(name, str) and bool(name) and name in text
-    return by_name or any((each.stack, each.logical_id) == (group.stack, group.logical_id) for each in referred)
 
 
 def _said(resource: Resource) -> tuple[str, list[Reference]]:

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.template.resources import security_groups
+from gpu_constructs.template.resources import schedules, security_groups
 from gpu_constructs.template.resources.index import Index
 from tests.template.resources.declared import fleet, joined
 
@@ -105,3 +105,41 @@ def test_the_target_of_many_scaling_policies_is_read_once(looked_up: list[str]) 
     (workload,) = fleet(resources).workloads
     assert workload.scaled_by == ("x",) * number
     assert len(looked_up) < 5 * number  # not the square, 2,500
+
+
+def test_policies_are_read_once_for_all_managed_instances(looked_up: list[str]) -> None:
+    number = 30
+    managed = "arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
+    profile = {"Ec2InstanceProfileArn": {"Fn::GetAtt": ["Profile", "Arn"]}}
+    provider = {"InfrastructureRoleArn": {"Fn::GetAtt": ["Passing", "Arn"]}, "InstanceLaunchTemplate": profile}
+    resources = {
+        "Passing": _resource("IAM::Role", ManagedPolicyArns=[managed]),
+        "Passed": _resource("IAM::Role", RoleName="other"),
+        "Profile": _resource("IAM::InstanceProfile", Roles=[{"Ref": "Passed"}]),
+        **{f"Policy{each}": _resource("IAM::Policy", Roles=[{"Ref": "Passed"}]) for each in range(number)},
+        **{f"P{each}": _resource("ECS::CapacityProvider", ManagedInstancesProvider=provider) for each in range(number)},
+    }
+    assert {each.passes_host_role for each in fleet(resources).pools} == {False}
+    assert looked_up.count("AWS::IAM::Role") < 5 * number  # not the square, 900
+
+
+def test_schedules_are_read_once_for_all_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    number = 30
+    read: list[Resource] = []
+    said = schedules._said
+
+    def counted(resource: Resource) -> tuple[str, list[Reference]]:
+        read.append(resource)
+        return said(resource)
+
+    monkeypatch.setattr(schedules, "_said", counted)
+    resources = _of_hosts()
+    data = resources["Template"]["Properties"]["LaunchTemplateData"]
+    data["InstanceMarketOptions"] = {"MarketType": "capacity-block"}
+    for each in range(number):
+        group = {"AutoScalingGroupArn": {"Ref": f"Hosts{each}"}}
+        resources[f"Hosts{each}"] = resources["Hosts"]
+        resources[f"Provider{each}"] = _resource("ECS::CapacityProvider", AutoScalingGroupProvider=group)
+        resources[f"Schedule{each}"] = _resource("Scheduler::Schedule", ScheduleExpression="rate(1 day)")
+    fleet(resources)
+    assert len(read) == number
