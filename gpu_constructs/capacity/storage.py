@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import permutations
 from math import ceil
 
 from aws_cdk import aws_ec2 as ec2
@@ -251,6 +252,14 @@ def _mounts(given: Sequence[HostMount]) -> tuple[HostMount, ...]:
             value=paths,
             fix="another path for one of them, such as path='/mnt/models'",
         )
+    for inner, outer in permutations(paths, 2):
+        if inner.startswith(f"{outer}/"):
+            raise InvalidValueError(
+                f"{inner} is inside {outer}, which is storage of its own",
+                argument="mounts",
+                value=paths,
+                fix="paths of which none is inside another, such as /mnt/models and /mnt/data",
+            )
     return tuple(given)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.atomic import require_construct_id, require_free_ids
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.served_container import ServedContainer
 from gpu_constructs.tasks.container_options import passed_on
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["add_served_container", "connect_caches"]
 
 _AWSVPC = "awsvpc"
+_NONE = "none"
 
 
 def add_served_container(
@@ -37,11 +39,21 @@ def add_served_container(
         arguments: Of `GpuTaskDefinition.add_gpu_container`.
 
     Raises:
+        IncompatibleError: The task has no network, and the server or its cache needs one.
         GpuConstructsError: As `GpuTaskDefinition.add_gpu_container`.
     """
     cache, copying = served.cache, served.copying()
     if cache is not None and task.task.network_mode != _AWSVPC:
         cache.require_way_from(task.capacity)
+    if task.task.network_mode == _NONE and (served.server.port is not None or copying is not None):
+        what = "the server gets no requests" if copying is None else "nothing copies from the bucket"
+        raise IncompatibleError(
+            f"{what} in network mode none",
+            argument="network_mode",
+            value=_NONE,
+            allowed="bridge, awsvpc, host",
+            fix="leave network_mode out of the task definition",
+        )
     copier = None
     if copying is not None:
         copier_id = f"{construct_id}Copy"
@@ -116,8 +128,7 @@ def _volume(task: GpuTaskDefinition, cache: ModelCache) -> str:
     """The volume of a cache in a task, defined once, with permission and a way to it."""
     volumes = task.volumes_of_caches
     if cache not in volumes:
-        name = cache.volume_name(task)
-        name = name if name not in volumes.values() else f"{name}-{len(volumes) + 1}"
+        name = task.free_volume_name(cache.volume_name(task))
         volume = cache.volume(task.capacity, name)
         task.add_volume(
             name=name,

@@ -30,6 +30,7 @@ from gpu_constructs.tasks.gpu_container import plan_gpu_container
 from gpu_constructs.tasks.gpu_needs import metadata_of, plan_needs
 from gpu_constructs.tasks.log_router import Containers
 from gpu_constructs.tasks.model_container import add_served_container
+from gpu_constructs.tasks.named_volumes import NamedVolumes
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
 from gpu_constructs.tasks.rehearsal import rehearse
 from gpu_constructs.tasks.sidecar import plan_sidecar, require_no_gpus
@@ -42,7 +43,7 @@ _Container = TypeVar("_Container", bound=ecs.ContainerDefinition)
 _DEFAULT_RESERVATION_MIB = 128
 
 
-class GpuTaskDefinition(ecs.Ec2TaskDefinition):
+class GpuTaskDefinition(NamedVolumes):
     """Defines a task definition that only runs on the given capacity, and a log group for its containers.
 
     Its placement constraint lists the instance types of that capacity one by one. Network mode is ``bridge`` unless
@@ -323,8 +324,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             cpu: CPU units, 1024 to a vCPU.
             gpu_count: Not here: GPUs are asked for with `add_gpu_container`.
             memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
-            memory_reservation_mib: Memory in MiB that is kept for it; it may take more. ECS wants this or a limit; by
-                default 128 where there is no limit.
+            memory_reservation_mib: Memory in MiB that is kept for it; it may take more. By default 128 without a limit.
             logging: Where its logs go. By default where those of the GPU containers go.
             **options: Every other argument of `ecs.TaskDefinition.add_container`.
 

@@ -63,6 +63,10 @@ def bucket_of(site: Site) -> s3.IBucket:
     return s3.Bucket.from_bucket_name(site.stack, "Weights", "weights")
 
 
+def mount_on(site: Site, path: str) -> HostMount:
+    return HostMount.s3(s3.Bucket.from_bucket_name(site.stack, path.replace("/", "-"), "weights"), path=path)
+
+
 def serve(task: GpuTaskDefinition, cache: ModelCache, name: str = "Vllm") -> GpuTaskDefinition:
     task.add_model_server(name, server=ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct"), cache=cache)
     return task
@@ -203,6 +207,17 @@ def test_servers_of_one_task_share_a_cache_and_keep_others_apart(site: Site) -> 
     assert [each["Name"] for each in properties["Volumes"]] == ["models", "models-2"]
     mounts = [each["MountPoints"][0]["SourceVolume"] for each in properties["ContainerDefinitions"]]
     assert mounts == ["models", "models", "models-2"]
+
+
+def test_a_volume_of_the_name_of_a_cache_is_kept_apart_from_it(site: Site) -> None:
+    task = site.task()
+    task.add_volume(name="models")
+    serve(task, ModelCache.host_disk())
+    for name in ("models", "models-2"):
+        with pytest.raises(GpuConstructsError, match="a volume of this name") as refused:
+            task.add_volume(name=name)
+        assert refused.value.fix
+    assert [each["Name"] for each in site.only("AWS::ECS::TaskDefinition")["Volumes"]] == ["models", "models-2"]
 
 
 @pytest.mark.parametrize(
@@ -373,6 +388,8 @@ BAD: list[tuple[str, Callable[[Site], object]]] = [
     ("name", lambda site: ModelCache.host_disk("../models")),
     ("mounts", lambda site: HostStorage(mounts=[bucket_of(site)])),  # type: ignore[list-item] # is refused
     ("mounts", lambda site: HostStorage(mounts=[HostMount.s3(bucket_of(site))] * 2)),
+    ("mounts", lambda site: HostStorage(mounts=[mount_on(site, "/mnt/s3/sub"), mount_on(site, "/mnt/s3")])),
+    ("network_mode", lambda site: serve(site.task(network_mode=ecs.NetworkMode.NONE), ModelCache.host_disk())),
 ]
 
 
