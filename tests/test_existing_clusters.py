@@ -30,6 +30,7 @@ from gpu_constructs import (
     ModelServer,
 )
 from gpu_constructs.checking.report import check_files
+from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.rules import find_rule
 from tests.synthesis import Properties, Site
 
@@ -392,3 +393,9 @@ def test_user_data_that_ec2_refuses_is_an_error(site: Site) -> None:
     with pytest.raises(RuntimeError, match="ValidationFailed"):
         site.app.synth()
     assert len(check_files([site.app.outdir], rules=[find_rule("GPU215")]).findings) == 1
+
+
+def test_an_item_of_a_strategy_that_is_a_dict_is_refused() -> None:
+    item: Any = {"capacity_provider": "gpu", "weight": 1}
+    with pytest.raises(InvalidValueError, match="expects items of type ecs.CapacityProviderStrategy"):
+        require_strategy([item], {})

@@ -77,9 +77,17 @@ def require_strategy(
         argument: The argument, as the user spells it.
 
     Raises:
-        InvalidValueError: A number is wrong by itself.
+        InvalidValueError: An item or a number is wrong by itself.
         IncompatibleError: ECS refuses the items together.
     """
+    for each in strategy:
+        if not isinstance(each, ecs.CapacityProviderStrategy):
+            raise InvalidValueError(
+                f"expects items of type ecs.CapacityProviderStrategy, got {shown(each)}",
+                argument=argument,
+                value=each,
+                fix=f"{argument}=[capacity.strategy(weight=1)]",
+            )
     items = tuple(
         StrategyItem(
             provider=known_text(each.capacity_provider),

@@ -64,6 +64,8 @@ class ModelServer:
 
     def __post_init__(self) -> None:
         require_text("name", self.name, example="'mine'")
+        if self.image_name is not None:
+            require_text("image_name", self.image_name, example="'registry/name:tag'")
         for argument in ("port", "metrics_port"):
             require_port(argument, getattr(self, argument))
         for argument in ("health_path", "metrics_path", "cache_directory"):
@@ -80,7 +82,8 @@ class ModelServer:
             listed = texts(argument, getattr(self, argument), example="['--max-model-len', '8192']")
             object.__setattr__(self, argument, tuple(listed))
         for argument in ("environment", "cache_variables"):
-            variables(argument, getattr(self, argument), of=str, example="{'NAME': 'value'}")
+            read = variables(argument, getattr(self, argument), of=str, example="{'NAME': 'value'}")
+            object.__setattr__(self, argument, read)
         if self.image is None and self.image_name is None:
             raise InvalidValueError(
                 f"this library knows no published image of {self.name}",

@@ -144,6 +144,10 @@ def test_what_is_given_is_taken_instead(site: Site) -> None:
     assert container["Memory"] == 4096
 
 
+def test_a_server_without_variables_has_none() -> None:
+    assert ModelServer(name="mine", image=_IMAGE, environment=None).environment == {}  # type: ignore[arg-type]
+
+
 def test_a_service_takes_health_check_and_grace_from_its_server(site: Site) -> None:
     mine = ModelServer(name="mine", image=_IMAGE, port=9000, health_path="/ready", health_check_grace_seconds=1200)
     task = site.task()
@@ -188,6 +192,7 @@ BAD: list[tuple[str, Callable[[], object]]] = [
     ("health_check_grace_seconds", lambda: ModelServer(name="mine", image=_IMAGE, health_check_grace_seconds=-1)),
     ("environment", lambda: ModelServer(name="mine", image=_IMAGE, environment={"A": 1})),  # type: ignore[dict-item]
     ("name", lambda: ModelServer(name="", image=_IMAGE)),
+    ("image_name", lambda: ModelServer(name="mine", image_name=5)),  # type: ignore[arg-type] # is refused
 ]
 
 
