@@ -29,6 +29,7 @@ from gpu_constructs.serving.endpoint import (
     require_certificate,
     require_path,
     require_port,
+    require_same_vpc,
     require_together,
     require_zones,
     source_of,
@@ -100,8 +101,7 @@ class LoadBalancedService(ecs.Ec2Service):
     def _target(self, container_name: str | None, container_port: int | None) -> TargetPort:
         """The port that a load balancer sends requests to, on hosts or tasks that can let it in."""
         target = target_port_of(self.task_definition, container_name=container_name, container_port=container_port)
-        if target.target_type is elbv2.TargetType.INSTANCE:
-            require_known_groups(self._used)
+        require_known_groups(self._used if target.target_type is elbv2.TargetType.INSTANCE else ())
         return target
 
     def _health_path(self, port: float) -> str | None:
@@ -196,7 +196,9 @@ class LoadBalancedService(ecs.Ec2Service):
             if idle_timeout is not None:
                 whole_seconds("idle_timeout", idle_timeout, smallest=1, largest=_LONGEST_IDLE)
             peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
-        if listener is None and load_balancer is None:
+        if load_balancer is not None:
+            require_same_vpc(load_balancer, vpc)
+        elif listener is None:
             require_zones(vpc, vpc_subnets, internet_facing=internet_facing, at_least=2)
         _require_delay(deregistration_delay)
         with creating(self, construct_id):

@@ -133,6 +133,18 @@ def test_a_load_balancer_of_yours_gets_a_listener(site: Site) -> None:
     assert [each["Port"] for each in site.properties("AWS::ElasticLoadBalancingV2::Listener")] == [443]
 
 
+def test_a_load_balancer_of_another_vpc_is_refused(site: Site) -> None:
+    site.make_vpc()
+    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Theirs", vpc=ec2.Vpc(site.stack, "Other"))
+    service, certificate = chat(site), certificate_of(site.stack)
+    before = site.children()
+    with pytest.raises(IncompatibleError, match="load_balancer: the load balancer is in VPC Stack/Other, and the serv"):
+        service.add_application_load_balancer(
+            "Https", certificate=certificate, load_balancer=balancer, health_check_path="/health"
+        )
+    assert site.children() == before
+
+
 def test_a_load_balancer_that_was_imported_without_its_name_gets_a_listener(site: Site) -> None:
     arn = "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/given/50dc6c495c0c9188"
     balancer = elbv2.ApplicationLoadBalancer.from_application_load_balancer_attributes(
