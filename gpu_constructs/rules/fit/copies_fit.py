@@ -100,13 +100,16 @@ def room_for_both_versions(context: Context) -> Problems:
         slots = total(each.possible)
         if not each.workload.runs_twice_to_deploy or isinstance(slots, Unknown) or not wanted <= slots < 2 * wanted:
             continue
+        certain, percent = total(each.certain), _percent(each.workload)
+        rolls = percent is not None and not isinstance(certain, Unknown) and can_go_on(wanted, certain, percent)
         yield Problem(
             about=each.workload,
             property_name="Strategy",
             value=each.workload.deployment_strategy,
             message=f"a deployment never ends: it runs {wanted} {'task' if wanted == 1 else 'tasks'} twice, and "
             f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize",
-            fix="raise MaxSize to room for twice as many, or replace tasks one after the other with ROLLING",
+            fix="raise MaxSize to room for twice as many"
+            + (", or replace tasks one after the other with ROLLING" if rolls else ""),
             is_shortage=True,
         )
 

@@ -235,3 +235,9 @@ def test_what_has_room_or_is_not_known_to_lack_it_is_silent(workload: Workload) 
 def test_a_provider_that_gets_no_tasks_makes_no_room() -> None:
     (finding,) = found(service(task(4), pool(), pool(name="Idle", most=9), copies=5, weights=(1, 0), low=0))
     assert (finding.rule, "5 tasks are wanted, and L4 holds 2" in finding.message) == ("GPU009", True)
+
+
+@pytest.mark.parametrize(("copies", "fix"), [(3, "with ROLLING"), (4, "for twice as many")])
+def test_rolling_is_a_way_out_only_where_there_is_room_for_its_first_step(copies: int, fix: str) -> None:
+    (finding,) = found(service(task(2), pool(), copies=copies, deployment_strategy="BLUE_GREEN"))
+    assert (finding.rule, finding.fix.endswith(fix)) == ("GPU203", True)
