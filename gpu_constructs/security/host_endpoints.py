@@ -14,8 +14,10 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 
@@ -56,6 +58,7 @@ class HostEndpoints(Construct):
     it was imported without ``vpc_cidr_block``, the hosts of the cluster alone.
 
     An endpoint that the app defines for the same VPC stays the only one of its service, and lets in the hosts as well.
+    One without private DNS, or a gateway that subnets of the hosts have no route to, is not enough for them.
 
     Args:
         scope: Where they are defined, in the stack of the cluster.
@@ -95,7 +98,7 @@ class HostEndpoints(Construct):
             _require_same_stack(cdk.Stack.of(self), hosts.stack)
             theirs = [each for each in _of_the_app(hosts.vpc) if each[0] not in existing]
             _let_in(hosts.security_group, [each for _, each in theirs])
-            there = {*existing, *(service for service, _ in theirs)}
+            there = {*existing, *(service for service, each in theirs if each.private_dns_enabled is not False)} - {_S3}
             self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
                 self, "SecurityGroup", vpc=hosts.vpc, description="Endpoints of AWS: hosts of an ECS cluster reach them"
             )
@@ -118,13 +121,14 @@ class HostEndpoints(Construct):
                 if service not in there
             }
             self.s3: ec2.GatewayVpcEndpoint | None = None
-            if _S3 not in there:
+            without_s3 = () if _S3 in existing else _without_s3(hosts, theirs)
+            if without_s3:
                 self.s3 = ec2.GatewayVpcEndpoint(
                     self,
                     "S3",
                     vpc=hosts.vpc,
                     service=ec2.GatewayVpcEndpointAwsService.S3,
-                    subnets=[each.selection for each in hosts.every_choice_of_subnets],
+                    subnets=without_s3,
                 )
             # Every host has the profile of its cluster, so that none is started before or stopped after them.
             hosts.instance_profile.node.add_dependency(self)
@@ -186,6 +190,25 @@ def _of_the_app(vpc: ec2.IVpc) -> Iterator[tuple[str, ec2.CfnVPCEndpoint]]:
             else:
                 continue
             yield next((service for service in needed if name.endswith(f".{service}")), ""), each
+
+
+def _without_s3(hosts: ClusterHosts, theirs: Sequence[tuple[str, ec2.CfnVPCEndpoint]]) -> Sequence[ec2.SubnetSelection]:
+    """Subnets of the hosts whose route tables lead to none of these gateways; a table that CDK does not know leads."""
+    gateways = [each for service, each in theirs if service == _S3]
+    if not gateways:
+        return [each.selection for each in hosts.every_choice_of_subnets]
+    tables = {table for each in gateways for table in each.route_table_ids or ()}
+    subnets = [each for chosen in hosts.every_choice_of_subnets for each in chosen.subnets]
+    own = {} if any(map(is_list_token, tables)) else {_table_of(each): each for each in subnets}
+    outside = [each for table, each in own.items() if table and not is_list_token(table) and table not in tables]
+    return [ec2.SubnetSelection(subnets=outside)] if outside else []
+
+
+def _table_of(subnet: ec2.ISubnet) -> str | None:
+    try:
+        return subnet.route_table.route_table_id
+    except RuntimeError:  # imported without it
+        return None
 
 
 def _let_in(hosts: ec2.ISecurityGroup, endpoints: Iterable[ec2.CfnVPCEndpoint]) -> None:

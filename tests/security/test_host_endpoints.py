@@ -117,6 +117,36 @@ def test_endpoints_of_the_app_are_used(isolated: Isolated) -> None:
     assert of_theirs in [each["GroupId"] for each in rules]
 
 
+def test_endpoints_of_the_app_that_hosts_do_not_reach_are_not_enough(isolated: Isolated) -> None:
+    cluster = isolated.prepare()
+    first, *others = isolated.vpc.isolated_subnets
+    isolated.vpc.add_gateway_endpoint(
+        "S3", service=ec2.GatewayVpcEndpointAwsService.S3, subnets=[ec2.SubnetSelection(subnets=[first])]
+    )
+    isolated.vpc.add_interface_endpoint(
+        "Ecs", service=ec2.InterfaceVpcEndpointAwsService.ECS, private_dns_enabled=False
+    )
+    made = HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
+    assert "ecs" in made.interface_endpoints
+    # A route table takes one gateway for a service.
+    tables = [each["RouteTableIds"] for each in isolated.properties("AWS::EC2::VPCEndpoint") if "RouteTableIds" in each]
+    own = isolated.stack.resolve([each.route_table.route_table_id for each in (first, *others)])
+    assert sorted(tables, key=len) == [own[:1], [each for each in own if each != own[0]]]
+
+
+def test_a_gateway_of_the_app_is_enough_where_the_routes_of_hosts_are_not_known(isolated: Isolated) -> None:
+    isolated.vpc = site_vpc(isolated)
+    table = ec2.CfnRouteTable(isolated.stack, "Table", vpc_id=isolated.vpc.vpc_id)
+    routed = ec2.Subnet.from_subnet_attributes(
+        isolated.stack, "Routed", subnet_id="subnet-2", availability_zone="a", route_table_id=table.ref
+    )
+    isolated.vpc.add_gateway_endpoint(
+        "S3", service=ec2.GatewayVpcEndpointAwsService.S3, subnets=[ec2.SubnetSelection(subnets=[routed])]
+    )
+    isolated.capacity("g6.xlarge")
+    assert HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.cluster).s3 is None
+
+
 @pytest.mark.parametrize(("existing", "let_in"), [([], 1), (["ecs-agent"], 0)])
 def test_endpoints_in_the_stack_of_the_vpc_are_used_from_that_of_the_hosts(
     isolated: Isolated, existing: list[str], let_in: int
@@ -168,3 +198,11 @@ def test_the_check_at_synth_misses_nothing(isolated: Isolated, checks: bool) -> 
     assert len(isolated.findings("GPU228")) == 2
     HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
     assert isolated.findings("GPU228") == []
+
+
+def test_the_check_at_synth_finds_a_boot_check_that_comes_later(isolated: Isolated) -> None:
+    cluster = isolated.prepare()
+    HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
+    cluster.add_capacity("Later", instance_types=["g6.xlarge"], max_instances=2, check_gpus_at_boot=True)
+    (found,) = isolated.findings("GPU228")
+    assert found.endswith("no endpoint for autoscaling or monitoring")
