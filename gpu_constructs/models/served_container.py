@@ -35,6 +35,7 @@ class ServedContainer:
     """A container that may be made.
 
     Attributes:
+        name: The container's name.
         server: What it runs.
         cache: Where it keeps models; None for the container itself.
         directory: Where it finds that.
@@ -42,17 +43,19 @@ class ServedContainer:
         environment: Its environment variables.
     """
 
+    name: str
     server: ModelServer
     cache: ModelCache | None
     directory: str
     command: list[str] | None
     environment: dict[str, str]
 
-    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(self, given: Mapping[str, Any], *, network_mode: object) -> dict[str, Any]:
         """Arguments of `GpuTaskDefinition.add_gpu_container`, those that were given in place of the server's own.
 
         Args:
             given: The user's arguments.
+            network_mode: That of the task.
         """
         port = self.server.port
         own = {name: value for name, value in self.environment.items() if name not in (given.get("secrets") or {})}
@@ -61,11 +64,21 @@ class ServedContainer:
         if self.command is not None:
             defaults["command"] = self.command
         if port is not None:
-            defaults["port_mappings"] = [ecs.PortMapping(container_port=port)]
+            # CDK refuses a name in network mode host, which Service Connect does not work with.
+            called = None if network_mode == "host" else self._port_name
+            defaults["port_mappings"] = [ecs.PortMapping(container_port=port, name=called)]
         if own and isinstance(environment, (Mapping, type(None))):
             defaults["environment"] = {**own, **(environment or {})}
             given = {name: value for name, value in given.items() if name != "environment"}
         return {"image": self.server.container_image(), **defaults, **given}
+
+    @property
+    def _port_name(self) -> str:
+        """Service Connect knows a port by its name: up to 64 lowercase letters, digits, underscores and hyphens.
+
+        https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
+        """
+        return self.name.lower().lstrip("-")[:64]
 
     def copying(self) -> dict[str, Any] | None:
         """Arguments of `GpuTaskDefinition.add_container` for what fills the cache first; None where nothing does."""
@@ -126,6 +139,7 @@ def served_container(
         cache.require_on(capacity)
         directory = _directory(server, cache)
     return ServedContainer(
+        name=name,
         server=server,
         cache=cache,
         directory=directory,

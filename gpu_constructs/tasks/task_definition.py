@@ -229,7 +229,8 @@ class GpuTaskDefinition(NamedVolumes):
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
         served = served_container(construct_id, server=server, cache=cache, gpus=gpus, capacity=self.capacity)
-        container = add_served_container(self, construct_id, served, gpus=gpus, arguments=served.arguments(options))
+        arguments = served.arguments(options, network_mode=self.task.network_mode)
+        container = add_served_container(self, construct_id, served, gpus=gpus, arguments=arguments)
         self.server = self.server or server
         return container
 

@@ -442,7 +442,7 @@ def by_hand(site: Site, task: GpuTaskDefinition, files: efs.FileSystem) -> None:
         image=ecs.ContainerImage.from_registry("vllm/vllm-openai:v0.27.1"),
         command=["--model", "Qwen/Qwen2.5-7B-Instruct"],
         environment={"HF_HOME": "/root/.cache/huggingface"},
-        port_mappings=[ecs.PortMapping(container_port=8000)],
+        port_mappings=[ecs.PortMapping(container_port=8000, name="vllm")],
     )
     task.add_volume(
         name="models",

@@ -86,7 +86,7 @@ def test_a_server_is_reached_healthy_and_told_of_its_gpus(site: Site) -> None:
         *("--model", _QWEN, "--host", "0.0.0.0", "--port", "8000"),  # noqa: S104 - in a container
         *("--max-model-len", "8192", "--tensor-parallel-size", "4"),
     ]
-    assert [each["ContainerPort"] for each in container["PortMappings"]] == [8000]
+    assert [(each["ContainerPort"], each["Name"]) for each in container["PortMappings"]] == [(8000, "vllm")]
     assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "4"}]
     assert "HF_HOME" not in _environment(container)
     assert task.server is not None
