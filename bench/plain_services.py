@@ -102,6 +102,7 @@ def cached(scope: Construct, shared: Shared, pair: Pair) -> None:
         image=ecs.ContainerImage.from_registry(_VLLM),
         command=["--model", MODEL, "--host", "0.0.0.0", "--port", str(PORT)],  # noqa: S104 - its own network
         variables={"HF_HOME": directory, "VLLM_CACHE_ROOT": f"{directory}/vllm"},
+        port_name="training",
     )
     container.add_mount_points(ecs.MountPoint(container_path=directory, read_only=False, source_volume="models"))
     files.grant_root_access(task.task_role)
@@ -191,6 +192,7 @@ def _container(
     image: ecs.ContainerImage,
     command: list[str],
     variables: Mapping[str, str] = MappingProxyType({}),
+    port_name: str | None = None,
 ) -> ecs.ContainerDefinition:
     name = f"Task{pair.number}"
     (share,) = pair.hosts.shares
@@ -207,7 +209,7 @@ def _container(
         ulimits=[MEMLOCK, STACK],
         command=command,
         environment={"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", **variables},
-        port_mappings=[ecs.PortMapping(container_port=PORT)],
+        port_mappings=[ecs.PortMapping(container_port=PORT, name=port_name)],
         logging=ecs.LogDrivers.aws_logs(stream_prefix="training", log_group=cast("logs.ILogGroup", log_group)),
     )
 

@@ -90,7 +90,7 @@ def test_a_part_of_the_hosts_is_a_percentage(value: Any) -> None:
 
 
 def test_a_percentage_is_known_at_synth(site: Site) -> None:
-    with pytest.raises(InvalidValueError, match="only known at deploy time"):
+    with pytest.raises(InvalidValueError, match="computed at synth"):
         HostReplacement(percent_at_once=site.number("Percent"))
 
 

@@ -70,7 +70,7 @@ def way_out(pool: Pool) -> Problems:
     "GPU228",
     question="can hosts in subnets without a route out reach ECS?",
     because="without a route out, the agent reaches ECS only through endpoints for ecs, ecs-agent and ecs-telemetry; "
-    "without them, its host never registers. The rule needs the routes and the VPC of every subnet in the files",
+    "without them, its host never registers; the rule needs the routes and the VPC of every subnet in the files",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
 )
 def reaches_ecs(pool: Pool) -> Problems:
