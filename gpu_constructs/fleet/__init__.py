@@ -33,7 +33,7 @@ from gpu_constructs.fleet.purchase import (
     Reservation,
 )
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
-from gpu_constructs.fleet.task import Container, EfsVolume, PlacementConstraint, Scheduler, Task
+from gpu_constructs.fleet.task import Container, Dependency, EfsVolume, PlacementConstraint, Scheduler, Task
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
 from gpu_constructs.fleet.workload import Fleet, ProviderList, Remark, RemarkKind, ServiceTarget, StrategyItem, Workload
 
@@ -55,6 +55,7 @@ __all__ = [
     "Block",
     "Bought",
     "Container",
+    "Dependency",
     "Distribution",
     "EfsVolume",
     "Fleet",

@@ -10,7 +10,7 @@ from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceR
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 from gpu_constructs.hardware import Architecture
 
-__all__ = ["Container", "EfsVolume", "PlacementConstraint", "Scheduler", "Task"]
+__all__ = ["Container", "Dependency", "EfsVolume", "PlacementConstraint", "Scheduler", "Task"]
 
 
 class Scheduler(Enum):
@@ -55,6 +55,19 @@ class EfsVolume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """What a container waits for before it starts.
+
+    Attributes:
+        container: Name of the container that it waits for.
+        condition: ``START``, ``COMPLETE``, ``SUCCESS`` or ``HEALTHY`` as written; empty if nothing was.
+    """
+
+    container: str
+    condition: str | Unknown = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     """One container of a task definition.
 
@@ -78,7 +91,13 @@ class Container:
         command: Words in place of the command of its image; empty for that.
         unknown_keys: Keys that the API does not have, such as ``gpuCount``.
         used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
-        depends_on: Names of the containers that it waits for, as far as they are known.
+        depends_on: The containers that it waits for, as far as their names are known.
+        volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
+        has_health_check: Whether it has a health check of its own; that of its image does not count.
+        log_driver: Its log driver as written; None if nothing was.
+        is_log_router: Whether it routes the logs of the others (FireLens).
+        needs_execution_role: The property for which ECS must have a task execution role, such as ``Secrets``; empty if
+            there is none.
         origin: Where it was written.
     """
 
@@ -99,7 +118,12 @@ class Container:
     command: tuple[str | Unknown, ...] = field(default=(), compare=False)
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
-    depends_on: tuple[str, ...] = field(default=(), compare=False)
+    depends_on: tuple[Dependency, ...] = field(default=(), compare=False)
+    volumes_from: tuple[str, ...] = field(default=(), compare=False)
+    has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)
+    log_driver: str | Unknown | None = field(default=None, compare=False)
+    is_log_router: bool = field(default=False, compare=False)
+    needs_execution_role: str = field(default="", compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -163,6 +187,8 @@ class Task:
         unknown_keys: Keys that the API does not have.
         used_keys: Settings that some launch types refuse, such as ``IpcMode``.
         efs_volumes: Its volumes that are file systems of Amazon EFS.
+        has_execution_role: Whether it names a task execution role; unknown where that is written elsewhere.
+        has_task_role: Whether it names a task role, likewise.
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.
@@ -182,6 +208,8 @@ class Task:
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
     efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
+    has_execution_role: bool | Unknown = field(default=UNKNOWN, compare=False)
+    has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     is_part: bool = field(default=False, compare=False)
     scheduler: Scheduler = Scheduler.ECS
     origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -77,6 +77,7 @@ class Workload:
         constraints: Where its tasks may be placed, besides those of the task.
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
         targets: Where load balancers send its requests; only templates say so.
+        execute_command: Whether ECS Exec is on; only templates say so.
         origin: Where it was written.
     """
 
@@ -96,6 +97,7 @@ class Workload:
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
+    execute_command: bool | Unknown = field(default=False, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

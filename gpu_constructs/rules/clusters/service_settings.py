@@ -63,6 +63,28 @@ def network_configured(context: Context) -> Problems:
             )
 
 
+@error(
+    "GPU258",
+    question="does a service with ECS Exec run tasks that have a task role?",
+    because="the SSM agent in the container acts with the task role, and ECS refuses a service whose task has none",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-exec.html",
+)
+def can_execute_commands(context: Context) -> Problems:
+    for workload in context.once(accelerated_workloads):
+        task = workload.task
+        if workload.execute_command is True and task is not None and task.has_task_role is False:
+            yield Problem(
+                about=workload,
+                involves=(task,),
+                message=f"{workload.name} has ECS Exec on, and {task.name} has no task role, so that ECS refuses the "
+                "service",
+                fix="TaskRoleArn in the task definition, a role with ssmmessages permissions, or "
+                "EnableExecuteCommand: false",
+                property_name="EnableExecuteCommand",
+                value=True,
+            )
+
+
 def _is_on_ec2(context: Context, workload: Workload) -> bool:
     """Whether its tasks certainly run on EC2 hosts of the account: elsewhere, a missing network mode means awsvpc."""
     if workload.task is None or set(workload.task.compatibilities) - {"EC2"}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
@@ -14,10 +14,23 @@ from gpu_constructs.rules.evidence.accelerated import is_accelerated, tasks_on_a
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
 
+_TO_ROUTER = "awsfirelens"
 
-def _of_other_tasks(context: Context) -> Problems:
-    for task in tasks_on_accelerated_hosts(context):
-        yield from _of_task(task)
+
+def _in_other_tasks(find: Callable[[Task], Problems]) -> Callable[[Context], Problems]:
+    """The same for tasks that ask for no accelerator and run on hosts that have some."""
+
+    def found(context: Context) -> Problems:
+        for task in tasks_on_accelerated_hosts(context):
+            yield from find(task)
+
+    return found
+
+
+def _of_task(task: Task) -> Problems:
+    if task.scheduler is Scheduler.ECS:
+        for message, fix in _problems(task):
+            yield Problem(about=task, message=message, fix=fix)
 
 
 @error(
@@ -27,17 +40,94 @@ def _of_other_tasks(context: Context) -> Problems:
     "essential, and containers depend on other containers of the same task, never in a circle; ECS refuses other task "
     "definitions",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
-    in_fleet=_of_other_tasks,
+    in_fleet=_in_other_tasks(_of_task),
 )
 def taken_together(task: Task) -> Problems:
     if is_accelerated(task):
         yield from _of_task(task)
 
 
-def _of_task(task: Task) -> Problems:
-    if task.scheduler is Scheduler.ECS:
-        for message, fix in _problems(task):
-            yield Problem(about=task, message=message, fix=fix)
+def _of_conditions(task: Task) -> Problems:
+    others = {each.name: each for each in task.containers}
+    for container in task.containers:
+        for each in container.depends_on:
+            other = others.get(each.container)
+            if other is None or other is container:
+                continue
+            name = brief(other.name)
+            waits = f"container {brief(container.name)} of {task.name} waits until container {name}"
+            if each.condition in {"SUCCESS", "COMPLETE"} and other.essential is True and container.name != other.name:
+                yield Problem(
+                    about=task,
+                    container=other,
+                    property_name="Essential",
+                    value=other.essential,
+                    message=f"{waits} has ended ({each.condition}), and {name} is essential, so the task would end "
+                    "with it; ECS refuses that",
+                    fix=f"Essential: false for {name}",
+                )
+            elif each.condition == "HEALTHY" and other.has_health_check is False:
+                yield Problem(
+                    about=task,
+                    container=other,
+                    property_name="HealthCheck",
+                    message=f"{waits} is HEALTHY, and {name} has no health check, so that it never starts; a health "
+                    "check of the image does not count",
+                    fix=f"a HealthCheck for {name}, or the condition START",
+                )
+
+
+@error(
+    "GPU256",
+    question="can each container that another one waits for come to the state that is awaited?",
+    because="an essential container ends only with the task, and the agent knows the health of a container only by the "
+    "health check in the task definition",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDependency.html",
+    in_fleet=_in_other_tasks(_of_conditions),
+)
+def conditions_come_true(task: Task) -> Problems:
+    if is_accelerated(task):
+        yield from _of_conditions(task)
+
+
+def _of_references(task: Task) -> Problems:
+    names = {each.name for each in task.containers}
+    for container in () if _has_open_name(task) else task.containers:
+        for each in container.volumes_from:
+            if each not in names:
+                yield Problem(
+                    about=task,
+                    container=container,
+                    property_name="VolumesFrom",
+                    value=each,
+                    message=f"container {brief(container.name)} of {task.name} mounts the volumes of "
+                    f"{shown(brief(each))}, and the task has {and_list(map(brief, sorted(names)))} only",
+                    fix="a container of the same task",
+                )
+    senders = [each for each in task.containers if each.log_driver == _TO_ROUTER]
+    if senders and not any(each.is_log_router for each in task.containers):
+        yield Problem(
+            about=task,
+            container=senders[0],
+            property_name="LogConfiguration.LogDriver",
+            value=_TO_ROUTER,
+            message=f"container {brief(senders[0].name)} of {task.name} sends its logs to FireLens, and no container "
+            "of the task routes them",
+            fix="a container with a FirelensConfiguration, or another log driver",
+        )
+
+
+@error(
+    "GPU255",
+    question="are the containers whose volumes and log routing others use part of the task?",
+    because="ECS refuses a task definition that mounts volumes of a container that it does not have, and one with the "
+    "log driver awsfirelens and no log router",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
+    in_fleet=_in_other_tasks(_of_references),
+)
+def referred_containers_exist(task: Task) -> Problems:
+    if is_accelerated(task):
+        yield from _of_references(task)
 
 
 def _problems(task: Task) -> Iterator[tuple[str, str]]:
@@ -62,7 +152,7 @@ def _problems(task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _of_dependencies(task: Task) -> Iterator[tuple[str, str]]:
-    waits = {each.name: each.depends_on for each in task.containers}
+    waits = {each.name: tuple(other.container for other in each.depends_on) for each in task.containers}
     if not any(waits.values()):
         return
     for name, others in waits.items():

@@ -6,10 +6,10 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-prope
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NvidiaMps, ResourceRequirement, Unknown
+from gpu_constructs.fleet import UNKNOWN, Container, Dependency, GpuNeeds, NvidiaMps, ResourceRequirement, Unknown
 from gpu_constructs.fleet.keys import CONTAINER_KEYS
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
@@ -32,6 +32,7 @@ _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precisi
 _CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})")
 _PORT_RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 _NO_NAME = "unknown"
+_NO_HEALTH_CHECK = "NONE"
 
 
 def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNeeds | None) -> Container:
@@ -55,9 +56,34 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         command=section.texts("Command"),
         unknown_keys=unknown_keys(section, _KEYS),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
-        depends_on=section.known_texts("DependsOn", "ContainerName"),
+        depends_on=tuple(_dependencies(section)),
+        volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
+        has_health_check=_has_health_check(section),
+        log_driver=section.section("LogConfiguration").text("LogDriver"),
+        is_log_router=section.get("FirelensConfiguration") is not None,
+        needs_execution_role=_needs_execution_role(section),
         origin=section.origin,
     )
+
+
+def _dependencies(section: Section) -> Iterator[Dependency]:
+    for each in section.sections("DependsOn"):
+        name = each.text("ContainerName")
+        if isinstance(name, str):
+            yield Dependency(container=name, condition=given(each.text("Condition"), ""))
+
+
+def _has_health_check(section: Section) -> bool | Unknown:
+    check = section.section("HealthCheck")
+    return UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), (_NO_HEALTH_CHECK,)}
+
+
+def _needs_execution_role(section: Section) -> str:
+    for key in ("Secrets", "EnvironmentFiles"):
+        if any(not each.is_unknown for each in section.sections(key)):
+            return key
+    private = section.section("RepositoryCredentials")
+    return "RepositoryCredentials" if private.has("CredentialsParameter") else ""
 
 
 def container_name(section: Section) -> str:

@@ -14,7 +14,7 @@ from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, pr
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.scaling import ServiceScaling
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 
 __all__ = ["Services"]
@@ -66,6 +66,7 @@ class Services:
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             targets=tuple(self.balancing.targets(properties, task)),
+            execute_command=given(properties.flag("EnableExecuteCommand"), default=False),
             origin=resource.origin,
         )
 

@@ -88,6 +88,8 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         efs_volumes=tuple(
             _efs_volume(each) for each in properties.sections("Volumes") if each.has("EFSVolumeConfiguration")
         ),
+        has_execution_role=UNKNOWN if resource.is_part else properties.has("ExecutionRoleArn"),
+        has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
         is_part=resource.is_part,
         origin=resource.origin,
     )

@@ -9,7 +9,11 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, StrategyItem, Task
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.clusters.service_settings import network_configured, one_destination
+from gpu_constructs.rules.clusters.service_settings import (
+    can_execute_commands,
+    network_configured,
+    one_destination,
+)
 from tests.rules.given import GPU_TASK, a_pool, a_task, managed_pool, on_launch_type, only, running_on, said
 
 CPU_TASK = a_task(name="web")
@@ -94,3 +98,13 @@ def test_a_network_configuration_without_an_interface_is_refused(mode: str, laun
 )
 def test_what_ecs_takes_or_may_take_is_silent(fleet: Fleet) -> None:
     assert said(network_configured, fleet) == []
+
+
+@pytest.mark.parametrize(
+    ("on", "role", "is_refused"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+@pytest.mark.parametrize("unsure", [False, True])
+def test_ecs_exec_needs_a_task_role(on: bool, role: bool, is_refused: bool, unsure: bool) -> None:
+    task = replace(GPU_TASK, has_task_role=UNKNOWN if unsure else role)
+    fleet = running_on(a_pool("g6.xlarge"), task=task, execute_command=on)
+    assert bool(said(can_execute_commands, fleet)) is (is_refused and not unsure)

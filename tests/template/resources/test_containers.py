@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Task
+from gpu_constructs.fleet import UNKNOWN, Dependency, Task
 from tests.template.resources.declared import fleet, only_task
 
 
@@ -34,7 +34,7 @@ def test_what_a_container_waits_for_is_read_as_far_as_it_is_known() -> None:
         {"Condition": "START"},
     ]
     (container,) = only_task({"ContainerDefinitions": [{"Name": "a", "DependsOn": waits}]}).containers
-    assert container.depends_on == ("init",)
+    assert container.depends_on == (Dependency(container="init", condition="SUCCESS"),)
 
 
 @pytest.mark.parametrize("mode", ["bridge", "awsvpc", "host"])
@@ -78,3 +78,44 @@ def test_a_requirement_that_is_no_object_is_kept_as_a_type() -> None:
 def test_a_number_that_is_far_too_large_stays_a_number(number: int, as_text: bool) -> None:
     task, remarks = read({"Name": "a", "Memory": str(number) if as_text else number}, Cpu=number)
     assert (task.containers[0].memory_limit_mib, remarks[1:]) == (number, [])
+
+
+@pytest.mark.parametrize(
+    ("written", "needs"),
+    [
+        ({"Secrets": [{"Name": "A", "ValueFrom": {"Unknown": 0}}]}, "Secrets"),
+        ({"EnvironmentFiles": [{"Type": "s3", "Value": "b"}]}, "EnvironmentFiles"),
+        ({"RepositoryCredentials": {"CredentialsParameter": "a"}}, "RepositoryCredentials"),
+        ({"Secrets": []}, ""),
+        ({"Secrets": {"Unknown": 0}}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_ecs_reads_for_a_container_needs_a_role(written: dict[str, Any], needs: str) -> None:
+    task, _ = read({"Name": "a", **written})
+    assert (task.containers[0].needs_execution_role, task.has_execution_role) == (needs, False)
+    assert read({"Name": "a"}, ExecutionRoleArn={"Unknown": 0})[0].has_execution_role is True
+
+
+@pytest.mark.parametrize(
+    ("check", "has"),
+    [
+        ({"Command": ["CMD", "true"]}, True),
+        ({"Command": ["NONE"]}, False),
+        (None, False),
+        ({"Unknown": 0}, UNKNOWN),
+    ],
+)
+def test_a_health_check_is_one_with_a_command(check: Any, has: Any) -> None:
+    assert read({"Name": "a", "HealthCheck": check})[0].containers[0].has_health_check is has
+
+
+def test_who_routes_logs_and_whose_volumes_are_mounted_is_read() -> None:
+    main = {
+        "Name": "a",
+        "LogConfiguration": {"LogDriver": "awsfirelens"},
+        "VolumesFrom": [{"SourceContainer": "b"}, {"SourceContainer": {"Unknown": 0}}],
+    }
+    first, second = read(main, {"Name": "b", "FirelensConfiguration": {"Type": "fluentbit"}})[0].containers
+    assert (first.log_driver, first.volumes_from, first.is_log_router) == ("awsfirelens", ("b",), False)
+    assert second.is_log_router
