@@ -25,6 +25,7 @@ from gpu_constructs.serving.deployment import percentages, shares
 from gpu_constructs.serving.scaled_service import GivenCounts, ScaledService
 from gpu_constructs.serving.service_options import ServiceOptions, constraints_of, with_defaults
 from gpu_constructs.tasks.model_container import connect_caches
+from gpu_constructs.tasks.proxy_room import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
 
@@ -76,6 +77,7 @@ class GpuService(ScaledService):
 
     Raises:
         InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.
+        DoesNotFitError: The hosts have no room for the proxy of Service Connect.
         IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
             tasks that have no network interface.
         RefusedByCdkError: CDK refuses it for another reason.
@@ -114,7 +116,12 @@ class GpuService(ScaledService):
         _require_task(task_definition)
         cluster.hosts.require_same_region(scope)
         used = capacity_of_service(capacity, task_definition.capacity)
-        task, pools = task_definition.with_its_ports(), [each.pool for each in used]
+        pools = [each.pool for each in used]
+        connects = options.get("service_connect_configuration") is not None
+        task = task_definition.with_its_ports()
+        if connects:
+            given_task, task = task, with_proxy(task)
+            require_room_for_proxy(given_task, task, pools)
         is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES
         constraints = constraints_of(options.get("placement_constraints"))
         slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
@@ -138,6 +145,7 @@ class GpuService(ScaledService):
             max_healthy_percent=UNKNOWN if percent.are_tokens[1] else percent.most,
             constraints=constraints,
             deployment_strategy=None if strategy is None else strategy.name,
+            service_connect=connects,
         )
         _require_home(workload, cluster, used)
         require_allowed(workload, _ARGUMENTS)
@@ -182,6 +190,8 @@ class GpuService(ScaledService):
         # (containers-roadmap issue 631).
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
         connect_caches(self, task_definition)
+        if connects:
+            task_definition.keep_room_for_proxy()
         self._server = task_definition.server
         self._gpu_task = task_definition
         self._used = used

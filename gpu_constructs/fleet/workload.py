@@ -74,6 +74,7 @@ class Workload:
         max_healthy_percent: Copies that may run at once during a deployment, in percent; None is ECS's default of 200.
         deployment_strategy: ``ROLLING``, ``BLUE_GREEN``, ``LINEAR``, ``CANARY`` as written; None is ECS's default, the
             first.
+        service_connect: Whether it is in Service Connect, for which ECS adds a proxy to each task.
         constraints: Where its tasks may be placed, besides those of the task.
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
         targets: Where load balancers send its requests; only templates say so.
@@ -94,6 +95,7 @@ class Workload:
     min_healthy_percent: int | Unknown | None = None
     max_healthy_percent: int | Unknown | None = None
     deployment_strategy: str | Unknown | None = None
+    service_connect: bool | Unknown = False
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)

@@ -33,6 +33,8 @@ __all__ = [
     "MAX_WEIGHT",
     "MIN_CONTAINER_MEMORY_MIB",
     "NO_PRICE_THRESHOLD_PERCENT",
+    "PROXY_CPU",
+    "PROXY_MEMORY_MIB",
     "RESERVED_PORTS",
     "RESERVED_PROVIDER_PREFIXES",
     "is_ecs_name",
@@ -107,6 +109,12 @@ MIN_CONTAINER_MEMORY_MIB = 6
 """Memory of a container: Docker 20.10 and later refuse less, both as limit and as reservation.
 
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
+"""
+
+PROXY_CPU, PROXY_MEMORY_MIB = 256, 64
+"""What AWS recommends to add to the size of a task for the proxy of Service Connect.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html
 """
 
 CPU_UNITS_PER_VCPU = 1024

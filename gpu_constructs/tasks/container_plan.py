@@ -12,7 +12,7 @@ from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown, total
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.tasks.container_options import ContainerOptions
 from gpu_constructs.tasks.container_values import REFUSED_ON_MANAGED, host_ports, refused_on_managed, require_values
@@ -230,13 +230,21 @@ def known_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str | Un
 
 
 def with_container(task: Task, container: Container) -> Task:
-    """The task with one more container.
+    """The task with one more container, which a size of the task grows by.
 
     Args:
         task: The containers before it.
         container: The newest.
     """
-    return replace(task, containers=(*task.containers, container))
+    limit = container.memory_limit_mib
+    return replace(
+        task,
+        containers=(*task.containers, container),
+        cpu_limit=None if task.cpu_limit is None else total((task.cpu_limit, container.cpu)),
+        memory_limit_mib=None
+        if task.memory_limit_mib is None
+        else total((task.memory_limit_mib, container.memory_mib if limit is None else limit)),
+    )
 
 
 def _variables(defaults: Mapping[str, str], options: ContainerOptions) -> dict[str, str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -14,36 +12,30 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, taken
-from gpu_constructs.cdk.kinds import checked, require_kinds
-from gpu_constructs.cdk.overrides import called_like, naming
-from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import METADATA_KEY, Task
+from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.overrides import naming
+from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.models.served_container import served_container
 from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
 from gpu_constructs.tasks.container_options import ContainerOptions, ServerOptions
 from gpu_constructs.tasks.container_plan import ContainerPlan
+from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.gpu_ask import Gpus
 from gpu_constructs.tasks.gpu_container import plan_gpu_container
 from gpu_constructs.tasks.gpu_needs import metadata_of, plan_needs
 from gpu_constructs.tasks.log_router import Containers
 from gpu_constructs.tasks.model_container import add_served_container
-from gpu_constructs.tasks.named_volumes import NamedVolumes
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
-from gpu_constructs.tasks.rehearsal import rehearse
-from gpu_constructs.tasks.sidecar import plan_sidecar, require_no_gpus
+from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy
 from gpu_constructs.tasks.task_target import Capacity, Landing, encryption_key_of, landing_on
 
 __all__ = ["GpuTaskDefinition"]
 
-_Container = TypeVar("_Container", bound=ecs.ContainerDefinition)
 
-_DEFAULT_RESERVATION_MIB = 128
-
-
-class GpuTaskDefinition(NamedVolumes):
+class GpuTaskDefinition(CountedContainers):
     """Defines a task definition that only runs on the given capacity, and a log group for its containers.
 
     Its placement constraint lists the instance types of that capacity one by one. Network mode is ``bridge`` unless
@@ -59,6 +51,9 @@ class GpuTaskDefinition(NamedVolumes):
         family: Name of the task definition's family. By default one is generated from its path.
         network_mode: How containers reach the network. By default ``bridge``, on Managed Instances ``awsvpc``; in mode
             ``host`` containers can reach the credentials of the host's role.
+        service_connect: Whether a service with Service Connect runs it, for which ECS adds a proxy to each task. The
+            share of a host that containers get by default then leaves room for the proxy, and the task definition has
+            a size, which is a limit for its containers together.
         log_group: Where the containers' logs go. By default a log group is defined that is deleted with the stack, and
             encrypted with the key of the cluster where that has one.
         log_retention: How long the default log group keeps them. By default a month.
@@ -88,6 +83,7 @@ class GpuTaskDefinition(NamedVolumes):
         capacity: Sequence[Capacity],
         family: str | None = None,
         network_mode: ecs.NetworkMode | None = None,
+        service_connect: bool = False,
         log_group: logs.ILogGroup | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         task_role: iam.IRole | None = None,
@@ -124,22 +120,12 @@ class GpuTaskDefinition(NamedVolumes):
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
         self._pools = [each.pool for each in capacity]
         self.landing: Landing = landing
-        self._so_far = Containers(landing.task(construct_id, family=family, network_mode=mode))
+        task = landing.task(construct_id, family=family, network_mode=mode)
+        self._so_far = Containers(with_proxy(task) if service_connect else task)
         self._has_main_container = False
         self.server: ModelServer | None = None
         self.volumes_of_caches: dict[ModelCache, str] = {}
         self.services: list[ecs.Ec2Service] = []
-
-    @property
-    def task(self) -> Task:
-        """What it asks of a host so far, as the value that every check reads."""
-        return self._so_far.before(None)
-
-    def with_its_ports(self) -> Task:
-        """The same, with the host ports of `ecs.ContainerDefinition.add_port_mappings`, which only CDK knows."""
-        if self.task.network_mode in {"bridge", "host"}:
-            self._so_far.map_ports(self._containers)
-        return self.task
 
     @naming(ContainerOptions)
     @checked
@@ -278,6 +264,7 @@ class GpuTaskDefinition(NamedVolumes):
     def _define(
         self, construct_id: str, image: ecs.ContainerImage, plan: ContainerPlan, options: ContainerOptions
     ) -> ecs.ContainerDefinition:
+        require_known_size(plan.task)
         has_sidecars = bool(self._so_far.ids)
         container = define_container(
             self, construct_id, image=image, plan=plan, options=options, log_group=self.log_group
@@ -286,116 +273,11 @@ class GpuTaskDefinition(NamedVolumes):
             # CDK takes the first essential container, which may be a sidecar that has no port.
             self.default_container = container
         self._has_main_container = True
-        self._so_far.add(construct_id, plan.container, options.get("logging"))
+        self._count(construct_id, plan.container, options.get("logging"))
         needs = metadata_of(plan.task)
         if plan.container.needs is not None and needs is not None:
             self._resource.add_metadata(METADATA_KEY, needs)
         if plan.requirement is not None:
             # CDK numbers the containers of a template in this order.
             write_requirement(self._resource, len(self._containers) - 1, plan.requirement)
-        return container
-
-    def _require_new(self, name: str) -> None:
-        require_construct_id(name)
-        if name in self._so_far.ids:
-            raise taken(self, name)
-
-    @cached_property
-    def _resource(self) -> ecs.CfnTaskDefinition:
-        return cast("ecs.CfnTaskDefinition", self.node.default_child)
-
-    @called_like(ecs.TaskDefinition.add_container)
-    def add_container(
-        self,
-        id: str,  # noqa: A002 - CDK's own name for it
-        *,
-        cpu: float | None = None,
-        gpu_count: float | None = None,
-        memory_limit_mib: float | None = None,
-        memory_reservation_mib: float | None = None,
-        logging: ecs.LogDriver | None = None,
-        **options: Any,  # noqa: ANN401 - the other 40 arguments are CDK's and stay as they are
-    ) -> ecs.ContainerDefinition:
-        """Adds a container without GPUs, such as a sidecar, and counts what it takes of the host.
-
-        What is added before `add_gpu_container` is taken off the share that the GPU container gets by default.
-
-        Args:
-            id: The container's name.
-            cpu: CPU units, 1024 to a vCPU.
-            gpu_count: Not here: GPUs are asked for with `add_gpu_container`.
-            memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
-            memory_reservation_mib: Memory in MiB that is kept for it; it may take more. By default 128 without a limit.
-            logging: Where its logs go. By default where those of the GPU containers go.
-            **options: Every other argument of `ecs.TaskDefinition.add_container`.
-
-        Raises:
-            InvalidValueError: `gpu_count` was given, or an argument is wrong by itself.
-            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
-        """
-        require_construct_id(id)
-        require_no_gpus(id, gpu_count)
-        if memory_limit_mib is None and memory_reservation_mib is None:
-            memory_reservation_mib = _DEFAULT_RESERVATION_MIB
-        sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
-        driver = logging or ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group)
-        return self._add_sidecar(ecs.TaskDefinition.add_container, id, sizes, {**options, "logging": driver})
-
-    @called_like(ecs.TaskDefinition.add_firelens_log_router)
-    def add_firelens_log_router(
-        self,
-        id: str,  # noqa: A002 - CDK's own name for it
-        *,
-        cpu: float | None = None,
-        memory_limit_mib: float | None = None,
-        memory_reservation_mib: float | None = None,
-        **options: Any,  # noqa: ANN401 - the other arguments are CDK's and stay as they are
-    ) -> ecs.FirelensLogRouter:
-        """Adds a container that routes the logs of the others, and counts what it takes of the host.
-
-        Added before `add_gpu_container`, it is taken off the share that the GPU container gets by default. Where a
-        container logs with FireLens and there is no log router, CDK adds one of 50 MiB at synth, which is taken off the
-        share of that container and of those after it.
-
-        Args:
-            id: The container's name.
-            cpu: CPU units, 1024 to a vCPU.
-            memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
-            memory_reservation_mib: Memory in MiB that is kept for it; it may take more.
-            **options: Every other argument of `ecs.TaskDefinition.add_firelens_log_router`.
-
-        Raises:
-            InvalidValueError: There is a log router already, or an argument is wrong by itself.
-            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
-        """
-        if self._so_far.have_router:
-            raise InvalidValueError("the task has a log router already", argument="id", value=id, fix="leave it out")
-        sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
-        return self._add_sidecar(ecs.TaskDefinition.add_firelens_log_router, id, sizes, options, is_router=True)
-
-    def _add_sidecar(
-        self,
-        add: Callable[..., _Container],
-        name: str,
-        sizes: Mapping[str, float | None],
-        options: Mapping[str, Any],
-        *,
-        is_router: bool = False,
-    ) -> _Container:
-        require_kinds(add, options)
-        self._require_new(name)
-        logging = options.get("logging")
-        task = plan_sidecar(
-            options.get("container_name") or name,
-            # A log router takes the place of the one that CDK would add.
-            task=self._so_far.task if is_router else self._so_far.before(logging),
-            pools=self._pools,
-            **sizes,
-            options=options,
-            environment=options.get("environment"),
-        )
-        rehearse(add, self, name, options)
-        with creating(self, name):
-            container = add(self, name, **sizes, **options)
-        self._so_far.add(name, task.containers[-1], logging, is_router=is_router)
         return container

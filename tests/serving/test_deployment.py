@@ -142,14 +142,6 @@ def test_a_record_of_an_address_needs_an_address_of_its_own(site: Site) -> None:
         serve(site, cloud_map_options=record)
 
 
-def test_it_is_in_service_connect(site: Site) -> None:
-    of_chat = ecs.ServiceConnectService(port_mapping_name="http", dns_name="chat", port=80)
-    connect = ecs.ServiceConnectProps(namespace="gpu", services=[of_chat])
-    serve(site, ports=[ecs.PortMapping(container_port=8000, name="http")], service_connect_configuration=connect)
-    configuration = site.only("AWS::ECS::Service")["ServiceConnectConfiguration"]
-    assert (configuration["Namespace"], configuration["Services"][0]["PortName"]) == ("gpu", "http")
-
-
 @pytest.mark.parametrize("flags", ["site", "recommended_flags"])
 @pytest.mark.parametrize("breaker", [None, _ROLLED_BACK])
 def test_a_plain_service_becomes_one_of_ours_without_being_replaced(

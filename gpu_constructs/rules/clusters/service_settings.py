@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
+from gpu_constructs.hardware.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
 _WITHOUT_INTERFACE = frozenset({"host", "none"})
@@ -83,6 +84,28 @@ def can_execute_commands(context: Context) -> Problems:
                 property_name="EnableExecuteCommand",
                 value=True,
             )
+
+
+@warning(
+    "GPU207",
+    question="does a task in Service Connect have a size, from which its proxy gets its memory?",
+    because="ECS adds a proxy to each task of a service in Service Connect, and on Amazon EC2 accepts only a task "
+    "definition with a Memory of its own, above that of its containers",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html",
+)
+def room_for_the_proxy(workload: Workload) -> Problems:
+    task = workload.task
+    if workload.service_connect is True and task is not None and task.memory_limit_mib is None and not task.is_part:
+        memory = task.memory_mib
+        least = "" if isinstance(memory, Unknown) else f', such as "Memory": "{memory + PROXY_MEMORY_MIB}"'
+        yield Problem(
+            involves=(task,),
+            property_name="ServiceConnectConfiguration",
+            message=f"{workload.name} is in Service Connect, and {task.name} has no Memory of its own, from which the "
+            "proxy gets its part",
+            fix=f"Memory of the task definition{least}, and its Cpu: {PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units "
+            "more than its containers; in a GpuTaskDefinition service_connect=True",
+        )
 
 
 def _is_on_ec2(context: Context, workload: Workload) -> bool:

@@ -63,6 +63,7 @@ class Services:
             min_healthy_percent=deployment.integer("MinimumHealthyPercent"),
             max_healthy_percent=deployment.integer("MaximumPercent"),
             deployment_strategy=deployment.text("Strategy"),
+            service_connect=properties.section("ServiceConnectConfiguration").flag("Enabled") or False,
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             targets=tuple(self.balancing.targets(properties, task)),

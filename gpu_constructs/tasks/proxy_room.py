@@ -1,0 +1,96 @@
+"""The size of a task with the proxy of Service Connect, which ECS takes from what the containers leave of it.
+
+"You must set the CPU and memory parameters": ECS gives the proxy what the task has above its containers, and "on Amazon
+EC2, task definition memory is required".
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.errors import DoesNotFitError, InvalidValueError
+from gpu_constructs.fleet import Pool, Task, Unknown, known
+from gpu_constructs.hardware.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
+from gpu_constructs.placement import task_slots
+from gpu_constructs.placement.fit import refusals
+from gpu_constructs.tasks.container_plan import with_container
+from gpu_constructs.tasks.host_share import types_for
+
+__all__ = ["require_known_size", "require_room_for_proxy", "with_proxy", "write_size"]
+
+
+def with_proxy(task: Task) -> Task:
+    """The task with a size that has room for its containers and the proxy; as it is where it has a size.
+
+    Args:
+        task: What it asks of a host so far.
+    """
+    if task.memory_limit_mib is not None:
+        return task
+    proxy_alone = replace(task, containers=(), cpu_limit=PROXY_CPU, memory_limit_mib=PROXY_MEMORY_MIB)
+    return reduce(with_container, task.containers, proxy_alone)
+
+
+def require_known_size(task: Task) -> None:
+    """Refuses a container whose CPU or memory is only known at deploy time, of which a task has no sum.
+
+    Args:
+        task: The task with it.
+
+    Raises:
+        InvalidValueError: The task has a size, and it is not known.
+    """
+    for argument, size in (("cpu", task.cpu_limit), ("memory_mib", task.memory_limit_mib)):
+        if isinstance(size, Unknown):
+            raise InvalidValueError(
+                "a task with Service Connect has a size, the sum of its containers and the proxy, which cannot be "
+                "computed from a value that is only known at deploy time",
+                argument=argument,
+                fix=f"a number, such as {argument}=4096",
+            )
+
+
+def require_room_for_proxy(task: Task, sized: Task, pools: Sequence[Pool]) -> None:
+    """Refuses a task of which a host holds fewer copies because of the proxy: a GPU would be left over.
+
+    Args:
+        task: The task as it was given.
+        sized: The same with the proxy.
+        pools: Where it may run.
+
+    Raises:
+        DoesNotFitError: A host holds fewer, or none.
+        InvalidValueError: Its size is not known.
+    """
+    require_known_size(sized)
+    for pool in pools if sized is not task else ():
+        host = replace(pool, max_instances=1)
+        before, after = (known(task_slots(each, host)) for each in (task, sized))
+        if any(refusals(sized, each, pool) for each in types_for(sized, pool)):
+            before, after = max(before, 1), 0
+        if after < before:
+            raise DoesNotFitError(
+                f"ECS adds a proxy to each task in Service Connect, with which a host of {pool.name} has room for "
+                f"{after} tasks, and without it for {before}",
+                argument="service_connect_configuration",
+                value=pool.name,
+                allowed=f"tasks that leave {PROXY_CPU} CPU units and {PROXY_MEMORY_MIB} MiB for the proxy of each",
+                fix="GpuTaskDefinition(…, service_connect=True), which takes it off the share of a host that "
+                "containers get by default, or a smaller cpu and memory_mib of the containers",
+            )
+
+
+def write_size(resource: ecs.CfnTaskDefinition, task: Task) -> None:
+    """Writes the size of a task into the template, for which `ecs.Ec2TaskDefinition` has no argument.
+
+    Args:
+        resource: The task definition.
+        task: What it asks of a host so far.
+    """
+    if task.memory_limit_mib is not None:
+        resource.cpu, resource.memory = str(task.cpu_limit), str(task.memory_limit_mib)
