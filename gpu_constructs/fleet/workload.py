@@ -78,6 +78,7 @@ class Workload:
         constraints: Where its tasks may be placed, besides those of the task.
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
         targets: Where load balancers send its requests; only templates say so.
+        may_come_early: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
         origin: Where it was written.
     """
@@ -99,6 +100,7 @@ class Workload:
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
+    may_come_early: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

@@ -80,6 +80,7 @@ class Resource:
         update_policy: Its update policy, worked out.
         origin: Where it was written; its path ends at the resource itself.
         exists: Whether its condition holds; unknown where that depends on a value of the deploy.
+        depends_on: Logical ids of the resources of its stack that it names in ``DependsOn``.
         is_part: Whether the rest of it is written elsewhere, where no file that is read shows it.
     """
 
@@ -92,6 +93,7 @@ class Resource:
     update_policy: Mapping[str, Value] = field(default_factory=dict, hash=False)
     origin: Origin
     exists: bool | Unknown = True
+    depends_on: tuple[str, ...] = ()
     is_part: bool = False
 
     @property

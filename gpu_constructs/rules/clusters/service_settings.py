@@ -108,6 +108,26 @@ def room_for_the_proxy(workload: Workload) -> Problems:
         )
 
 
+@warning(
+    "GPU259",
+    question="is a service created after its cluster has the capacity providers?",
+    because="CloudFormation creates resources that do not refer to each other at the same time, and ECS refuses a "
+    "service whose capacity providers its cluster does not have yet",
+    source="https://github.com/aws/containers-roadmap/issues/631#issuecomment-816354807",
+    unless=("GPU120", "GPU121"),
+)
+def comes_after_providers(context: Context) -> Problems:
+    for workload in context.once(accelerated_workloads):
+        if workload.may_come_early:
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} may be created before its cluster has the capacity providers, and ECS "
+                "refuses it then",
+                fix="DependsOn the AWS::ECS::ClusterCapacityProviderAssociations",
+                property_name="DependsOn",
+            )
+
+
 def _is_on_ec2(context: Context, workload: Workload) -> bool:
     """Whether its tasks certainly run on EC2 hosts of the account: elsewhere, a missing network mode means awsvpc."""
     if workload.task is None or set(workload.task.compatibilities) - {"EC2"}:

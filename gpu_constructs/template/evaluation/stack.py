@@ -11,7 +11,7 @@ from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.model import Resource, Stack, Value
 
-__all__ = ["stack_of"]
+__all__ = ["depends_on_of", "stack_of"]
 
 _INIT = "AWS::CloudFormation::Init"
 _UPDATE = "UpdatePolicy"
@@ -104,7 +104,14 @@ def _resource(
         update_policy=_Later(evaluator, declaration[_UPDATE]) if _UPDATE in declaration else {},
         origin=evaluator.origin(path, construct),
         exists=exists,
+        depends_on=depends_on_of(declaration.get("DependsOn")),
     )
+
+
+def depends_on_of(written: Node) -> tuple[str, ...]:
+    """The resources that ``DependsOn`` names, one or a list of them."""
+    found = written if isinstance(written, list) else [written]
+    return tuple(each for each in found if isinstance(each, str))
 
 
 def _properties(

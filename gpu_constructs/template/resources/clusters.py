@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
+from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 
@@ -49,6 +50,7 @@ class Clusters:
             each.reference: name for each, name in zip(resources, called, strict=True)
         }
         listings = [_listing(each, self, index, notes) for each in (*resources, *index.all(_ASSOCIATIONS))]
+        self._orders = {at: Order(index, associations) for at, associations in _associations(index, self.named).items()}
         self._of_provider = {key: each.cluster for each in listings for key in each.providers}
         written = [each for each in listings if each.is_written]
         self.provider_lists: tuple[ProviderList, ...] = tuple(each.written for each in written)
@@ -90,6 +92,22 @@ class Clusters:
     def default_strategy(self, cluster: str | Unknown | None) -> Sequence[Section]:
         """Items of the default strategy of a cluster; none if it has none."""
         return () if isinstance(cluster, Unknown) else self._strategies.get(cluster, ())
+
+    def may_come_before_providers(self, service: Resource, cluster: str | Unknown | None) -> bool:
+        """Whether a service may be created before the stack gives its cluster the capacity providers."""
+        order = None if isinstance(cluster, Unknown) else self._orders.get((service.stack, cluster))
+        return order is not None and not order.puts_after(service)
+
+
+def _associations(
+    index: Index, named: Callable[[Value], str | Unknown | None]
+) -> Mapping[tuple[str, str | Unknown | None], set[Reference]]:
+    """The resources that certainly give a cluster its capacity providers, by stack and cluster."""
+    found: dict[tuple[str, str | Unknown | None], set[Reference]] = {}
+    for each in index.all(_ASSOCIATIONS):
+        if each.exists is True:
+            found.setdefault((each.stack, named(each.properties.get("Cluster"))), set()).add(each.reference)
+    return found
 
 
 def provider_key(value: Value, index: Index) -> ProviderKey | None:

@@ -67,6 +67,7 @@ class Services:
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             targets=tuple(self.balancing.targets(properties, task)),
+            may_come_early=bool(items) and self.clusters.may_come_before_providers(resource, cluster),
             execute_command=given(properties.flag("EnableExecuteCommand"), default=False),
             origin=resource.origin,
         )

@@ -11,6 +11,7 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, StrategyItem, Task
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.clusters.service_settings import (
     can_execute_commands,
+    comes_after_providers,
     network_configured,
     one_destination,
 )
@@ -108,3 +109,9 @@ def test_ecs_exec_needs_a_task_role(on: bool, role: bool, is_refused: bool, unsu
     task = replace(GPU_TASK, has_task_role=UNKNOWN if unsure else role)
     fleet = running_on(a_pool("g6.xlarge"), task=task, execute_command=on)
     assert bool(said(can_execute_commands, fleet)) is (is_refused and not unsure)
+
+
+def test_a_service_that_may_come_before_its_providers_is_a_warning() -> None:
+    early = running_on(a_pool("g6.xlarge"), task=GPU_TASK, may_come_early=True)
+    assert only(comes_after_providers, early).severity is Severity.WARNING
+    assert not said(comes_after_providers, running_on(a_pool("g6.xlarge"), task=GPU_TASK))

@@ -1,0 +1,67 @@
+"""What CloudFormation certainly creates after what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.template.resources.declared import fleet
+
+
+def _service(**changes: Any) -> dict[str, Any]:
+    return {
+        "Cluster": {"Type": "AWS::ECS::Cluster"},
+        "Provider": {"Type": "AWS::ECS::CapacityProvider"},
+        "Association": {
+            "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
+            "Properties": {"Cluster": {"Ref": "Cluster"}, "CapacityProviders": [{"Ref": "Provider"}]},
+        },
+        "Service": {
+            "Type": "AWS::ECS::Service",
+            "Properties": {
+                "Cluster": {"Ref": "Cluster"},
+                "CapacityProviderStrategy": [{"CapacityProvider": {"Ref": "Provider"}}],
+            },
+        },
+        **changes,
+    }
+
+
+def _after(*names: str) -> dict[str, Any]:
+    service = _service()["Service"]
+    return {**service, "DependsOn": list(names)}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Service": _after("Association")},
+        {"Service": {**_service()["Service"], "DependsOn": "Association"}},
+        {"Service": _after("Gate"), "Gate": {"Type": "Custom::Gate", "DependsOn": ["Other", "Association"]}},
+        {
+            "Service": _after("Task"),
+            "Task": {"Type": "AWS::ECS::TaskSet", "Properties": {"a": [{"Ref": "Association"}]}},
+        },
+        {"Service": _after("Loop", "Association"), "Loop": {"Type": "Custom::Loop", "DependsOn": ["Loop", "Service"]}},
+        {
+            "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"CapacityProviders": [{"Ref": "Provider"}]}},
+            "Association": {"Type": "Custom::Nothing"},
+        },
+        {"Service": {"Type": "AWS::ECS::Service", "Properties": {"Cluster": {"Ref": "Cluster"}, "LaunchType": "EC2"}}},
+    ],
+)
+def test_a_service_that_waits_for_the_association_is_not_early(changes: dict[str, Any]) -> None:
+    assert [each.may_come_early for each in fleet(_service(**changes)).workloads] == [False]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"Service": _after("Provider", "Gone")},
+        {"Service": _after("Loop"), "Loop": {"Type": "Custom::Loop", "DependsOn": ["Loop", "Service"]}},
+    ],
+)
+def test_one_that_does_not_may_come_before_it(changes: dict[str, Any]) -> None:
+    assert [each.may_come_early for each in fleet(_service(**changes)).workloads] == [True]
