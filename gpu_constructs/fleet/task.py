@@ -91,6 +91,7 @@ class Container:
         command: Words in place of the command of its image; empty for that.
         unknown_keys: Keys that the API does not have, such as ``gpuCount``.
         used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
+        system_controls: Kernel parameters that it sets, as far as they are known.
         depends_on: The containers that it waits for, as far as their names are known.
         volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
         has_health_check: Whether it has a health check of its own; that of its image does not count.
@@ -118,6 +119,7 @@ class Container:
     command: tuple[str | Unknown, ...] = field(default=(), compare=False)
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
+    system_controls: tuple[str, ...] = field(default=(), compare=False)
     depends_on: tuple[Dependency, ...] = field(default=(), compare=False)
     volumes_from: tuple[str, ...] = field(default=(), compare=False)
     has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)

@@ -11,11 +11,17 @@ from gpu_constructs.cdk.arguments import flag, known_or, variables, whole_number
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token, known_text
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown, total
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.tasks.container_options import ContainerOptions
-from gpu_constructs.tasks.container_values import REFUSED_ON_MANAGED, host_ports, refused_on_managed, require_values
+from gpu_constructs.tasks.container_values import (
+    REFUSED_ON_MANAGED,
+    host_ports,
+    refused_on_managed,
+    require_values,
+    system_controls,
+)
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit
 from gpu_constructs.tasks.host_share import share_of_host
@@ -38,9 +44,13 @@ _ARGUMENTS: Mapping[str, str] = {
     "Memory": "memory_mib",
     "MemoryReservation": "memory_reservation_mib",
     "PortMappings": "port_mappings",
+    "SystemControls": "system_controls",
+    "IpcMode": "ipc_mode",
+    "NetworkMode": "network_mode",
 }
-# Which GPUs a container sees, and settings that Managed Instances refuse: the constructor knows that neither can work.
-_REFUSED_WARNINGS = ("GPU037", "GPU047")
+# Which GPUs a container sees, and settings that Managed Instances or a shared namespace do not support: the constructor
+# knows that none of them can work.
+_REFUSED_WARNINGS = ("GPU037", "GPU047", "GPU209")
 
 _FIX_SHARE = "leave it out for the share of the host that goes with its accelerators"
 
@@ -116,6 +126,7 @@ def finish_plan(
         host_ports=host_ports(options.get("port_mappings"), task.network_mode),
         devices=(*asked.devices, *devices),
         used_keys=tuple(refused),
+        system_controls=system_controls(options),
     )
     every = _variables({**variables_by_default, **defaults}, options)
     require_served(
@@ -136,7 +147,7 @@ def finish_plan(
             memory_limit_mib=share.memory_mib if size.is_shared else asked.memory_limit_mib,
         )
         require_fit(with_container(task, asked), pools, named)
-    shared = _shared_memory(options, asked, pools)
+    shared = _shared_memory(options, asked, pools, task.ipc_mode)
     asked = replace(
         asked,
         shared_memory_mib=UNKNOWN if is_token(shared) else shared,
@@ -287,8 +298,19 @@ def _unsized(container: Container) -> Container:
     return replace(container, cpu=0, memory_limit_mib=0, memory_reservation_mib=None)
 
 
-def _shared_memory(options: ContainerOptions, container: Container, pools: Sequence[Pool]) -> int | None:
+def _shared_memory(
+    options: ContainerOptions, container: Container, pools: Sequence[Pool], ipc_mode: object
+) -> int | None:
     given = options.get("shared_memory_mib")
+    if ipc_mode == "host":
+        if given is not None:
+            raise IncompatibleError(
+                "in IPC mode host, containers have /dev/shm of the host",
+                argument="shared_memory_mib",
+                value=given,
+                fix="leave it out, or leave ipc_mode out of the task definition",
+            )
+        return None
     if options.get("linux_parameters") is not None:
         if given is not None:
             raise InvalidValueError(

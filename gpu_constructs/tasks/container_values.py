@@ -17,7 +17,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 
-__all__ = ["REFUSED_ON_MANAGED", "host_ports", "refused_on_managed", "require_values"]
+__all__ = ["REFUSED_ON_MANAGED", "host_ports", "refused_on_managed", "require_values", "system_controls"]
 
 REFUSED_ON_MANAGED: Mapping[str, str] = {
     each: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each).lower() for each in CONTAINER_SETTINGS_REFUSED if "." not in each
@@ -87,6 +87,16 @@ def refused_on_managed(options: Mapping[str, object]) -> dict[str, object]:
     """
     used = {setting: options.get(argument) for setting, argument in REFUSED_ON_MANAGED.items()}
     return {setting: value for setting, value in used.items() if value is not None}
+
+
+def system_controls(options: Mapping[str, object]) -> tuple[str, ...]:
+    """Kernel parameters that a container sets.
+
+    Args:
+        options: Arguments of CDK's ``add_container``.
+    """
+    named = (_field(each, "namespace") for each in _listed(options.get("system_controls")))
+    return tuple(each for each in named if isinstance(each, str) and not is_token(each))
 
 
 def _require_ports(mapping: object) -> None:

@@ -11,7 +11,13 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
 from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_container
-from gpu_constructs.tasks.container_values import REFUSED_ON_MANAGED, host_ports, refused_on_managed, require_values
+from gpu_constructs.tasks.container_values import (
+    REFUSED_ON_MANAGED,
+    host_ports,
+    refused_on_managed,
+    require_values,
+    system_controls,
+)
 from gpu_constructs.tasks.fit import require_fit
 
 __all__ = ["plan_sidecar", "require_no_gpus"]
@@ -23,8 +29,11 @@ _ARGUMENTS: Mapping[str, str] = {
     "Memory": "memory_limit_mib",
     "MemoryReservation": "memory_reservation_mib",
     "PortMappings": "port_mappings",
+    "SystemControls": "system_controls",
+    "IpcMode": "ipc_mode",
+    "NetworkMode": "network_mode",
 }
-_REFUSED_WARNINGS = ("GPU047",)
+_REFUSED_WARNINGS = ("GPU047", "GPU209")
 
 
 def plan_sidecar(
@@ -72,6 +81,7 @@ def plan_sidecar(
         environment=known_variables(environment or {}),
         host_ports=host_ports(options.get("port_mappings"), task.network_mode),
         used_keys=tuple(refused),
+        system_controls=system_controls(options),
     )
     given = {REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}
     planned = with_container(task, container)

@@ -51,6 +51,9 @@ class GpuTaskDefinition(CountedContainers):
         family: Name of the task definition's family. By default one is generated from its path.
         network_mode: How containers reach the network. By default ``bridge``, on Managed Instances ``awsvpc``; in mode
             ``host`` containers can reach the credentials of the host's role.
+        ipc_mode: Whether containers share memory with each other or with the host, whose ``/dev/shm`` they then have.
+            By default each has its own.
+        pid_mode: Whether containers see the processes of each other or of the host. By default each sees its own.
         service_connect: Whether a service with Service Connect runs it, for which ECS adds a proxy to each task. The
             share of a host that containers get by default then leaves room for the proxy, and the task definition has
             a size, which is a limit for its containers together.
@@ -83,6 +86,8 @@ class GpuTaskDefinition(CountedContainers):
         capacity: Sequence[Capacity],
         family: str | None = None,
         network_mode: ecs.NetworkMode | None = None,
+        ipc_mode: ecs.IpcMode | None = None,
+        pid_mode: ecs.PidMode | None = None,
         service_connect: bool = False,
         log_group: logs.ILogGroup | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
@@ -93,12 +98,15 @@ class GpuTaskDefinition(CountedContainers):
         if family is not None:
             require_name("family", family, fix="leave it out for a generated name")
         mode = landing.network_mode(network_mode)
+        landing.require_ipc_mode(ipc_mode)
         with creating(scope, construct_id):
             super().__init__(
                 scope,
                 construct_id,
                 family=family,
                 network_mode=mode,
+                ipc_mode=ipc_mode,
+                pid_mode=pid_mode,
                 task_role=task_role,
                 execution_role=execution_role,
                 placement_constraints=None
@@ -120,7 +128,7 @@ class GpuTaskDefinition(CountedContainers):
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
         self._pools = [each.pool for each in capacity]
         self.landing: Landing = landing
-        task = landing.task(construct_id, family=family, network_mode=mode)
+        task = landing.task(construct_id, family=family, network_mode=mode, ipc_mode=ipc_mode)
         self._so_far = Containers(with_proxy(task) if service_connect else task)
         self._has_main_container = False
         self.server: ModelServer | None = None

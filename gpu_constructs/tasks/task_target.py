@@ -88,16 +88,43 @@ class Landing:
             )
         return given or ecs.NetworkMode.AWS_VPC
 
-    def task(self, name: str, *, family: str | None, network_mode: ecs.NetworkMode | None) -> Task:
+    def require_ipc_mode(self, given: ecs.IpcMode | None) -> None:
+        """Refuses an IPC mode on Managed Instances, which have none.
+
+        Args:
+            given: As the user chose it.
+
+        Raises:
+            IncompatibleError: Tasks may run there.
+        """
+        if given is not None and self.is_managed:
+            raise IncompatibleError(
+                "tasks on ECS Managed Instances have no IPC mode",
+                argument="ipc_mode",
+                value=given,
+                fix="leave it out, or capacity of an Auto Scaling group",
+                rule="GPU047",
+            )
+
+    def task(
+        self,
+        name: str,
+        *,
+        family: str | None,
+        network_mode: ecs.NetworkMode | None,
+        ipc_mode: ecs.IpcMode | None = None,
+    ) -> Task:
         """The task definition without a container, as the value that every check reads.
 
         Args:
             name: What it is called.
             family: As given.
             network_mode: What `network_mode` said.
+            ipc_mode: As given.
         """
         return Task(
             name=name,
+            ipc_mode=None if ipc_mode is None else ipc_mode.name.lower(),
             network_mode=_mode_written(network_mode),
             family=family,
             compatibilities=self.compatibilities,

@@ -138,6 +138,33 @@ def test_windows_networking_is_refused(site: Site) -> None:
         site.task(network_mode=ecs.NetworkMode.NAT)
 
 
+def test_namespaces_are_shared_as_in_cdk(site: Site) -> None:
+    task = site.task(site.l4, ipc_mode=ecs.IpcMode.HOST, pid_mode=ecs.PidMode.TASK)
+    task.add_gpu_container("train", image=site.image)
+    found = site.only("AWS::ECS::TaskDefinition")
+    assert (found["IpcMode"], found["PidMode"]) == ("host", "task")
+    assert "SharedMemorySize" not in str(found)  # /dev/shm is that of the host
+    assert task.task.ipc_mode == "host"
+    assert site.warnings() == []
+
+
+def test_what_a_shared_namespace_does_not_have_is_refused(site: Site) -> None:
+    task = site.task(site.l4, ipc_mode=ecs.IpcMode.HOST, network_mode=ecs.NetworkMode.HOST)
+    with pytest.raises(IncompatibleError, match="shared_memory_mib: in IPC mode host, containers have /dev/shm of the"):
+        task.add_gpu_container("train", image=site.image, shared_memory_mib=1024)
+    for namespace, mode in (("kernel.shmmax", "ipc_mode"), ("net.core.somaxconn", "network_mode")):
+        controls = [ecs.SystemControl(namespace=namespace, value="1")]
+        for add in (task.add_gpu_container, task.add_container):
+            with pytest.raises(IncompatibleError, match=rf"system_controls: .*{namespace}.*another {mode} \(GPU209"):
+                add("train", image=site.image, system_controls=controls)
+
+
+def test_managed_instances_have_no_ipc_mode(site: Site) -> None:
+    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    with pytest.raises(IncompatibleError, match="ipc_mode: tasks on ECS Managed Instances have no IPC mode"):
+        site.task(managed, ipc_mode=ecs.IpcMode.TASK)
+
+
 def test_a_sidecar_logs_where_the_task_does(site: Site) -> None:
     site.task().add_container("logs", image=site.image, memory_limit_mib=64)
     assert site.container()["LogConfiguration"]["Options"]["awslogs-stream-prefix"] == "logs"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Container, Scheduler, Task, Unknown, known
 from gpu_constructs.hardware import InstanceType
@@ -12,6 +13,7 @@ from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.tasks.key_names import plain
 
@@ -24,6 +26,10 @@ _ASKED = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}] instead of the
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
 _CONTAINER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
 _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
+# "Valid namespace values" of
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#container_definition_systemcontrols
+_IPC_PARAMETERS = ("fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm")
+_NETWORK_PARAMETERS = ("net.",)
 _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
@@ -195,6 +201,31 @@ def fed(context: Context) -> Problems:
                 "GPU",
                 fix=f"Cpu of {share}, the share of {gpus} GPUs, or no Cpu of the task",
             )
+
+
+@warning(
+    "GPU209",
+    question="does a container set only kernel parameters of namespaces that its task has for itself?",
+    because="ECS does not support kernel parameters of the IPC namespace with IPC mode host, and of the network "
+    "namespace with network mode host, where they would be those of the host",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_SystemControl.html",
+)
+def own_kernel_parameters(task: Task) -> Problems:
+    shared: dict[str, tuple[str, ...]] = {"IpcMode": _IPC_PARAMETERS} if task.ipc_mode == "host" else {}
+    if task.network_mode == "host":
+        shared["NetworkMode"] = _NETWORK_PARAMETERS
+    for container in task.containers:
+        for mode, parameters in shared.items():
+            set_there = [each for each in container.system_controls if each.startswith(parameters)]
+            if set_there:
+                yield Problem(
+                    container=container,
+                    property_name="SystemControls",
+                    value=set_there,
+                    message=f"container {container.name} sets {and_list(map(brief, set_there))}, and {task.name} "
+                    f"shares that namespace with its host ({mode} host)",
+                    fix=f"leave it out, or another {mode}",
+                )
 
 
 def _sizes(container: Container) -> Problems:

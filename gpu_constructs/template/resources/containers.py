@@ -56,6 +56,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         command=section.texts("Command"),
         unknown_keys=unknown_keys(section, _KEYS),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
+        system_controls=section.known_texts("SystemControls", "Namespace"),
         depends_on=tuple(_dependencies(section)),
         volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
         has_health_check=_has_health_check(section),
