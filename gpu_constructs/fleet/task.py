@@ -83,6 +83,8 @@ class Container:
             written twice is here twice.
         port_mappings: Ports of the container, each with the port of the host that it has, 0 for a dynamic one; unknown
             where one of them is, or a range. Only templates say so.
+        port_names: Names of its port mappings, for Service Connect; unknown where one of them is.
+        stop_timeout_seconds: Seconds that it has to stop before it is killed; None is the agent's default of 30.
         devices: Paths of host devices that it is given, such as ``/dev/neuron0``.
         environment: Names and values of its variables, in order of name; a value may be unknown.
         essential: Whether the task stops with it.
@@ -111,6 +113,8 @@ class Container:
     shared_memory_mib: int | Unknown | None = None
     host_ports: tuple[tuple[int, str], ...] = ()
     port_mappings: tuple[tuple[int, int], ...] | Unknown = field(default=UNKNOWN, compare=False)
+    port_names: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
+    stop_timeout_seconds: int | Unknown | None = field(default=None, compare=False)
     devices: tuple[str, ...] = ()
     environment: tuple[tuple[str, str | Unknown], ...] = ()
     essential: bool | Unknown = True

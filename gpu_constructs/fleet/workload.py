@@ -78,6 +78,9 @@ class Workload:
         constraints: Where its tasks may be placed, besides those of the task.
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
         targets: Where load balancers send its requests; only templates say so.
+        grace_seconds: Seconds in which ECS ignores what health checks of load balancers say of a new task; None is its
+            default of 0.
+        connect_ports: Names of ports that Service Connect makes known, as far as they are known.
         may_come_early: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
         origin: Where it was written.
@@ -100,6 +103,8 @@ class Workload:
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
+    grace_seconds: int | Unknown | None = field(default=UNKNOWN, compare=False)
+    connect_ports: tuple[str, ...] = field(default=(), compare=False)
     may_come_early: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -270,6 +270,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU255": "the container that is referred to may be added later",
     "GPU256": "dependencies are added to containers that are there, through CDK",
     "GPU257": "CDK makes the task execution role",
+    "GPU262": "CDK refuses a port name that the task does not have",
     "GPU237": "ModelCache writes what goes together, and other volumes are added through CDK",
     "GPU120": "CDK writes no launch type where there is a strategy",
     "GPU121": "a capacity joins the list of its cluster",

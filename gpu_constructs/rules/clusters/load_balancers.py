@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_constructs.budget import brief
 from gpu_constructs.fleet import ServiceTarget, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS
+from gpu_constructs.hardware.servers import server_of_image
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _LOAD_BALANCER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LoadBalancer.html"
+# Less than that is for servers that answer at once; those that load a model are given 600 seconds (servers.json).
+_LOADS_FOR = 120
 _OWN_PORTS = frozenset({"awsvpc", "host"})
 _DYNAMIC = "{} to {}".format(*DYNAMIC_PORTS)
 # "has target type ip, which is incompatible with the bridge network mode specified in the task definition" says ECS
@@ -98,6 +102,32 @@ def a_way_for_requests(context: Context) -> Problems:
                 message=f"no load balancer reaches container {target.container}: {target.closed_by}, the security "
                 f"group of its {whose}, lets none in on {ports}",
                 fix=f"SecurityGroupIngress of {target.closed_by} from the load balancer's security group on {ports}",
+            )
+
+
+@warning(
+    "GPU263",
+    question="does a server of models have time to load before health checks count?",
+    because="a server answers once its model is loaded, which takes minutes; until then ECS takes the task for "
+    "unhealthy, stops it and starts the next one, and the deployment never ends or is rolled back",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
+    unless=("GPU204", "GPU205", "GPU206"),
+)
+def time_to_load(context: Context) -> Problems:
+    for workload, task, target in _targets(context):
+        grace = workload.grace_seconds or 0
+        container = next((each for each in task.containers if each.name == target.container), None)
+        image = None if container is None else container.image
+        server = server_of_image(image) if isinstance(image, str) else None
+        least = 0 if server is None else server.grace_seconds or 0
+        if not isinstance(grace, Unknown) and grace < _LOADS_FOR <= least:
+            yield Problem(
+                about=workload,
+                property_name="HealthCheckGracePeriodSeconds",
+                value=grace,
+                message=f"{workload.name} lets health checks of its load balancer count {grace} seconds after a task "
+                f"has started, and {brief(str(image))} loads a model first",
+                fix=f"HealthCheckGracePeriodSeconds: {least}",
             )
 
 

@@ -8,7 +8,7 @@ from gpu_constructs.hardware.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
@@ -125,6 +125,36 @@ def comes_after_providers(context: Context) -> Problems:
                 "refuses it then",
                 fix="DependsOn the AWS::ECS::ClusterCapacityProviderAssociations",
                 property_name="DependsOn",
+            )
+
+
+@error(
+    "GPU262",
+    question="does the task have every port that Service Connect makes known?",
+    because="Service Connect knows a port by the name of a port mapping, and ECS refuses a service that names "
+    "another one",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html",
+)
+def ports_are_named(workload: Workload) -> Problems:
+    task = workload.task
+    if task is None or task.is_part or workload.service_connect is not True or not task.containers:
+        return
+    names: set[str] = set()
+    for container in task.containers:
+        if isinstance(container.port_names, Unknown):
+            return
+        names.update(container.port_names)
+    for each in dict.fromkeys(workload.connect_ports):
+        if each not in names:
+            there = f"has {and_list(map(brief, sorted(names)))}" if names else "names none"
+            yield Problem(
+                involves=(task,),
+                property_name="ServiceConnectConfiguration.Services",
+                value=each,
+                message=f"{workload.name} makes port {brief(each)} known through Service Connect, and {task.name} "
+                f"{there}",
+                fix=f'"Name": "{brief(each)}" in a port mapping of {task.name}'
+                + (f", or PortName {or_list(map(brief, sorted(names)))}" if names else ""),
             )
 
 

@@ -48,6 +48,8 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         shared_memory_mib=linux.integer("SharedMemorySize"),
         host_ports=_host_ports(section, network_mode),
         port_mappings=_port_mappings(section),
+        port_names=_port_names(section),
+        stop_timeout_seconds=section.integer("StopTimeout"),
         devices=linux.known_texts("Devices", "HostPath"),
         environment=environment_of(section),
         essential=given(section.flag("Essential"), default=True),
@@ -207,6 +209,12 @@ def _port_mappings(section: Section) -> tuple[tuple[int, int], ...] | Unknown:
             return UNKNOWN
         found.append((inside, on_host))
     return UNKNOWN if section.is_unknown else tuple(found)
+
+
+def _port_names(section: Section) -> tuple[str, ...] | Unknown:
+    names = [each.text("Name") for each in section.sections("PortMappings")]
+    known = tuple(each for each in names if isinstance(each, str))
+    return UNKNOWN if section.is_unknown or UNKNOWN in names else known
 
 
 def _note_range(mapping: Section) -> None:

@@ -43,6 +43,7 @@ class Services:
         items: Sequence[Section] = properties.sections("CapacityProviderStrategy")
         if not items and launch_type is None and daemon is not True:
             items = self.clusters.default_strategy(cluster)
+        connect = properties.section("ServiceConnectConfiguration")
         deployment = properties.section("DeploymentConfiguration")
         scaling = self.scaling.get(resource.reference)
         desired = properties.integer("DesiredCount")
@@ -63,7 +64,9 @@ class Services:
             min_healthy_percent=deployment.integer("MinimumHealthyPercent"),
             max_healthy_percent=deployment.integer("MaximumPercent"),
             deployment_strategy=deployment.text("Strategy"),
-            service_connect=properties.section("ServiceConnectConfiguration").flag("Enabled") or False,
+            service_connect=connect.flag("Enabled") or False,
+            connect_ports=connect.known_texts("Services", "PortName"),
+            grace_seconds=properties.integer("HealthCheckGracePeriodSeconds"),
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             targets=tuple(self.balancing.targets(properties, task)),

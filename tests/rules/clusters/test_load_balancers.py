@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import aws_cdk as cdk
 import pytest
@@ -13,6 +15,9 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_iam as iam
 
 from gpu_constructs.checking.report import check_files
+from gpu_constructs.fleet import UNKNOWN, ServiceTarget
+from gpu_constructs.rules.clusters.load_balancers import time_to_load
+from tests.rules.given import GPU_TASK, a_pool, running_on, said
 from tools.rule_examples import example_of
 
 _RULES = ("GPU204", "GPU205", "GPU206")
@@ -132,3 +137,21 @@ def test_the_hole_of_plain_cdk_is_found(tmp_path: Path) -> None:
     balancer.add_listener("Http", port=80).add_targets("Chat", port=80, targets=[service])
     findings = [each for each in check_files([app.synth().directory]).findings if each.rule in _RULES]
     assert [each.rule for each in findings] == ["GPU206"]
+
+
+@pytest.mark.parametrize(
+    ("image", "grace", "is_too_short"),
+    [
+        ("vllm/vllm-openai:v0.11.0", 60, True),
+        ("vllm/vllm-openai:v0.11.0", None, True),
+        ("vllm/vllm-openai:v0.11.0", 120, False),
+        ("vllm/vllm-openai:v0.11.0", UNKNOWN, False),
+        ("ollama/ollama:0.5", 0, False),
+        ("example.com/mine:1", 0, False),
+    ],
+)
+def test_a_server_of_models_has_time_to_load(image: str, grace: Any, is_too_short: bool) -> None:
+    task = replace(GPU_TASK, containers=(replace(GPU_TASK.containers[0], image=image),))
+    target = ServiceTarget(container=task.containers[0].name, port=8000)
+    fleet = running_on(a_pool("g6.xlarge"), task=task, targets=(target,), grace_seconds=grace)
+    assert bool(said(time_to_load, fleet)) is is_too_short
