@@ -53,7 +53,6 @@ class Example:
         wrong: The part of a template that the rule is about, so that the rule finds something.
         right: The same part as it should be.
         base: Names of shared templates that are merged in this order; without any, both parts are whole files.
-        in_assembly: Whether the template is all of a cloud assembly, so that nothing else can be there.
         python: Whether both parts are Python for a stack, where only constructs know what the rule asks.
         also: Ids of rules that find the same mistake, each with the reason why it is a second finding.
     """
@@ -61,7 +60,6 @@ class Example:
     wrong: str
     right: str
     base: tuple[str, ...] = ()
-    in_assembly: bool = False
     python: bool = False
     also: Mapping[str, str] = field(default_factory=dict)
 

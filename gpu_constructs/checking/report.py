@@ -59,6 +59,7 @@ def check_files(
     stdin: bytes | None = None,
     parameters: Mapping[str, str] | None = None,
     region: str | None = None,
+    partial: bool = False,
     rules: Iterable[Rule] = RULES,
 ) -> Report:
     """Checks CloudFormation templates, cloud assemblies and task definitions.
@@ -71,6 +72,8 @@ def check_files(
         stdin: What ``-`` holds.
         parameters: Values of parameters by name, instead of their defaults.
         region: Region that the templates are deployed to, where they do not say.
+        partial: Whether there is more than these files. Otherwise a task runs on the hosts in them, on hosts that
+            they mention, or on none.
         rules: Which rules to ask.
 
     Raises:
@@ -80,7 +83,7 @@ def check_files(
     _require_region(region)
     given = dict(parameters or {})
     asked = tuple(rules)
-    return _reported(Inputs(inputs, stdin=stdin, region=region), given, asked)
+    return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), given, asked)
 
 
 def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
@@ -135,7 +138,9 @@ def _found(
     for other in others if errors else ():
         there = inputs.stacks({**given, **dict.fromkeys(other.keys, other.value)})
         found_there += [
-            (other.parameter, other.value, _located(each, there)) for each in check(_fleet(there), rules=errors)
+            (other.parameter, other.value, _located(each, there))
+            for each in check(_fleet(there), rules=errors)
+            if each.severity is Severity.ERROR
         ]
     known = {_place(each) for each in found if each.severity is Severity.ERROR}
     found += _warnings(each for each in found_there if _place(each[2]) not in known)

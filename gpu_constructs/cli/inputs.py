@@ -27,6 +27,9 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a template or task definition in JSON or YAML, a cloud assembly such as cdk.out, or - for stdin",
     )
+    parser.add_argument(
+        "--partial", action="store_true", help="there is more than these files: hosts of others may take any task"
+    )
     parser.add_argument("--region", help="region of the templates, where they do not say it themselves")
     parser.add_argument(
         "--parameter",
@@ -47,7 +50,14 @@ def reviewed(arguments: argparse.Namespace, *, rules: Iterable[Rule]) -> Report:
     parameters = _parameters(arguments.parameter)
     stdin = _standard_input() if _STDIN in arguments.paths else None
     try:
-        result = check_files(arguments.paths, stdin=stdin, parameters=parameters, region=arguments.region, rules=rules)
+        result = check_files(
+            arguments.paths,
+            stdin=stdin,
+            parameters=parameters,
+            region=arguments.region,
+            partial=arguments.partial,
+            rules=rules,
+        )
     except InvalidValueError as error:
         error.argument = "--region" if error.argument == "region" else error.argument
         raise

@@ -181,8 +181,11 @@ class Fleet:
         workloads: Services; each name once.
         provider_lists: What writes which capacity providers a cluster has; only templates say so.
         remarks: What was odd about the files that it was read from.
-        is_whole: Whether it is certain that nothing was left unread, so that a provider that is not here does not
-            exist. False for a template alone, whose cluster may have hosts of other stacks.
+        strays: Hosts that the files mention or hint at, and of which they do not say what they are or which cluster
+            they join: those of an imported cluster, of a capacity provider by name, of an image with a cluster of its
+            own. They may take what no pool takes.
+        is_whole: Whether everything that was given could be read and is meant to be everything, so that tasks run on
+            `pools` and `strays` or on nothing.
     """
 
     pools: tuple[Pool, ...] = ()
@@ -190,6 +193,7 @@ class Fleet:
     workloads: tuple[Workload, ...] = ()
     provider_lists: tuple[ProviderList, ...] = field(default=(), compare=False)
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
+    strays: tuple[Pool, ...] = field(default=(), compare=False)
     is_whole: bool = False
 
     def __post_init__(self) -> None:

@@ -4,12 +4,14 @@
 
 ECS gives a task to one provider of its strategy, by base and weight, and never moves it to another
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-capacity-providers.html). Without a strategy a
-task goes to any host of the cluster, and hosts that other stacks launch may have joined it.
+task goes to any host of the cluster. What was given is the world: where no pool takes a task, a stray host of the fleet
+does or none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gpu_constructs.budget import PAIRS
 from gpu_constructs.fleet import (
@@ -26,7 +28,7 @@ from gpu_constructs.fleet import (
     known,
 )
 from gpu_constructs.hardware import Vendor
-from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
@@ -61,6 +63,7 @@ EC2_LAUNCH_TYPES = frozenset({None, "EC2"})
 """Launch types, as written, with which a task goes to hosts of its cluster; EC2 is what stands for none."""
 
 _EXTERNAL = "EXTERNAL"
+_ELSEWHERE = frozenset({"FARGATE", _EXTERNAL})
 
 
 @by_identity(maxsize=4)
@@ -78,14 +81,20 @@ def routes_of(fleet: Fleet, task: Task) -> tuple[Route, ...]:
 def by_hand(fleet: Fleet, task: Task) -> Route:
     """Where a task may be placed if somebody runs it by hand: on any pool of its scheduler."""
     pools = pools_by_hand(fleet, task)
+    demand = demand_of(task)
     destinations = tuple(_destinations(task, (), tuple([(each, False) for each in pools])))
+    others = tuple(_others(fleet, demand, _strays(fleet)[task.scheduler]))
+    is_closed = bool(pools) and not others and not _ELSEWHERE.intersection(task.compatibilities)
+    if is_closed and len(destinations) == 1:
+        destinations = (replace(destinations[0], is_certain=True),)
+    elsewhere = [_fargate("Fargate", task)] if "FARGATE" in task.compatibilities else []
     return Route(
         task=task,
         destinations=destinations,
         in_question=tuple([each for each in destinations if each.fit.answer is not True]),
         every=False,
-        is_closed=fleet.is_whole,
-        elsewhere=(_fargate("Fargate", task),) if "FARGATE" in task.compatibilities else (),
+        is_closed=is_closed,
+        elsewhere=(*elsewhere, *(others if _are_full(destinations) else ())),
     )
 
 
@@ -222,16 +231,58 @@ def _of_workloads(fleet: Fleet) -> tuple[Assignment, ...]:
 
 
 def _assignment(fleet: Fleet, workload: Workload, task: Task) -> Assignment:
-    destinations = tuple(_destinations(task, workload.constraints, _pools(fleet, workload)))
+    pools = _pools(fleet, workload)
+    by_strategy = bool(workload.strategy)
+    others: tuple[Elsewhere, ...] = ()
+    if pools and not by_strategy:
+        others = tuple(_others(fleet, demand_of(task, workload.constraints), _strays_in(fleet, workload.cluster)))
+        pools = tuple([(each, len(pools) == 1 and not others) for each, _ in pools])
+    destinations = tuple(_destinations(task, workload.constraints, pools))
     return Assignment(
         workload=workload,
         task=task,
         destinations=destinations,
         in_question=tuple([each for each in destinations if each.fit.answer is not True]),
-        every=bool(workload.strategy) and workload.daemon is not True,
-        is_closed=bool(workload.strategy) or fleet.is_whole,
-        elsewhere=tuple(_elsewhere(fleet, workload, task)),
+        every=by_strategy and workload.daemon is not True,
+        is_closed=by_strategy or not others,
+        elsewhere=(*_elsewhere(fleet, workload, task), *(others if _are_full(destinations) else ())),
     )
+
+
+def _are_full(destinations: Sequence[Destination]) -> bool:
+    """Whether no pool takes a task, so that what other hosts there are decides."""
+    return bool(destinations) and all(each.fit.answer is False for each in destinations)
+
+
+def _others(fleet: Fleet, demand: Demand, strays: Iterable[Pool]) -> Iterator[Elsewhere]:
+    """Hosts that may take a task besides the pools that it may come to."""
+    if not fleet.is_whole:
+        yield Elsewhere(text="a host of other files")
+    for each in strays:
+        if not each.types_are_known or fit_demand(demand, profile_of(each)).answer is not False:
+            yield Elsewhere(text=each.name)
+
+
+@by_identity(maxsize=4)
+def _strays(fleet: Fleet) -> Mapping[Scheduler, tuple[Pool, ...]]:
+    """The strays that tasks without a workload may come to."""
+    of_batch = tuple([each for each in fleet.strays if each.kind is PoolKind.BATCH])
+    return {Scheduler.BATCH: of_batch, Scheduler.ECS: tuple([each for each in fleet.strays if each not in of_batch])}
+
+
+@by_identity(maxsize=4)
+def _strays_by_cluster(fleet: Fleet) -> Mapping[str | Unknown | None, tuple[Pool, ...]]:
+    found: dict[str | Unknown | None, list[Pool]] = {}
+    for each in (*fleet.strays, *(pool for pool in fleet.pools if isinstance(pool.cluster, Unknown))):
+        if each.runs_launch_type_ec2:
+            found.setdefault(each.cluster, []).append(each)
+    return {cluster: tuple(pools) for cluster, pools in found.items()}
+
+
+def _strays_in(fleet: Fleet, cluster: str | Unknown | None) -> tuple[Pool, ...]:
+    """Hosts that may be in a cluster though no pool says so."""
+    strays = _strays_by_cluster(fleet)
+    return (*strays.get(cluster, ()), *(strays.get(UNKNOWN, ()) if cluster is not UNKNOWN else ()))
 
 
 def _elsewhere(fleet: Fleet, workload: Workload, task: Task) -> Iterator[Elsewhere]:
@@ -266,8 +317,7 @@ def _pools(fleet: Fleet, workload: Workload) -> tuple[tuple[Pool, bool], ...]:
     if id(workload) in unjudged(fleet):
         return ()
     if not workload.strategy:
-        pools = pools_of(fleet, workload)
-        return tuple([(each, fleet.is_whole and len(pools) == 1) for each in pools])
+        return tuple([(each, False) for each in pools_of(fleet, workload)])
     alone = len(workload.strategy) == 1
     found: dict[str, tuple[Pool, bool]] = {}
     for item in items_with_tasks(workload.strategy):

@@ -40,6 +40,7 @@ class Problem:
         is_shortage: Whether hosts have less of something than is asked for.
         origin: Where it was written; by default where `about` was.
         container: The container of a task that it is about.
+        is_certain: Whether it cannot work, where the rule is about an error; else it is a warning.
         involves: Other pools, tasks and workloads that take part in the cause. A rule that yields to another one is
             silent where both are about one of these things.
     """
@@ -54,6 +55,7 @@ class Problem:
     is_shortage: bool = False
     origin: Origin | None = None
     container: Container | None = None
+    is_certain: bool = True
     involves: tuple[Pool | Task | Workload, ...] = ()
 
     @property
@@ -96,7 +98,7 @@ class Rule:
 
     Attributes:
         id: Stable, such as ``GPU001``; never given to another rule, never used again.
-        severity: Of everything it finds.
+        severity: Of what it finds; of a problem that is not certain a warning at most.
         about: What it looks at. A rule about a pool, a task or a workload is decided on it alone, so that constructors
             can ask it as well.
         question: What it asks, as a question that a good fleet answers with yes.
@@ -128,6 +130,7 @@ class Rule:
 
     def signed(self, problem: Problem) -> Finding:
         """A problem as a finding of this rule."""
+        is_softer = self.severity is Severity.ERROR and not problem.is_certain
         origin = problem.origin
         if origin is None and problem.container is not None:
             origin = problem.container.origin
@@ -135,7 +138,7 @@ class Rule:
             origin = problem.about.origin
         return Finding(
             rule=self.id,
-            severity=self.severity,
+            severity=Severity.WARNING if is_softer else self.severity,
             subject=problem.about if isinstance(problem.about, str) else problem.about.name,
             message=problem.message,
             fix=problem.fix,

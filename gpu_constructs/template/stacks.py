@@ -29,6 +29,7 @@ class Inputs:
             and parsed templates with functions in their long form, which are copied.
         stdin: What comes from the standard input.
         region: Where stacks are deployed to that do not say so themselves.
+        partial: Whether there is more than what is given.
 
     Attributes:
         named: The inputs as a report names them.
@@ -37,8 +38,11 @@ class Inputs:
         UnreadableError: If one of them cannot be read; no other exception leaves.
     """
 
-    def __init__(self, inputs: Sequence[Input], *, stdin: bytes | None = None, region: str | None = None) -> None:
+    def __init__(
+        self, inputs: Sequence[Input], *, stdin: bytes | None = None, region: str | None = None, partial: bool = False
+    ) -> None:
         self._files = Files()
+        self._is_partial = partial
         self._found: list[Source | Resource] = []
         given = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
         names = [_IN_MEMORY if isinstance(each, Mapping) else os.fspath(each) for each in given]
@@ -71,7 +75,8 @@ class Inputs:
         tasks = tuple(each for each in self._found if isinstance(each, Resource))
         asked = sources if construct_paths else [replace(each, construct=lambda _: None) for each in sources]
         with self._told():
-            return assembled(asked, tasks, self._files.documents, parameters or {})
+            found = assembled(asked, tasks, self._files.documents, parameters or {})
+        return replace(found, whole=False) if self._is_partial else found
 
     def acknowledged(self, root: str) -> Mapping[str, Mapping[str, str]]:
         """What an app accepts, with the reason, by construct path and by id (``gpu-constructs::GPU002``).

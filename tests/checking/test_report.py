@@ -61,7 +61,7 @@ def test_the_fleet_and_the_files_come_with_it(tmp_path: Path) -> None:
     result = reviewed(template(), tmp_path)
     assert result.files == (str(tmp_path / "t.json"),)
     assert [each.name for each in result.fleet.tasks] == ["Chat"]
-    assert not result.fleet.is_whole
+    assert result.fleet.is_whole
 
 
 def test_stdin_is_a_file_of_its_own() -> None:

@@ -20,11 +20,7 @@ GOOD: dict[str, Input] = {
     each.stem: each for each in sorted((Path(__file__).parents[1] / "acceptance" / "good").iterdir())
 }
 
-EXAMPLES = {
-    each.id: example
-    for each in RULES
-    if (example := example_of(each.id)).base and not example.python and not example.in_assembly
-}
+EXAMPLES = {each.id: example for each in RULES if (example := example_of(each.id)).base and not example.python}
 
 PATHS = {rule: each.paths for rule, each in EXAMPLES.items()}
 

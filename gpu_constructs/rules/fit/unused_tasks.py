@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import accelerated
 from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, alternatives, cpu_units, demand_of, fit
-from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
+from gpu_constructs.placement.destinations import by_hand, carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, can_run, fix_of
 from gpu_constructs.rules.evidence.lists import and_list
@@ -29,7 +29,7 @@ _FIX = "check the files that define its hosts together with these"
     unless=("GPU063",),
 )
 def fits_somewhere_here(context: Context) -> Problems:
-    for task, seen in fitting_none(context) if context.fleet.is_whole else ():
+    for task, seen in fitting_none(context, closed=True):
         where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:4])
         yield Problem(
             about=task,
@@ -38,30 +38,26 @@ def fits_somewhere_here(context: Context) -> Problems:
         )
 
 
-@warning(
+@error(
     "GPU062",
-    question="are there hosts with GPUs for the task?",
-    because="a task that asks for GPUs waits until a host with GPUs is in its cluster",
+    question="have the hosts for a task with GPUs any?",
+    because="a task that asks for GPUs waits until a host with GPUs is in its cluster; a warning where other files may "
+    "have such hosts",
     source=_SPECIFYING,
     unless=("GPU063",),
 )
 def has_gpu_hosts(context: Context) -> Problems:
     for task in unassigned(context.fleet):
         pools = pools_by_hand(context.fleet, task)
-        if any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
+        if not pools or any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
             continue
-        if not pools and not context.fleet.is_whole:
-            continue  # other files may define its hosts
-        here = (
-            f"the hosts here have no GPUs ({and_list(pool.name for pool in pools)})"
-            if pools
-            else "there are no hosts here"
-        )
         smallest = [each for each in alternatives(task) if each.accelerators]
         yield Problem(
             about=task,
-            message=f"{task.name} asks for GPUs, and {here}",
+            message=f"{task.name} asks for GPUs, and the hosts here have no GPUs "
+            f"({and_list(pool.name for pool in pools)})",
             fix=f"hosts with GPUs, such as {smallest[0]}" if smallest else "hosts with GPUs",
+            is_certain=by_hand(context.fleet, task).is_closed,
         )
 
 
@@ -109,7 +105,7 @@ def fits_here(context: Context) -> Problems:
                 "other files join the cluster",
                 fix=_FIX,
             )
-    for task, seen in () if context.fleet.is_whole else fitting_none(context):
+    for task, seen in fitting_none(context, closed=False):
         if reasons := _reasons(seen):
             yield Problem(
                 about=task,
@@ -157,13 +153,18 @@ def _largest(task: Task) -> str:
     )
 
 
-def fitting_none(context: Context) -> Iterator[tuple[Task, list[tuple[Pool, Fit]]]]:
-    """GPU tasks that no workload runs and that fit no pool here, with the GPU pools and why they do not fit."""
+def fitting_none(context: Context, *, closed: bool) -> Iterator[tuple[Task, list[tuple[Pool, Fit]]]]:
+    """GPU tasks that no workload runs and that fit no pool here, with the GPU pools and why they do not fit.
+
+    Args:
+        context: The fleet.
+        closed: Whether they can run nowhere else.
+    """
     for task in unassigned(context.fleet):
         pools = pools_by_hand(context.fleet, task)
         if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
             continue
-        if not any(_takes(pool, task) for pool in pools):
+        if not any(_takes(pool, task) for pool in pools) and by_hand(context.fleet, task).is_closed is closed:
             yield task, [(pool, fit(task, pool)) for pool in pools if carries_gpus(pool)]
 
 

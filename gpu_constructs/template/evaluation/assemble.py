@@ -22,9 +22,16 @@ from gpu_constructs.template.unreadable import UnreadableError
 __all__ = ["Stacks", "assembled"]
 
 _NESTED = "AWS::CloudFormation::Stack"
-# Macros that add nothing which is not written in the template.
+# Macros that add neither hosts nor tasks of ECS to what is written in the template.
+# https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-reference.html
 _KNOWN_TRANSFORMS = frozenset(
-    {"AWS::LanguageExtensions", "AWS::SecretsManager-2020-07-23", "AWS::SecretsManager-2024-09-16"}
+    {
+        "AWS::CodeDeployBlueGreen",
+        "AWS::LanguageExtensions",
+        "AWS::SecretsManager-2020-07-23",
+        "AWS::SecretsManager-2024-09-16",
+        "AWS::Serverless-2016-10-31",
+    }
 )
 
 
@@ -37,7 +44,7 @@ class Stacks:
         tasks: Task definitions in separate files.
         remarks: What was odd.
         choices: Parameters that have a default and say which other values they allow.
-        whole: Whether it is certain that nothing was left unread: a cloud assembly that refers to nothing else.
+        whole: Whether everything that was given could be read, the templates of nested stacks and macros among it.
         documents: The files, by the name that an `Origin` has for them.
     """
 
@@ -89,11 +96,7 @@ class _Assembler:
             tasks=tasks,
             remarks=remarks,
             choices=tuple(self._parameter_values.choices),
-            whole=bool(sources)
-            and not tasks
-            and all(source.is_of_assembly for source in sources)
-            and self._shared.is_complete
-            and all(remark.kind is not RemarkKind.NOT_READ for remark in remarks),
+            whole=self._shared.is_complete and all(remark.kind is not RemarkKind.NOT_READ for remark in remarks),
             documents=documents,
         )
 

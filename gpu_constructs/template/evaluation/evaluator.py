@@ -165,7 +165,6 @@ class Evaluator:
         """The value that another stack exports under a name."""
         found = self.shared.exports.find(name, self.region)
         if found is None:
-            self.shared.is_complete = False
             return UNKNOWN
         stack, output = found
         return stack.output(output)
@@ -173,10 +172,7 @@ class Evaluator:
     def output_of(self, stack: Value, name: Value, region: Value) -> Value:
         """An output of another stack."""
         found = self.shared.exports.of_stack(stack, self.region if region is None else region)
-        if found is None or not isinstance(name, str):
-            self.shared.is_complete = False
-            return UNKNOWN
-        return found.output(name)
+        return UNKNOWN if found is None or not isinstance(name, str) else found.output(name)
 
     def remark(self, text: str, call: Node) -> None:
         """Notes what could not be understood, and where."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, ProviderList, Unknown
@@ -29,6 +29,7 @@ ProviderKey = Reference | str
 class _Listing:
     cluster: str | Unknown | None
     providers: Sequence[ProviderKey]
+    is_open: bool
     is_written: bool
     is_whole: bool
     strategy: Sequence[Section]
@@ -51,6 +52,8 @@ class Clusters:
         }
         listings = [_listing(each, self, index, notes) for each in (*resources, *index.all(_ASSOCIATIONS))]
         self._orders = {at: Order(index, associations) for at, associations in _associations(index, self.named).items()}
+        self._defined = frozenset(self._names.values())
+        self._listings = listings
         self._of_provider = {key: each.cluster for each in listings for key in each.providers}
         written = [each for each in listings if each.is_written]
         self.provider_lists: tuple[ProviderList, ...] = tuple(each.written for each in written)
@@ -84,6 +87,17 @@ class Clusters:
         if self.lists(provider):
             return True
         return UNKNOWN if isinstance(cluster, Unknown) or cluster not in self._listed else False
+
+    def defines(self, cluster: str | Unknown | None) -> bool:
+        """Whether the files define a cluster."""
+        return cluster in self._defined
+
+    def providers(self) -> Iterator[tuple[str | Unknown | None, ProviderKey | None]]:
+        """Clusters with each of their capacity providers; None for those that only the deploy knows."""
+        for each in self._listings:
+            yield from ((each.cluster, key) for key in each.providers)
+            if each.is_open:
+                yield each.cluster, None
 
     def has_open_name(self, cluster: str | Unknown | None) -> bool:
         """Whether the name that a cluster gets is only known at deploy time, so that any name may be meant."""
@@ -133,6 +147,7 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
     return _Listing(
         cluster=cluster,
         providers=tuple(each for each in keys if each is not None),
+        is_open=providers is not None and not (is_list(providers) and all(each is not None for each in keys)),
         is_written=providers is not None,
         is_whole=is_whole,
         strategy=properties.sections("DefaultCapacityProviderStrategy"),

@@ -19,6 +19,7 @@ from gpu_constructs.template.resources.pools import ecs_pools
 from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import Services
+from gpu_constructs.template.resources.strays import strays_of
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
 __all__ = ["fleet_of"]
@@ -43,16 +44,18 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
         for (resource, _, task), name in zip(found_tasks, task_names, strict=True)
     ]
     launches = Launches(index, notes, clusters.named)
-    found_pools = [*ecs_pools(index, clusters, launches, notes), *batch_pools(index, launches, notes)]
+    found = [*ecs_pools(index, clusters, launches, notes), *batch_pools(index, launches, notes)]
+    found_pools = [each for each in found if not each.is_stray]
     pool_names = names.unique([(each.resource, "") for each in found_pools])
     pools = [
         (each.provider, replace(each.pool, name=name, region=each.resource.origin.region))
         for each, name in zip(found_pools, pool_names, strict=True)
     ]
+    pools_by_provider = {provider: pool for provider, pool in pools if provider is not None}
     services = Services(
         index=index,
         clusters=clusters,
-        pools={provider: pool for provider, pool in pools if provider is not None},
+        pools=pools_by_provider,
         tasks=dict(tasks_by_resource),
         scaling=scaled_services(index, notes),
         balancing=Balancing(index, notes),
@@ -60,11 +63,14 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
     )
     found_services = tuple(index.all(SERVICE))
     service_names = names.unique([(each, "") for each in found_services])
+    workloads = tuple(map(services.workload, found_services, service_names))
+    stray = [each for each in found if each.is_stray]
     return Fleet(
         pools=tuple(pool for _, pool in pools),
         tasks=tuple(task for _, task in tasks_by_resource),
-        workloads=tuple(map(services.workload, found_services, service_names)),
+        workloads=workloads,
         provider_lists=clusters.provider_lists,
+        strays=strays_of(index, clusters, found=stray, pools=pools_by_provider, workloads=workloads),
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
 

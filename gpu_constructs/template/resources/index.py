@@ -15,6 +15,7 @@ __all__ = ["Index"]
 _NAMED_BY = {
     "AWS::AutoScaling::AutoScalingGroup": "AutoScalingGroupName",
     "AWS::AutoScaling::LaunchConfiguration": "LaunchConfigurationName",
+    "AWS::Batch::ComputeEnvironment": "ComputeEnvironmentName",
     "AWS::EC2::LaunchTemplate": "LaunchTemplateName",
     "AWS::EC2::PlacementGroup": "GroupName",
     "AWS::ECS::CapacityProvider": "Name",

@@ -20,19 +20,25 @@ from gpu_constructs.template.resources.user_data import CLUSTER
 __all__ = ["FoundPool", "ecs_pools"]
 
 _INSTANCE = "AWS::EC2::Instance"
+# https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-public-parameters-ami.html
+_WITHOUT_AGENT = ("/aws/service/ami-", "/aws/service/canonical/", "/aws/service/debian/")
 _STATUS = {"DISABLED": False, "ENABLED": True}
 
 
 class FoundPool(NamedTuple):
-    """A pool, called by its logical id as yet, the resource that it is called after, and its capacity provider."""
+    """A pool, called by its logical id as yet, the resource that it is called after, and its capacity provider.
+
+    Nothing ties a stray one to ECS, but its image or a script that is not understood may.
+    """
 
     pool: Pool
     resource: Resource
     provider: ProviderKey | None = None
+    is_stray: bool = False
 
 
 def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes) -> Iterator[FoundPool]:
-    """Reads every pool of hosts but those of AWS Batch.
+    """Reads every pool of hosts but those of AWS Batch, stray ones among them.
 
     An Auto Scaling group is a pool if a capacity provider, its user data or an image of ECS ties it to ECS.
     """
@@ -54,13 +60,16 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
     for resource in index.all(AUTO_SCALING_GROUP):
         if resource.reference not in provided:
             bare = groups.of(resource)
-            if _names_cluster(bare.launch) or not isinstance(bare.launch.setup.image, Unknown):
-                yield FoundPool(_pool(resource, bare), resource)
+            is_tied = _names_cluster(bare.launch) or not isinstance(bare.launch.setup.image, Unknown)
+            if is_tied or _may_join(bare.launch):
+                yield FoundPool(_pool(resource, bare), resource, is_stray=not is_tied)
     for resource in index.all(_INSTANCE):
         launch = launches.instance(resource)
-        if _names_cluster(launch):
+        is_tied = _names_cluster(launch)
+        if is_tied or _may_join(launch):
             group_of_one = Group(launch=launch, min_instances=1, max_instances=1, zones=1)
-            yield FoundPool(replace(_pool(resource, group_of_one), kind=PoolKind.INSTANCE), resource)
+            pool = replace(_pool(resource, group_of_one), kind=PoolKind.INSTANCE)
+            yield FoundPool(pool, resource, is_stray=not is_tied)
 
 
 def _provided_pool(properties: Section, resource: Resource, group: Group, clusters: Clusters) -> Pool:
@@ -106,6 +115,12 @@ def _pool(resource: Resource, group: Group) -> Pool:
 
 def _names_cluster(launch: Launch) -> bool:
     return launch.setup.user_data.get(CLUSTER) is not None
+
+
+def _may_join(launch: Launch) -> bool:
+    """Whether an image that the files do not show may know a cluster: all but those of an operating system alone."""
+    written = launch.setup.image_written
+    return written is None or not written.startswith(_WITHOUT_AGENT)
 
 
 def _told_cluster(launch: Launch, cluster: str | Unknown | None, clusters: Clusters) -> str | Unknown | None:

@@ -43,11 +43,15 @@ def test_jobs_of_batch_go_to_compute_environments_and_tasks_of_ecs_to_the_others
     assert found(Fleet(pools=(GPU, BATCH), tasks=(job,))) == []
 
 
-def test_hosts_without_gpus_are_a_warning_that_names_some_with() -> None:
-    finding = only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("4"),)))
-    assert (finding.rule, finding.severity) == ("GPU062", Severity.WARNING)
+def test_hosts_without_gpus_are_an_error_that_names_some_with() -> None:
+    finding = only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("4"),), is_whole=True))
+    assert (finding.rule, finding.severity) == ("GPU062", Severity.ERROR)
     assert finding.message == "train asks for GPUs, and the hosts here have no GPUs (Cpu)"
     assert finding.fix.startswith("hosts with GPUs, such as g")
+
+
+def test_hosts_without_gpus_are_a_warning_where_there_may_be_others() -> None:
+    assert only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("4"),))).severity is Severity.WARNING
 
 
 def test_hosts_that_are_named_have_gpus_and_the_processor_of_most_images() -> None:
@@ -55,10 +59,6 @@ def test_hosts_that_are_named_have_gpus_and_the_processor_of_most_images() -> No
     for task in (a_task("1"), a_task("0.25"), a_task("1", memory_limit_mib=6000)):
         fix = only(FIT_RULES, Fleet(pools=(CPU,), tasks=(task,))).fix
         assert instance_type(fix.rpartition(" ")[2]).architecture is Architecture.X86_64
-
-
-def test_no_hosts_at_all_are_a_warning_where_everything_was_read() -> None:
-    assert only(FIT_RULES, Fleet(tasks=(a_task("1"),), is_whole=True)).rule == "GPU062"
 
 
 def test_a_service_of_another_cluster_says_where_its_hosts_are() -> None:

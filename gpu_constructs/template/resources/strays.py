@@ -1,0 +1,91 @@
+"""Hosts that the files mention and do not describe: whoever judges a cluster by its pools has to know of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, Workload
+from gpu_constructs.template.resources.clusters import Clusters, ProviderKey
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.pools import FoundPool
+from gpu_constructs.template.resources.section import Section
+
+__all__ = ["strays_of"]
+
+_FLEETS = ("AWS::EC2::SpotFleet", "AWS::EC2::EC2Fleet")
+_QUEUE = "AWS::Batch::JobQueue"
+_ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
+_OTHER = ""
+"""What the cluster of an import or a parameter is called here: it is none of those that the files define."""
+_FARGATE = ("FARGATE", "FARGATE_SPOT")
+
+
+def strays_of(
+    index: Index,
+    clusters: Clusters,
+    *,
+    found: Iterable[FoundPool],
+    pools: Mapping[ProviderKey, Pool],
+    workloads: Sequence[Workload],
+) -> tuple[Pool, ...]:
+    """Hosts of other files, and hosts of these that may join any cluster.
+
+    Args:
+        index: Every resource.
+        clusters: The clusters.
+        found: Pools that nothing ties to ECS.
+        pools: Those that have a capacity provider, by it.
+        workloads: The services.
+    """
+    strays = [replace(each.pool, name=each.resource.logical_id, cluster=UNKNOWN) for each in found]
+    strays += [_hosts(each.logical_id, UNKNOWN) for each in index.all(*_FLEETS)]
+    strays += _of_environments(index)
+    strays += (
+        _hosts(f"hosts of {f'cluster {each}' if isinstance(each, str) else 'another cluster'}", _named(each))
+        for each in _imported(clusters, pools.values(), workloads)
+    )
+    listed: list[tuple[str | Unknown | None, object]] = [each for each in clusters.providers() if each[1] not in pools]
+    listed += [(each.cluster, item.provider) for each in workloads for item in each.strategy if item.pool is None]
+    strays += (_hosts(_provider(key), _named(cluster)) for cluster, key in listed if key not in _FARGATE)
+    return tuple({(each.name, each.cluster, each.kind): each for each in strays}.values())
+
+
+def _imported(
+    clusters: Clusters, pools: Iterable[Pool], workloads: Iterable[Workload]
+) -> Iterable[str | Unknown | None]:
+    """Clusters that something belongs to and that these files do not define; the default one is not defined."""
+    named = dict.fromkeys((*(each.cluster for each in pools), *(each.cluster for each in workloads)))
+    return (each for each in named if each is not None and not clusters.defines(each))
+
+
+def _of_environments(index: Index) -> Iterator[Pool]:
+    """Compute environments whose hosts other files define, or that something else launches."""
+    for queue in index.all(_QUEUE):
+        for each in Section.of(queue, []).sections("ComputeEnvironmentOrder"):
+            if index.find(each.get("ComputeEnvironment"), _ENVIRONMENT) is None:
+                yield _hosts("a compute environment", UNKNOWN, PoolKind.BATCH)
+    for environment in index.all(_ENVIRONMENT):
+        kind = environment.properties.get("Type")
+        if not isinstance(kind, str) or kind.upper() != "MANAGED":
+            yield _hosts(environment.logical_id, UNKNOWN, PoolKind.BATCH)
+
+
+def _named(cluster: str | Unknown | None) -> str | None:
+    return _OTHER if isinstance(cluster, Unknown) else cluster
+
+
+def _provider(key: object) -> str:
+    return f"capacity provider {key}" if isinstance(key, str) else "a capacity provider"
+
+
+def _hosts(name: str, cluster: str | Unknown | None, kind: PoolKind = PoolKind.AUTO_SCALING_GROUP) -> Pool:
+    return Pool(
+        name=name,
+        min_instances=UNKNOWN,
+        max_instances=UNKNOWN,
+        kind=kind,
+        cluster=cluster,
+        has_provider=False,
+        has_unknown_types=True,
+    )
