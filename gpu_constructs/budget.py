@@ -116,10 +116,10 @@ SEARCHED = 1_000
 FOLLOWED = 20
 """References of one resource that are followed to see what is behind them."""
 
-READINGS = 32
+READINGS = 100
 """Other values of parameters that are tried, all parameters together: each is a reading of everything."""
 
-READ_RESOURCES = 50_000
+READ_RESOURCES = 20_000
 """Resources and parameters that are read to try other values, so that a large app is not read `READINGS` times."""
 
 # -- words: what is looked up and quoted -------------------------------------------------------------------------------

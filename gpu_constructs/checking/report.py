@@ -10,24 +10,22 @@ Pure: it reads the files that it is given and nothing else, knows no cloud libra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from gpu_constructs.budget import NAME, READ_RESOURCES, READINGS
+from gpu_constructs.budget import NAME
 from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
+from gpu_constructs.checking.other_values import Trial, ValueTable, is_grave, other_values, place, tables, warnings
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.hardware import regions
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
-from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.template import Input, Inputs, Stacks, fleet_of
 
 __all__ = ["Acknowledged", "Report", "check_files", "findings_in"]
-
-_Place = tuple[str, str, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +39,9 @@ class Report:
             of the resource.
         files: Every file that defines something, in order; what was named where none does.
         read: Every file that was opened, those that define nothing among them.
-        untried: Allowed values of parameters with which nothing was checked: beyond `READINGS`, beyond what is
-            read of a large app, or because a pipe can be read only once.
+        values: With which values of a parameter something works, where that is not so with all.
+        untried: How many values of parameters were not tried, by parameter: more than there is time
+            for.
     """
 
     fleet: Fleet
@@ -50,7 +49,8 @@ class Report:
     acknowledged: tuple[Acknowledged, ...] = ()
     files: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
-    untried: int = 0
+    values: tuple[ValueTable, ...] = ()
+    untried: Mapping[str, int] = field(default_factory=dict)
 
 
 def check_files(
@@ -64,8 +64,9 @@ def check_files(
 ) -> Report:
     """Checks CloudFormation templates, cloud assemblies and task definitions.
 
-    Parameters of a template are taken by their default values. Where a parameter allows others, one after the other is
-    tried as well, and an error that only they bring is a warning that names the value.
+    Parameters of a template are taken by their default values. Where others are allowed, or a condition or a mapping
+    knows others, and they can change what is found, one after the other is tried as well, and so are regions where none
+    is known. What only they bring is a warning that names the value.
 
     Args:
         inputs: Files and directories, ``-`` for `stdin`, and templates that are already parsed.
@@ -98,7 +99,8 @@ def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RU
     asked = tuple(rules)
     inputs = Inputs(directories)
     stacks = inputs.stacks(construct_paths=False)
-    if not any(_found(stacks, inputs, _fleet(stacks), {}, asked)[0]):
+    found, trials, _ = _found(stacks, inputs, _fleet(stacks), {}, asked)
+    if not found and not any(each.new for each in trials):
         return ()
     seen = _reported(inputs, {}, asked)
     return (*seen.findings, *(each.finding for each in seen.acknowledged if each.in_app))
@@ -107,44 +109,44 @@ def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RU
 def _reported(inputs: Inputs, given: Mapping[str, str], asked: tuple[Rule, ...]) -> Report:
     stacks = inputs.stacks(given)
     fleet = _fleet(stacks)
-    found, untried = _found(stacks, inputs, fleet, given, asked)
+    found, trials, untried = _found(stacks, inputs, fleet, given, asked)
     acknowledgements = Acknowledgements(stacks, inputs)
     kept: list[Finding] = []
     acknowledged: list[Acknowledged] = []
-    for finding in sorted(dict.fromkeys(found), key=_order):
-        accepted = acknowledgements.of(finding)
+    brought = [(_located(each, stacks), cause) for each, cause in warnings(trials)]
+    for finding, cause in sorted(dict([*((each, each) for each in found), *brought]).items(), key=_order):
+        accepted = acknowledgements.of(cause)
         if accepted is None:
             kept.append(finding)
         else:
-            acknowledged.append(accepted)
+            acknowledged.append(replace(accepted, finding=finding))
+    unaccepted = [each.without(acknowledgements.of) for each in trials]
     return Report(
         fleet=fleet,
         findings=tuple(kept),
         acknowledged=tuple(acknowledged),
         files=_files(stacks) or inputs.named,
         read=tuple(stacks.documents),
+        values=tuple(replace(each, origin=stacks.locate(each.origin)) for each in tables(unaccepted, kept)),
         untried=untried,
     )
 
 
 def _found(
     stacks: Stacks, inputs: Inputs, fleet: Fleet, given: Mapping[str, str], asked: tuple[Rule, ...]
-) -> tuple[list[Finding], int]:
-    """Findings with their lines, and how many values of parameters were not tried."""
+) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
+    """Findings with their lines, those of other values of parameters, and how many values were not tried."""
     found = [_located(each, stacks) for each in check(fleet, rules=asked)]
-    others, untried = _other_values(stacks, given)
-    errors = tuple(each for each in asked if each.severity is Severity.ERROR)
-    found_there: list[tuple[str, str, Finding]] = []
-    for other in others if errors else ():
-        there = inputs.stacks({**given, **dict.fromkeys(other.keys, other.value)})
-        found_there += [
-            (other.parameter, other.value, _located(each, there))
-            for each in check(_fleet(there), rules=errors)
-            if each.severity is Severity.ERROR
-        ]
-    known = {_place(each) for each in found if each.severity is Severity.ERROR}
-    found += _warnings(each for each in found_there if _place(each[2]) not in known)
-    return found, untried
+    others, untried = other_values(stacks, given)
+    known = {place(each) for each in found if is_grave(each)}
+    grave = tuple(each for each in asked if each.severity is not Severity.INFO)
+    trials: list[Trial] = []
+    for other in others if grave else ():
+        there = other.read(inputs, given)
+        now = tuple(_located(each, there) for each in check(_fleet(there), rules=grave) if is_grave(each))
+        new = tuple(each for each in now if place(each) not in known)
+        trials.append(Trial(tried=other, found=now, new=new))
+    return found, trials, untried
 
 
 def _require_region(region: object) -> None:
@@ -161,33 +163,6 @@ def _require_region(region: object) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Other:
-    """One more value of a parameter, for every stack that allows the same values."""
-
-    parameter: str
-    keys: tuple[str, ...]
-    value: str
-
-
-def _other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[_Other], int]:
-    """Values to try, and how many are too many."""
-    keys: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for choice in stacks.choices:
-        key = f"{choice.stack}:{choice.parameter}"
-        if choice.parameter not in given and key not in given:
-            keys.setdefault((choice.parameter, choice.default, choice.values), []).append(key)
-    others = [
-        _Other(parameter=parameter, keys=tuple(of), value=value)
-        for (parameter, default, values), of in keys.items()
-        for value in values
-        if value != default
-    ]
-    size = len(stacks.choices) + sum(len(stack.resources) for stack in stacks.stacks)
-    most = min(READINGS, READ_RESOURCES // max(1, size))
-    return others[:most], len(others[most:])
-
-
 def _fleet(stacks: Stacks) -> Fleet:
     return replace(fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks), is_whole=stacks.whole)
 
@@ -196,34 +171,14 @@ def _located(finding: Finding, stacks: Stacks) -> Finding:
     return finding if finding.origin is None else replace(finding, origin=stacks.locate(finding.origin))
 
 
-def _warnings(found: Iterable[tuple[str, str, Finding]]) -> Iterator[Finding]:
-    """Errors of other values of a parameter as warnings: one for each parameter and thing, with the first message."""
-    groups: dict[tuple[str, _Place], dict[str, Finding]] = {}
-    for parameter, value, finding in found:
-        groups.setdefault((parameter, _place(finding)), {}).setdefault(value, finding)
-    for (parameter, _), by_value in groups.items():
-        (value, first), *rest = by_value.items()
-        likewise = f" (likewise with {or_list(other for other, _ in rest)})" if rest else ""
-        yield replace(first, severity=Severity.WARNING, message=f"with {parameter}={value}{likewise}: {first.message}")
-
-
 def _files(stacks: Stacks) -> tuple[str, ...]:
     resources = [each for stack in stacks.stacks for each in stack.resources.values()] + list(stacks.tasks)
     return tuple(dict.fromkeys(each.origin.file for each in resources if each.origin.file is not None))
 
 
-def _place(finding: Finding) -> _Place:
-    return finding.rule, finding.subject, _resource(finding), _file(finding)
-
-
-def _resource(finding: Finding) -> str:
-    return finding.subject if finding.origin is None else finding.origin.resource
-
-
-def _file(finding: Finding) -> str | None:
-    return None if finding.origin is None else finding.origin.file
-
-
-def _order(finding: Finding) -> tuple[str, int, str, int, str]:
-    line = 0 if finding.origin is None else finding.origin.line or 0
-    return _file(finding) or "", line, _resource(finding), finding.severity.rank, finding.rule
+def _order(found: tuple[Finding, Finding]) -> tuple[str, int, str, int, str]:
+    """By file and line of what is shown."""
+    finding = found[0]
+    origin = finding.origin
+    _, _, resource, file = place(finding)
+    return file or "", 0 if origin is None else origin.line or 0, resource, finding.severity.rank, finding.rule

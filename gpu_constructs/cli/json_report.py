@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs import __version__
+from gpu_constructs.checking.other_values import ValueTable
 from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.rules import Finding, Severity
@@ -17,14 +18,16 @@ def text(review: Report) -> str:
         "version": __version__,
         "files": list(review.files),
         "findings": [_finding(each) for each in review.findings],
+        "parameter_values": [_values(each) for each in review.values],
         "acknowledged": [{**_finding(each.finding), "reason": each.reason} for each in review.acknowledged],
+        "untried_parameters": dict(review.untried),
         "summary": {
             **counts,
             "acknowledged": len(review.acknowledged),
             "pools": len(review.fleet.pools),
             "tasks": len(review.fleet.tasks),
             "services": len(review.fleet.workloads),
-            "untried_parameter_values": review.untried,
+            "untried_parameter_values": sum(review.untried.values()),
         },
     }
     return json_text(report)
@@ -33,6 +36,25 @@ def text(review: Report) -> str:
 def failure(problem: str) -> str:
     """What stands in its place where nothing could be checked, so that no program trips over an empty file."""
     return json_text({"version": __version__, "error": problem, "files": [], "findings": []})
+
+
+def _values(table: ValueTable) -> dict[str, object]:
+    """With which values of a parameter something works, and what the others bring."""
+    return {
+        "parameter": table.parameter,
+        "subject": table.subject,
+        "file": table.origin.file,
+        "line": table.origin.line,
+        "values": [
+            {
+                "value": each.value,
+                "default": each.is_default,
+                "works": each.finding is None,
+                "finding": None if each.finding is None else _finding(each.finding),
+            }
+            for each in table.verdicts
+        ],
+    }
 
 
 def _finding(finding: Finding) -> dict[str, object]:
@@ -45,6 +67,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "line": None if origin is None else origin.line,
         "subject": finding.subject,
         "construct_path": None if origin is None else origin.construct_path,
+        "parameter": finding.parameter or None,
         "message": finding.message,
         "fix": finding.fix,
     }

@@ -5,10 +5,12 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePath
 from urllib.parse import quote
 
 from gpu_constructs import __version__
+from gpu_constructs.checking.other_values import ValueTable
 from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.fleet import Origin
@@ -21,14 +23,16 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 _INDEX = {each.id: number for number, each in enumerate(RULES)}
 
 _Object = dict[str, object]
+_Tables = Mapping[tuple[Origin | None, str], ValueTable]
 
 
 def text(review: Report) -> str:
     """A review as SARIF; what was acknowledged in a template is suppressed there."""
-    results = [_result(each) for each in review.findings]
+    tables: _Tables = {(each.origin, each.subject): each for each in review.values}
+    results = [_result(each, tables) for each in review.findings]
     for each in review.acknowledged:
         suppression = {"kind": "inSource", "justification": each.reason}
-        results.append({**_result(each.finding), "suppressions": [suppression]})
+        results.append({**_result(each.finding, {}), "suppressions": [suppression]})
     run: _Object = {
         "tool": _tool(rules=[_rule(each) for each in RULES]),
         "invocations": [{"executionSuccessful": True}],
@@ -66,7 +70,7 @@ def _rule(rule: Rule) -> _Object:
     return described
 
 
-def _result(finding: Finding) -> _Object:
+def _result(finding: Finding, tables: _Tables) -> _Object:
     fix = f"; fix: {finding.fix}" if finding.fix else ""
     result: _Object = {
         "ruleId": finding.rule,
@@ -77,7 +81,18 @@ def _result(finding: Finding) -> _Object:
         result["ruleIndex"] = _INDEX[finding.rule]
     if finding.origin is not None:
         result["locations"] = [_location(finding.origin)]
+    values = tables.get((finding.origin, finding.subject)) if finding.parameter else None
+    if values is not None:
+        result["properties"] = {"parameter": values.parameter, "values": _verdicts(values)}
     return result
+
+
+def _verdicts(values: ValueTable) -> _Object:
+    """What becomes of something with each value of a parameter."""
+    return {
+        each.value: "works" if each.finding is None else f"{each.finding.rule}: {each.finding.message}"
+        for each in values.verdicts
+    }
 
 
 def _location(origin: Origin) -> _Object:

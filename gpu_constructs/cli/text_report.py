@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
+from gpu_constructs.checking.other_values import ValueTable, Verdict
 from gpu_constructs.checking.report import Report
-from gpu_constructs.cli.terminal import Line, wrapped
+from gpu_constructs.cli.terminal import Line, table, wrapped
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list
 
@@ -19,19 +20,25 @@ _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
 
 def lines(review: Report, *, width: int = 100) -> Iterator[Line]:
-    """A review, line by line."""
+    """A review, line by line; what only another value of a parameter brings is told in a table of the values."""
+    tables = {(each.origin, each.subject): each for each in review.values}
     for file, of_file in groupby(review.findings, key=_file):
         yield [(file, "title")]
         for heading, of_resource in groupby(of_file, key=_heading):
             yield [("  ", ""), (heading, "title")]
             for finding in of_resource:
-                yield from _lines(finding, width)
+                key = finding.origin, finding.subject
+                if not finding.parameter or finding.origin is None:
+                    yield from _lines(finding, width)
+                elif key in tables:
+                    yield from _table(tables.pop(key), width)
         yield []
     if review.acknowledged:
         accepted = (f"{each.finding.rule} of {_resource(each.finding)}" for each in review.acknowledged)
         yield [(f"acknowledged: {and_list(accepted)}", "aside")]
     if review.untried:
-        yield [(f"{_count(review.untried, 'more value')} of parameters not tried", "aside")]
+        counts = (f"{_count(number, 'value')} of {brief(name, LABEL)}" for name, number in review.untried.items())
+        yield [(f"not tried: {and_list(counts)}", "aside")]
     yield [(summary(review), _mood(review))]
 
 
@@ -73,6 +80,30 @@ def _lines(finding: Finding, width: int) -> Iterator[Line]:
         label = "fix: "
         for number, part in enumerate(wrapped(brief(finding.fix, MESSAGE), width=width, indent=_INDENT + len(label))):
             yield [(" " * _INDENT, ""), (label if not number else " " * len(label), "good"), (part, "")]
+
+
+def _table(values: ValueTable, width: int) -> Iterator[Line]:
+    """What becomes of one thing with each value of a parameter, a line for all values that come to the same."""
+    label = f"{Severity.WARNING:<{_WORD}}"
+    subject, parameter = brief(values.subject, LABEL), brief(values.parameter, LABEL)
+    yield [("    ", ""), (label, Severity.WARNING), (f"  {subject} with other values of {parameter}", "")]
+    rows = [(and_list(map(_value, verdicts)), _verdict(finding, values)) for finding, verdicts in values.alike]
+    indent = " " * (4 + _WORD + 2)
+    for line in table(("value", "verdict"), rows, width=width - len(indent)):
+        yield [(indent, ""), *line]
+
+
+def _value(verdict: Verdict) -> str:
+    return f"{brief(verdict.value)}{' (default)' if verdict.is_default else ''}"
+
+
+def _verdict(finding: Finding | None, values: ValueTable) -> str:
+    if finding is None:
+        return "works"
+    if finding.subject != values.subject:
+        return f"{finding.rule}, see {brief(finding.subject, LABEL)}"
+    fix = f"; fix: {brief(finding.fix, MESSAGE)}" if finding.fix else ""
+    return f"{finding.rule} {brief(finding.message, MESSAGE)}{fix}"
 
 
 def _heading(finding: Finding) -> str:

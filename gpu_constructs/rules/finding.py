@@ -42,6 +42,7 @@ class Finding:
         one_value: Whether that value is wrong by itself, whatever the others are.
         is_shortage: Whether hosts have less of something than is asked for, rather than two things not going together.
         origin: Where it was written; None where that is not known.
+        parameter: The parameter of which only another value brings it, at whose declaration it then points.
     """
 
     rule: str
@@ -55,3 +56,4 @@ class Finding:
     one_value: bool = field(default=False, compare=False)
     is_shortage: bool = field(default=False, compare=False)
     origin: Origin | None = None
+    parameter: str = field(default="", compare=False)

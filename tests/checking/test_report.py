@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from gpu_constructs.budget import READINGS
-from gpu_constructs.checking import report as reviewing
+from gpu_constructs.checking import other_values
 from gpu_constructs.checking.report import Report, check_files, findings_in
 from gpu_constructs.rules import Context, Finding, Problem, error, warning
-from gpu_constructs.template import Inputs, Stacks, UnreadableError
+from gpu_constructs.template import REGION, Inputs, Stacks, UnreadableError
 from tests.cli.templates import acknowledged, template, with_choice, written
 
 
@@ -79,8 +79,8 @@ def test_an_error_that_only_another_allowed_value_brings_is_a_warning_that_names
     assert ("GPU901", "warning", "with InstanceType=g5.xlarge: g5.xlarge is not a g6") in told(result)
     (finding,) = (each for each in result.findings if each.rule == "GPU901")
     assert finding.origin is not None
-    assert finding.origin.line is not None
-    assert finding.fix == "g6"
+    assert (finding.origin.path, finding.origin.line) == (("Parameters", "InstanceType"), 3)
+    assert (finding.fix, finding.parameter) == ("g6", "InstanceType")
 
 
 def test_several_values_with_the_same_error_are_one_warning(tmp_path: Path) -> None:
@@ -97,6 +97,72 @@ def test_warnings_of_other_values_are_not_told(tmp_path: Path) -> None:
 def test_an_error_that_the_default_has_too_stays_one_error(tmp_path: Path) -> None:
     result = reviewed(with_choice("g5.2xlarge", default="g5.xlarge"), tmp_path)
     assert [each for each in told(result) if each[0] == "GPU901"] == [("GPU901", "error", "g5.xlarge is not a g6")]
+
+
+def test_a_table_says_of_each_thing_with_which_values_it_works(tmp_path: Path) -> None:
+    body = with_choice("g5.xlarge", "g6.2xlarge", default="g6.xlarge")
+    (table,) = reviewed(body, tmp_path).values
+    assert (table.parameter, table.subject, table.origin.line) == ("InstanceType", "Provider", 3)
+    assert [(each.value, each.is_default, each.finding and each.finding.rule) for each in table.verdicts] == [
+        ("g6.xlarge", True, None),
+        ("g5.xlarge", False, "GPU901"),
+        ("g6.2xlarge", False, None),
+    ]
+
+
+def test_a_value_that_breaks_something_else_does_not_work(tmp_path: Path) -> None:
+    body = with_choice("c7i.large", "g5g.xlarge")
+    tables = {each.subject: each for each in check_files([written(body, tmp_path / "t.json")]).values}
+    verdicts = {each.value: each.finding for each in tables["Service"].verdicts}
+    assert verdicts["c7i.large"] is not None
+    assert verdicts["c7i.large"].rule == "GPU060"
+    assert verdicts["g5g.xlarge"] is not None
+    assert (verdicts["g5g.xlarge"].rule, verdicts["g5g.xlarge"].subject) == ("GPU052", "Provider")
+
+
+def test_a_type_without_enough_gpus_is_named_also_where_hosts_of_other_files_may_run_the_task(tmp_path: Path) -> None:
+    body = template(instance_type={"Ref": "It"}, gpus="8", Parameters={"It": ONE_OF_TWO})
+    del body["Resources"]["Service"]
+    file = written(body, tmp_path / "t.json")
+    (finding,) = (each for each in check_files([file]).findings if each.parameter)
+    assert finding.message.startswith("with It=p3.8xlarge: ")
+    assert finding.origin is not None
+    assert finding.origin.path == ("Parameters", "It")
+
+
+ONE_OF_TWO = {"Type": "String", "Default": "p4d.24xlarge", "AllowedValues": ["p4d.24xlarge", "p3.8xlarge"]}
+
+
+def test_memory_that_leaves_a_host_none_for_itself_is_named(tmp_path: Path) -> None:
+    memory = {"Type": "Number", "Default": 8192, "AllowedValues": [8192, 16384]}
+    body = template(Parameters={"Memory": memory})
+    body["Resources"]["Chat"]["Properties"]["ContainerDefinitions"][0]["Memory"] = {"Ref": "Memory"}
+    (finding,) = (each for each in check_files([written(body, tmp_path / "t.json")]).findings if each.parameter)
+    assert finding.message.startswith("with Memory=16384: Chat may not fit")
+
+
+def test_what_decides_nothing_is_not_tried_and_names_are_tried_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = {"Type": "Number", "Default": 1, "AllowedValues": [1, 3, 5, 7, 14, 30]}
+    name = {"Type": "String", "Default": "a", "AllowedValues": ["a", "b"]}
+    body = with_choice("g5.xlarge")
+    body["Parameters"] = {"Days": days, "Name": name, **body["Parameters"]}
+    body["Resources"]["Logs"] = {"Type": "AWS::Logs::LogGroup", "Properties": {"RetentionInDays": {"Ref": "Days"}}}
+    body["Resources"]["Cluster"]["Properties"] = {"ClusterName": {"Ref": "Name"}}
+    readings = _readings(monkeypatch)
+    assert reviewed(body, tmp_path).untried == {}
+    assert readings == [{"t:InstanceType": "g5.xlarge"}, {"t:Name": "b"}]
+
+
+def test_regions_are_tried_where_nothing_says_which_it_is(tmp_path: Path) -> None:
+    types = {"us-east-1": {"Type": "g6.xlarge"}, "eu-west-1": {"Type": "g5.xlarge"}}
+    body = template(
+        instance_type={"Fn::FindInMap": ["Types", {"Ref": "AWS::Region"}, "Type"]}, Mappings={"Types": types}
+    )
+    assert ("GPU901", "warning", "with AWS::Region=eu-west-1: g5.xlarge is not a g6") in told(reviewed(body, tmp_path))
+    there = told(reviewed(body, tmp_path, region="eu-west-1"))
+    assert ("GPU901", "error", "g5.xlarge is not a g6") in there
 
 
 @pytest.mark.parametrize("name", ["InstanceType", "t:InstanceType"])
@@ -127,15 +193,15 @@ def test_no_more_values_are_tried_than_the_limit_and_the_rest_is_counted(
     readings = _readings(monkeypatch)
     result = reviewed(with_choice(*(f"x{number}.large" for number in range(READINGS + 5))), tmp_path)
     assert len(readings) == READINGS
-    assert result.untried == 5
+    assert result.untried == {"InstanceType": 5}
 
 
 def test_a_large_app_is_not_read_as_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviewing, "READ_RESOURCES", 3 * (len(template()["Resources"]) + 1))
+    monkeypatch.setattr(other_values, "READ_RESOURCES", 3 * (len(template()["Resources"]) + 1))
     readings = _readings(monkeypatch)
     result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
     assert len(readings) == 3
-    assert result.untried == 2
+    assert result.untried == {"InstanceType": 2}
 
 
 def _readings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
@@ -143,10 +209,10 @@ def _readings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     readings: list[dict[str, str]] = []
     stacks_with = Inputs.stacks
 
-    def noted(inputs: Inputs, parameters: Mapping[str, str]) -> Stacks:
-        if parameters:
-            readings.append(dict(parameters))
-        return stacks_with(inputs, parameters)
+    def noted(inputs: Inputs, parameters: Mapping[str, str], *, region: str | None = None) -> Stacks:
+        if parameters or region:
+            readings.append({**parameters, **({REGION: region} if region else {})})
+        return stacks_with(inputs, parameters, region=region)
 
     monkeypatch.setattr(Inputs, "stacks", noted)
     return readings
@@ -186,9 +252,9 @@ def test_an_acknowledgement_of_another_form_is_none(metadata: object, tmp_path: 
 def test_a_warning_of_another_value_can_be_acknowledged(tmp_path: Path) -> None:
     plain = reviewed(with_choice("g5.xlarge"), tmp_path)
     (finding,) = (each for each in plain.findings if each.rule == "GPU901")
-    assert finding.origin is not None
-    result = reviewed(acknowledged(with_choice("g5.xlarge"), finding.origin.resource, GPU901="never chosen"), tmp_path)
+    result = reviewed(acknowledged(with_choice("g5.xlarge"), finding.subject, GPU901="never chosen"), tmp_path)
     assert [each.finding.message for each in result.acknowledged] == [finding.message]
+    assert result.values == ()
 
 
 def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.checking.other_values import ValueTable, Verdict
 from gpu_constructs.checking.report import Acknowledged, Report
 from gpu_constructs.cli import json_report, sarif_report, text_report
 from gpu_constructs.cli.terminal import unstyled
@@ -105,7 +106,7 @@ def test_the_last_line_sums_it_up(report: Report, line: str) -> None:
 
 
 def test_values_that_were_not_tried_are_said() -> None:
-    assert "3 more values of parameters not tried" in told(replace(REPORT, untried=3))
+    assert "not tried: 3 values of Size and 1 value of Stage" in told(replace(REPORT, untried={"Size": 3, "Stage": 1}))
 
 
 def test_a_name_cannot_write_lines_of_its_own() -> None:
@@ -127,6 +128,7 @@ def test_programs_get_the_fields_by_their_names() -> None:
         "construct_path": "Demo/Hosts",
         "message": "8 GPUs are asked, g6.xlarge has 1",
         "fix": "",
+        "parameter": None,
     }
     assert report["files"] == ["infra/app one.json"]
     assert report["summary"] == {
@@ -272,3 +274,54 @@ def test_a_scanner_is_told_that_nothing_could_be_checked() -> None:
     assert invocation["executionSuccessful"] is False
     assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "no such file"
     assert run["results"] == []
+
+
+PLACE = Origin(resource="Parameters/Size", file="infra/app one.json", line=3)
+OTHER = replace(FOUND, message="with Size=large: too large", fix="", origin=PLACE, parameter="Size")
+TABLE = ValueTable(
+    parameter="Size",
+    subject="Hosts",
+    origin=PLACE,
+    verdicts=(
+        Verdict(value="small", is_default=True),
+        Verdict(value="large", is_default=False, finding=replace(GRAVE, message="too large", fix="less")),
+        Verdict(value="huge", is_default=False, finding=replace(GRAVE, message="far too large")),
+        Verdict(value="odd", is_default=False, finding=replace(GRAVE, subject="Service")),
+    ),
+)
+CHOSEN = replace(REPORT, findings=(OTHER,), acknowledged=(), values=(TABLE,))
+
+
+def test_people_see_with_which_values_something_works() -> None:
+    assert told(CHOSEN).startswith(
+        "infra/app one.json\n"
+        "  Parameters/Size (line 3)\n"
+        "    warning  Hosts with other values of Size\n"
+        "             value            verdict\n"
+        "             small (default)  works\n"
+        "             large and huge   GPU009 too large; fix: less\n"
+        "             odd              GPU009, see Service\n"
+    )
+
+
+def test_programs_get_each_value_with_what_it_brings() -> None:
+    (table,) = json.loads(json_report.text(CHOSEN))["parameter_values"]
+    assert (table["parameter"], table["subject"], table["line"]) == ("Size", "Hosts", 3)
+    assert [(each["value"], each["default"], each["works"]) for each in table["values"]] == [
+        ("small", True, True),
+        ("large", False, False),
+        ("huge", False, False),
+        ("odd", False, False),
+    ]
+    assert table["values"][1]["finding"]["rule"] == "GPU009"
+
+
+def test_code_scanners_get_the_values_at_the_parameter() -> None:
+    (result,) = sarif(CHOSEN)["results"]
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 3
+    assert result["properties"]["values"] == {
+        "small": "works",
+        "large": "GPU009: too large",
+        "huge": "GPU009: far too large",
+        "odd": "GPU009: 8 GPUs are asked, g6.xlarge has 1",
+    }

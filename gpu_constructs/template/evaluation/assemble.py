@@ -11,9 +11,10 @@ from gpu_constructs.fleet import Origin, Remark, RemarkKind
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
+from gpu_constructs.template.evaluation.choices import Choice, choices_of
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.functions import FUNCTIONS
-from gpu_constructs.template.evaluation.parameters import ParameterChoice, ParameterValues
+from gpu_constructs.template.evaluation.parameters import ParameterValues
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
 from gpu_constructs.template.model import Resource, Stack, Value
@@ -43,17 +44,22 @@ class Stacks:
         stacks: Stacks in the order in which they were named; nested ones follow the stack around them.
         tasks: Task definitions in separate files.
         remarks: What was odd.
-        choices: Parameters that have a default and say which other values they allow.
         whole: Whether everything that was given could be read, the templates of nested stacks and macros among it.
         documents: The files, by the name that an `Origin` has for them.
+        evaluators: The templates of the stacks.
     """
 
     stacks: tuple[Stack, ...] = ()
     tasks: tuple[Resource, ...] = ()
     remarks: tuple[Remark, ...] = ()
-    choices: tuple[ParameterChoice, ...] = ()
     whole: bool = False
     documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
+    evaluators: tuple[Evaluator, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Parameters, and the region, of which more than one value is known, and that can change what is found."""
+        return choices_of(self.evaluators)
 
     def locate(self, origin: Origin) -> Origin:
         """The same place with its line, which is looked for only here, as few places are ever shown."""
@@ -95,9 +101,9 @@ class _Assembler:
             stacks=stacks,
             tasks=tasks,
             remarks=remarks,
-            choices=tuple(self._parameter_values.choices),
             whole=self._shared.is_complete and all(remark.kind is not RemarkKind.NOT_READ for remark in remarks),
             documents=documents,
+            evaluators=tuple(evaluator for evaluator, _ in self._evaluators),
         )
 
     def _add(self, source: Source) -> None:
@@ -175,9 +181,7 @@ class _Assembler:
             others = [outer for nested, outer in self._nested_files if nested == file and outer is not source]
             if not source.is_of_assembly and any(id(outer) not in dropped for outer in others):
                 dropped.add(id(source))
-        gone = {evaluator.name for evaluator, source in self._evaluators if id(source) in dropped}
         self._evaluators = [each for each in self._evaluators if id(each[1]) not in dropped]
-        self._parameter_values.choices[:] = [each for each in self._parameter_values.choices if each.stack not in gone]
         self._shared.stacks[:] = [evaluator for evaluator, _ in self._evaluators]
 
     # -- remarks ---------------------------------------------------------------------------------------------------

@@ -67,19 +67,19 @@ class Evaluator:
         self.file: Final = file
         self.region: Final = region
         self.nested: dict[str, Evaluator] = {}
-        self._given = given
+        self.given = given
         self._functions = functions
         self._template = template
         self._place: tuple[Path, Node] = (), template
         self._known: dict[tuple[str, str], Value] = {}
-        self._parameters: Mapping[str, Parameter | None] = {
+        self.parameters: Mapping[str, Parameter | None] = {
             key: parameter(declaration) for key, declaration in self._section("Parameters").items()
         }
-        self._mappings = self._section("Mappings")
+        self.mappings = self._section("Mappings")
         self.resources: Mapping[str, Node] = {}
-        self._conditions = self._unrolled("Conditions")
+        self.conditions = self._unrolled("Conditions")
         self.resources = self._unrolled("Resources")
-        self._outputs = self._unrolled("Outputs")
+        self.outputs = self._unrolled("Outputs")
         shared.resources -= len(self.resources)
         if shared.resources < 0:
             raise UnreadableError(
@@ -113,7 +113,7 @@ class Evaluator:
 
     def reference(self, name: str, call: Node) -> Value | NoValue:
         """What ``Ref`` to a name is."""
-        if name in self._parameters:
+        if name in self.parameters:
             return self._once("parameter", name, lambda: self._parameter(name))
         if name in self.resources:
             return Reference(self.name, name)
@@ -134,10 +134,10 @@ class Evaluator:
 
     def condition(self, name: str, call: Node) -> bool | Unknown:
         """Whether a condition of the template holds."""
-        if name not in self._conditions:
+        if name not in self.conditions:
             self.remark(f"no condition {name!r}", call)
             return UNKNOWN
-        node = self._conditions[name]
+        node = self.conditions[name]
         holds = self._once(
             "condition", name, lambda: self.at(("Conditions", name), node, lambda: self.truth(node, node))
         )
@@ -158,7 +158,7 @@ class Evaluator:
 
     def row(self, name: str) -> Mapping[str, Node] | None:
         """One of the template's mappings; None if it has no such."""
-        found = self._mappings.get(name)
+        found = self.mappings.get(name)
         return found if isinstance(found, dict) else None
 
     def exported(self, name: Value) -> Value:
@@ -192,7 +192,7 @@ class Evaluator:
 
     def output(self, name: str) -> Value:
         """The value of an output; unknown if it has none."""
-        declaration = self._outputs.get(name)
+        declaration = self.outputs.get(name)
         if not isinstance(declaration, dict) or self.exists(declaration) is False:
             return UNKNOWN
         path: Path = ("Outputs", name, "Value")
@@ -201,7 +201,7 @@ class Evaluator:
 
     def exports(self) -> Iterable[tuple[Value, str]]:
         """The names it exports, each with the output behind it."""
-        for key, declaration in self._outputs.items():
+        for key, declaration in self.outputs.items():
             export = declaration.get("Export") if isinstance(declaration, dict) else None
             if isinstance(export, dict) and isinstance(declaration, dict) and self.exists(declaration) is not False:
                 name = export.get("Name")
@@ -289,10 +289,10 @@ class Evaluator:
         return self._known[key]
 
     def _parameter(self, name: str) -> Value:
-        declaration = self._parameters[name]
+        declaration = self.parameters[name]
         if declaration is None:
             return UNKNOWN
-        given = self._given.get(name)
+        given = self.given.get(name)
         value = declaration.default if given is None else given()
         return UNKNOWN if value is None else declaration.value(value)
 

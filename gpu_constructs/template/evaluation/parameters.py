@@ -19,7 +19,7 @@ from gpu_constructs.template.evaluation.texts import resolvable, separated, writ
 from gpu_constructs.template.model import DynamicReference, Reference, Text, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Parameter", "ParameterChoice", "ParameterValues", "parameter"]
+__all__ = ["Parameter", "ParameterValues", "parameter"]
 
 _INTEGER = re.compile(r"[-+]?\d+")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -32,10 +32,19 @@ class Parameter:
     Attributes:
         type: Such as ``String`` or ``AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>``.
         default: Its default; None if it has none.
+        allowed: The values that it allows, as texts; empty allows all.
+        is_secret: Whether CloudFormation hides its value (``NoEcho``), so that nothing here may show it either.
     """
 
     type: str
     default: Node = None
+    allowed: tuple[str, ...] = ()
+    is_secret: bool = False
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is given the name of a value in Parameter Store."""
+        return self.type.startswith("AWS::SSM::Parameter::Value<")
 
     @property
     def is_list(self) -> bool:
@@ -48,7 +57,9 @@ class Parameter:
         A parameter of an SSM type is given a name of Parameter Store, which is resolved at every deploy, as the dynamic
         reference ``{{resolve:ssm:name}}`` is.
         """
-        if self.type.startswith("AWS::SSM::Parameter::Value<"):
+        if self.is_secret:
+            return UNKNOWN
+        if self.is_stored:
             name = written(given)
             is_list = "<List<" in self.type or "CommaDelimitedList" in self.type
             return UNKNOWN if name is None or is_list else DynamicReference(f"{{{{resolve:ssm:{name}}}}}")
@@ -81,45 +92,24 @@ def parameter(declaration: Node) -> Parameter | None:
     """What a template declares; None if it is not an object, which leaves the parameter unknown."""
     if not isinstance(declaration, dict):
         return None
-    return Parameter(type=written(declaration.get("Type")) or "String", default=declaration.get("Default"))
-
-
-def _allowed(declaration: Node) -> tuple[str, ...]:
-    """The values that a parameter allows, as texts; empty allows all."""
-    values = declaration.get("AllowedValues") if isinstance(declaration, dict) else None
+    values = declaration.get("AllowedValues")
     texts = map(written, values) if isinstance(values, list) else ()
-    return tuple(dict.fromkeys(text for text in texts if text is not None))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterChoice:
-    """A parameter whose template says what it may be, so that every answer can be tried.
-
-    Attributes:
-        parameter: Its name.
-        stack: The stack that asks for it.
-        default: The value that was read with.
-        values: Every value that is allowed, as texts, the one that was read with among them.
-    """
-
-    parameter: str
-    stack: str
-    default: str
-    values: tuple[str, ...]
+    return Parameter(
+        type=written(declaration.get("Type")) or "String",
+        default=declaration.get("Default"),
+        allowed=tuple(dict.fromkeys(text for text in texts if text is not None)),
+        is_secret=declaration.get("NoEcho") in (True, "true", "True"),
+    )
 
 
 class ParameterValues:
-    """The values of one call, and what it asked.
+    """The values of one call.
 
     Args:
         given: Values by name, or by ``Stack:Name`` for the parameter of one stack.
-
-    Attributes:
-        choices: Parameters that allow other values than their default, and got no answer.
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self.choices: list[ParameterChoice] = []
         self._given = given
         self._declared: set[str] = set()
 
@@ -131,19 +121,17 @@ class ParameterValues:
             own = f"{stack}:{name}"
             self._declared |= {name, own}
             answer = self._given.get(own, self._given.get(name))
+            if answer is None:
+                continue
             declaration = parameter(node)
-            allowed = _allowed(node)
-            if answer is not None:
-                if allowed and answer not in allowed:
-                    raise UnreadableError(
-                        f"parameter {name!r} cannot be {shown(answer)}",
-                        file=document.file,
-                        line=document.line(("Parameters", name)),
-                        allowed=shown(", ".join(allowed)),
-                    )
-                values[name] = partial(str, answer)
-            elif declaration is not None and len(allowed) > 1 and (default := written(declaration.default)) is not None:
-                self.choices.append(ParameterChoice(parameter=name, stack=stack, default=default, values=allowed))
+            if declaration is not None and declaration.allowed and answer not in declaration.allowed:
+                raise UnreadableError(
+                    f"parameter {name!r} cannot be {'what was given' if declaration.is_secret else shown(answer)}",
+                    file=document.file,
+                    line=document.line(("Parameters", name)),
+                    allowed="" if declaration.is_secret else shown(", ".join(declaration.allowed)),
+                )
+            values[name] = partial(str, answer)
         return values
 
     def require_used(self, files: Sequence[str]) -> None:

@@ -11,13 +11,12 @@ from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.model import Resource, Stack, Value
 
-__all__ = ["depends_on_of", "stack_of"]
+__all__ = ["RELEVANT", "depends_on_of", "stack_of"]
 
 _INIT = "AWS::CloudFormation::Init"
 _UPDATE = "UpdatePolicy"
 
-# What a fleet is read from. What is odd in any other resource is of no interest here and is not remarked.
-_RELEVANT = (
+RELEVANT = (
     "AWS::ApplicationAutoScaling::",
     "AWS::AutoScaling::",
     "AWS::Batch::",
@@ -34,6 +33,7 @@ _RELEVANT = (
     "AWS::IAM::InstanceProfile",
     "AWS::SSM::Parameter",
 )
+"""What a fleet is read from. What is odd in any other resource is of no interest here and is not remarked."""
 
 
 class _Later(Mapping[str, Value]):
@@ -90,7 +90,7 @@ def _resource(
         return None
     metadata = declaration.get("Metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    relevant = kind.startswith(_RELEVANT)
+    relevant = kind.startswith(RELEVANT)
     construct = metadata.get("aws:cdk:path")
     if not isinstance(construct, str):
         construct = construct_path(logical_id) if relevant else None

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template import Inputs, UnreadableError, read_stacks
-from gpu_constructs.template.evaluation.parameters import ParameterChoice
 from tests.template.written import in_service, read, save, template
 
 
@@ -36,25 +36,6 @@ def test_a_value_that_is_not_allowed_says_what_is() -> None:
         read(1, Parameters={"It": declaration}, parameters={"It": "c"})
 
 
-def test_a_parameter_with_a_default_and_other_values_is_a_choice() -> None:
-    declarations = {
-        "Type": {"Type": "String", "Default": "g6.xlarge", "AllowedValues": ["g6.xlarge", "p3.2xlarge"]},
-        "Count": {"Type": "Number", "Default": 1, "AllowedValues": [1, 2]},
-        "Single": {"Type": "String", "Default": "a", "AllowedValues": ["a"]},
-        "Open": {"Type": "String", "AllowedValues": ["a", "b"]},
-        "Free": {"Type": "String", "Default": "a"},
-    }
-    assert read(1, Parameters=declarations).choices == (
-        ParameterChoice(parameter="Type", stack="template", default="g6.xlarge", values=("g6.xlarge", "p3.2xlarge")),
-        ParameterChoice(parameter="Count", stack="template", default="1", values=("1", "2")),
-    )
-
-
-def test_a_parameter_that_is_answered_is_no_choice() -> None:
-    declaration = {"Type": "String", "Default": "a", "AllowedValues": ["a", "b"]}
-    assert read(1, Parameters={"It": declaration}, parameters={"It": "b"}).choices == ()
-
-
 def test_every_choice_can_be_read_with() -> None:
     declaration = {"Type": "Number", "Default": 1, "AllowedValues": [1, 2, 4]}
     inputs = Inputs([template({"Ref": "It"}, Parameters={"It": declaration})])
@@ -67,3 +48,12 @@ def test_another_value_that_is_not_allowed_is_told() -> None:
     inputs = Inputs([template(1, Parameters={"It": {"Type": "String", "AllowedValues": ["a"]}})])
     with pytest.raises(UnreadableError, match="parameter 'It' cannot be 'c'"):
         inputs.stacks({"It": "c"})
+
+
+def test_what_is_hidden_is_unknown_and_never_printed() -> None:
+    declaration = {"Type": "String", "NoEcho": True, "Default": "hush", "AllowedValues": ["hush", "quiet"]}
+    inputs = Inputs([template({"Ref": "It"}, Parameters={"It": declaration})])
+    assert in_service(inputs.stacks()) is UNKNOWN
+    with pytest.raises(UnreadableError) as refusal:
+        inputs.stacks({"It": "loud"})
+    assert not any(word in str(refusal.value) for word in ("hush", "quiet", "loud"))

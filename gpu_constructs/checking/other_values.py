@@ -1,0 +1,213 @@
+"""What becomes of a template with the other values of its parameters?
+
+One value after the other is tried, all others as they were read. What only such a value brings is a warning, and a
+table says of each task, pool or service with which values it works.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpu_constructs.budget import READ_RESOURCES, READINGS
+from gpu_constructs.fleet import Origin
+from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.template import REGION, Choice, Inputs, Stacks
+
+__all__ = ["OtherValue", "Trial", "ValueTable", "Verdict", "is_grave", "other_values", "place", "tables", "warnings"]
+
+# Warnings that work does not fit, or may not: whether it does is what somebody who chooses a value wants to know.
+_DO_NOT_FIT = frozenset(
+    {"GPU006", "GPU009", "GPU062", "GPU064", "GPU065", "GPU066", "GPU069", "GPU075", "GPU080", "GPU081"}
+)
+
+Place = tuple[str, str, str, "str | None"]
+"""Rule, subject, resource and file: what makes two findings one, whatever their words are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherValue:
+    """One more value of a parameter, for every stack that knows the same values.
+
+    Attributes:
+        choices: The parameter, once for each stack.
+        value: The value.
+    """
+
+    choices: tuple[Choice, ...]
+    value: str
+
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter."""
+        return self.choices[0].parameter
+
+    def read(self, inputs: Inputs, given: Mapping[str, str]) -> Stacks:
+        """The stacks with this value, and with what the user gave."""
+        if self.parameter == REGION:
+            return inputs.stacks(given, region=self.value)
+        keys = (f"{each.stack}:{each.parameter}" for each in self.choices)
+        return inputs.stacks({**given, **dict.fromkeys(keys, self.value)})
+
+    def origin(self, finding: Finding) -> Origin:
+        """Where the parameter is declared, in the file of a finding if it is there."""
+        origins = [each.origin for each in self.choices]
+        file = None if finding.origin is None else finding.origin.file
+        return next((each for each in origins if each.file == file), origins[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What was found with one value.
+
+    Attributes:
+        tried: The value.
+        found: Everything grave, where it was found.
+        new: What of it the values that were read with do not bring.
+    """
+
+    tried: OtherValue
+    found: tuple[Finding, ...]
+    new: tuple[Finding, ...]
+
+    def without(self, is_accepted: Callable[[Finding], object]) -> Trial:
+        """The same without what somebody has accepted."""
+        found, new = (tuple(each for each in of if not is_accepted(each)) for of in (self.found, self.new))
+        return replace(self, found=found, new=new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What becomes of one thing with one value of a parameter.
+
+    Attributes:
+        value: The value.
+        is_default: Whether it is what is read where nothing is given.
+        finding: Why it does not work, or what else of the template does not; None if everything does.
+    """
+
+    value: str
+    is_default: bool
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueTable:
+    """With which values of a parameter a task, a pool or a service works.
+
+    Attributes:
+        parameter: Name of the parameter, or ``AWS::Region``.
+        subject: Name of the thing.
+        origin: Where the parameter is declared.
+        verdicts: Every value that was tried, the default first.
+    """
+
+    parameter: str
+    subject: str
+    origin: Origin
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def alike(self) -> Iterator[tuple[Finding | None, tuple[Verdict, ...]]]:
+        """Values of one verdict together: those that work, then rule by rule, with what the first of them brings."""
+        by_rule: dict[tuple[str, str] | None, list[Verdict]] = {None: []}
+        for each in self.verdicts:
+            found = each.finding
+            by_rule.setdefault(None if found is None else (found.rule, found.subject), []).append(each)
+        return ((verdicts[0].finding, tuple(verdicts)) for verdicts in by_rule.values() if verdicts)
+
+
+def other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[OtherValue], Mapping[str, int]]:
+    """Values to try, those that decide most first and parameter by parameter in turn.
+
+    Returns:
+        The values, and how many are left out for want of time, by parameter.
+    """
+    same: dict[tuple[str, str | None, tuple[str, ...]], list[Choice]] = {}
+    choices = stacks.choices
+    for each in choices:
+        if not given.keys() & {each.parameter, f"{each.stack}:{each.parameter}"}:
+            same.setdefault((each.parameter, each.default, each.values), []).append(each)
+    ranked = [
+        (min(each.weight for each in of), number, OtherValue(choices=of, value=value))
+        for (_, default, values), of in ((key, tuple(of)) for key, of in same.items())
+        for number, value in enumerate(each for each in values if each != default)
+    ]
+    ranked.sort(key=lambda each: each[:2])
+    others = [each for _, _, each in ranked]
+    size = len(choices) + sum(len(stack.resources) for stack in stacks.stacks)
+    most = min(READINGS, READ_RESOURCES // max(1, size))
+    return others[:most], Counter(each.parameter for each in others[most:])
+
+
+def warnings(trials: Iterable[Trial]) -> Iterator[tuple[Finding, Finding]]:
+    """One warning for each parameter, rule and thing, with the first message and every value that brings it.
+
+    Yields:
+        The warning, which points at the parameter, and the first finding, which points at the thing.
+    """
+    groups: dict[tuple[Origin, Place], dict[str, tuple[OtherValue, Finding]]] = {}
+    for trial in trials:
+        for each in trial.new:
+            key = trial.tried.origin(each), place(each)
+            groups.setdefault(key, {}).setdefault(trial.tried.value, (trial.tried, each))
+    for (origin, _), by_value in groups.items():
+        (value, (tried, first)), *rest = by_value.items()
+        likewise = f" (likewise with {or_list(other for other, _ in rest)})" if rest else ""
+        message = f"with {tried.parameter}={value}{likewise}: {first.message}"
+        warning = replace(first, severity=Severity.WARNING, message=message, origin=origin, parameter=tried.parameter)
+        yield warning, first
+
+
+def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueTable]:
+    """A table for each thing that does not work with every value.
+
+    Args:
+        trials: What was found with each other value.
+        found: What was found with the values that were read with.
+    """
+    grave = [each for each in found if is_grave(each)]
+    made: set[tuple[tuple[Choice, ...], str]] = set()
+    for trial in trials:
+        choices = trial.tried.choices
+        for each in trial.new:
+            if (choices, each.subject) in made:
+                continue
+            made.add((choices, each.subject))
+            default = choices[0].default
+            first = [] if default is None else [Verdict(value=default, is_default=True, finding=_of(each, grave))]
+            others = [
+                Verdict(value=other.tried.value, is_default=False, finding=_of(each, other.found, other.new))
+                for other in trials
+                if other.tried.choices is choices
+            ]
+            yield ValueTable(
+                parameter=trial.tried.parameter,
+                subject=each.subject,
+                origin=trial.tried.origin(each),
+                verdicts=(*first, *others),
+            )
+
+
+def _of(like: Finding, found: Iterable[Finding], elsewhere: Iterable[Finding] = ()) -> Finding | None:
+    """What is found about the same thing, or else about another one."""
+    own = next((each for each in found if place(each)[1:] == place(like)[1:]), None)
+    return own or next(iter(elsewhere), None)
+
+
+def is_grave(finding: Finding) -> bool:
+    """Whether it keeps something from running as far as the files show: an error, or work that does not fit."""
+    return finding.severity is Severity.ERROR or finding.rule in _DO_NOT_FIT
+
+
+def place(finding: Finding) -> Place:
+    """What makes two findings one."""
+    origin = finding.origin
+    return (
+        finding.rule,
+        finding.subject,
+        finding.subject if origin is None else origin.resource,
+        None if origin is None else origin.file,
+    )

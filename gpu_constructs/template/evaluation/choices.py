@@ -1,0 +1,247 @@
+"""Which parameters can change what is found, and which values could they have?
+
+A parameter matters where it reaches a property that a fleet is read from, on whatever way: a reference, a text, a
+condition, a key of a mapping, a nested stack. Nothing is worked out here, so no branch of a condition is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from gpu_constructs.fleet import Origin
+from gpu_constructs.hardware.aws_limits import is_region
+from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.evaluation.evaluator import Evaluator
+from gpu_constructs.template.evaluation.stack import RELEVANT
+from gpu_constructs.template.evaluation.texts import written
+
+__all__ = ["REGION", "Choice", "Weight", "choices_of"]
+
+REGION = "AWS::Region"
+"""The one parameter that no template declares, and that conditions and mappings depend on."""
+
+
+class Weight(IntEnum):
+    """How much what a parameter reaches decides, the most first: so are values tried while there is time."""
+
+    DECIDES = 0
+    MATTERS = 1
+    NAMES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A parameter of which more than one value is known, and that got no answer.
+
+    Attributes:
+        parameter: Its name, or `REGION`.
+        stack: The stack that asks for it.
+        default: The value that was read with; None where it was unknown.
+        values: Every value that is allowed, or else that a condition or a mapping knows, as texts.
+        weight: What it decides.
+        origin: Where it is declared.
+    """
+
+    parameter: str
+    stack: str
+    default: str | None
+    values: tuple[str, ...]
+    weight: Weight
+    origin: Origin
+
+
+_TWO = 2
+_PARTS = ("Condition", "Metadata", "Properties", "UpdatePolicy")
+_VARIABLE = re.compile(r"\$\{([^${}!]+)\}")
+
+# CDK's condition for its own metadata names every region, and nothing else depends on it.
+_CDK_METADATA = "CDKMetadataAvailable"
+
+# What readers look at, also where it is not what a fleet is made of.
+_READ = (
+    *RELEVANT,
+    "AWS::EC2::",
+    "AWS::ElasticLoadBalancingV2::",
+    "AWS::Events::Rule",
+    "AWS::IAM::",
+    "AWS::Scheduler::Schedule",
+    "AWS::StepFunctions::StateMachine",
+)
+
+_DECIDING = """
+    AllowedInstanceTypes CapacityProviderStrategy Condition Cpu DesiredCapacity DesiredCount DesiredvCpus
+    Ec2Configuration Image ImageId ImageIdOverride ImageType InstanceRequirements InstanceType InstanceTypes
+    LaunchType MaxCapacity MaxSize MaxvCpus Memory MemoryReservation MinCapacity MinSize MinvCpus
+    ResourceRequirements RuntimePlatform Vcpus
+"""
+_NAMING = """
+    AutoScalingGroupName ClusterName Family GroupName KeyName LaunchConfigurationName LaunchTemplateName
+    LogConfiguration Name ServiceName
+"""
+_WEIGHTS: Mapping[str, Weight] = {
+    **dict.fromkeys(_DECIDING.split(), Weight.DECIDES),
+    **dict.fromkeys(_NAMING.split(), Weight.NAMES),
+}
+_WITHOUT_EFFECT = frozenset({"Description", "Tags", "TagSpecifications"})
+
+
+def choices_of(evaluators: Iterable[Evaluator]) -> tuple[Choice, ...]:
+    """The choices of templates; those of a nested one are made by the template around it, except for the region."""
+    every = list(evaluators)
+    nested = {id(inner) for each in every for inner in each.nested.values()}
+    return tuple(choice for each in every for choice in _choices(each, is_nested=id(each) in nested))
+
+
+def _choices(evaluator: Evaluator, *, is_nested: bool) -> Iterator[Choice]:
+    open_ones = {
+        name: declaration
+        for name, declaration in evaluator.parameters.items()
+        if declaration is not None and not declaration.is_secret and not is_nested and name not in evaluator.given
+    }
+    asks_region = evaluator.region is None and _asks_region(evaluator)
+    if not asks_region and not any(
+        len(each.allowed) > 1 or (not each.is_stored and (evaluator.conditions or evaluator.mappings))
+        for each in open_ones.values()
+    ):
+        return
+    uses = _Uses(evaluator, is_nested=is_nested)
+    for name, declaration in open_ones.items():
+        known = declaration.allowed or (() if declaration.is_stored else tuple(uses.values.get(name, ())))
+        default = written(declaration.default)
+        if name in uses.weights and any(each != default for each in known):
+            yield Choice(
+                parameter=name,
+                stack=evaluator.name,
+                default=default,
+                values=known,
+                weight=uses.weights[name],
+                origin=evaluator.origin(("Parameters", name)),
+            )
+    regions = tuple(filter(is_region, uses.values.get(REGION, ())))
+    if asks_region and regions:
+        yield Choice(
+            parameter=REGION,
+            stack=evaluator.name,
+            default=None,
+            values=regions,
+            weight=uses.weights[REGION],
+            origin=evaluator.origin(uses.place_of_region),
+        )
+
+
+def _asks_region(evaluator: Evaluator) -> bool:
+    """Whether it can matter where a template is deployed to: found quickly, as few templates have any of this."""
+    return any(isinstance(rows, dict) and any(map(is_region, rows)) for rows in evaluator.mappings.values()) or any(
+        _mentions_region(node) for name, node in evaluator.conditions.items() if name != _CDK_METADATA
+    )
+
+
+def _mentions_region(node: Node) -> bool:
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if each == REGION:
+            return True
+        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+    return False
+
+
+class _Uses:
+    """What the parameters of one template reach, and with which values they are compared.
+
+    Attributes:
+        weights: The most that each parameter decides; one that reaches nothing is not in it.
+        values: Values of which conditions and mappings make a difference, by parameter.
+        place_of_region: The first condition or mapping that depends on the region.
+    """
+
+    def __init__(self, evaluator: Evaluator, *, is_nested: bool) -> None:
+        self.weights: dict[str, Weight] = {}
+        self.values: dict[str, dict[str, None]] = {}
+        self.place_of_region: Path = ()
+        self._evaluator = evaluator
+        self._conditions: dict[str, Weight] = {}
+        self._place: Path = ()
+        for logical_id, declaration in evaluator.resources.items():
+            if logical_id in evaluator.nested or not isinstance(declaration, dict):
+                continue
+            if str(declaration.get("Type")).startswith(_READ):
+                self._walk({key: declaration.get(key) for key in _PARTS}, Weight.MATTERS)
+        for output in evaluator.outputs.values():
+            if isinstance(output, dict) and (is_nested or "Export" in output):
+                self._walk(output.get("Value"), Weight.MATTERS)
+        for logical_id, inner in evaluator.nested.items():
+            self._passed_on(evaluator.resources.get(logical_id), _Uses(inner, is_nested=True).weights)
+
+    def _passed_on(self, declaration: Node, weights: Mapping[str, Weight]) -> None:
+        properties = declaration.get("Properties") if isinstance(declaration, dict) else None
+        parameters = properties.get("Parameters") if isinstance(properties, dict) else None
+        for name, node in parameters.items() if isinstance(parameters, dict) else ():
+            if name in weights:
+                self._walk(node, weights[name])
+
+    def _walk(self, node: Node, weight: Weight) -> None:
+        waiting = [(node, weight)]
+        while waiting:
+            each, weight = waiting.pop()
+            if isinstance(each, list):
+                waiting += [(child, weight) for child in each if isinstance(child, (dict, list))]
+            elif isinstance(each, dict):
+                for key, child in each.items():
+                    self._use(key, child, weight)
+                    if isinstance(child, (dict, list)) and key not in _WITHOUT_EFFECT:
+                        waiting.append((child, _WEIGHTS.get(key, weight)))
+
+    def _use(self, key: str, child: Node, weight: Weight) -> None:
+        first = child[0] if isinstance(child, list) and child else child
+        if key == "Ref" and isinstance(child, str):
+            self._reach(child, weight)
+        elif key == "Fn::Sub" and isinstance(first, str):
+            for name in _VARIABLE.findall(first):
+                self._reach(name.strip(), weight)
+        elif key == "Fn::If" and isinstance(first, str):
+            self._condition(first, weight)
+        elif key == "Condition" and isinstance(child, str):
+            self._condition(child, weight if self._place else Weight.DECIDES)
+        elif key == "Fn::Equals" and isinstance(child, list):
+            self._compare(child)
+        elif key == "Fn::FindInMap" and isinstance(child, list):
+            self._look_up(child)
+
+    def _reach(self, name: str, weight: Weight) -> None:
+        self.weights[name] = min(weight, self.weights.get(name, weight))
+
+    def _condition(self, name: str, weight: Weight) -> None:
+        if self._conditions.get(name, weight + 1) <= weight:
+            return
+        self._conditions[name] = weight
+        before, self._place = self._place, ("Conditions", name)
+        self._walk(self._evaluator.conditions.get(name), weight)
+        self._place = before
+
+    def _compare(self, sides: list[Node]) -> None:
+        for one, other in (sides, sides[::-1]) if len(sides) == _TWO else ():
+            text = written(other) if not isinstance(other, (dict, list)) else None
+            if (name := _name(one)) is not None and text is not None:
+                self._know(name, [text], self._place)
+
+    def _look_up(self, steps: list[Node]) -> None:
+        mapping = steps[0] if steps else None
+        rows = self._evaluator.row(mapping) if isinstance(mapping, str) else None
+        for name, columns in zip(map(_name, steps[1:]), [(rows or {}), *(rows or {}).values()][:_TWO], strict=False):
+            if name is not None and isinstance(columns, dict):
+                self._know(name, columns, ("Mappings", str(mapping)))
+
+    def _know(self, name: str, values: Iterable[str], place: Path) -> None:
+        self.values.setdefault(name, {}).update(dict.fromkeys(values))
+        if name == REGION and not self.place_of_region:
+            self.place_of_region = place
+
+
+def _name(node: Node) -> str | None:
+    """The name of a plain reference."""
+    name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
+    return name if isinstance(name, str) else None
