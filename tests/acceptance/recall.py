@@ -1,0 +1,170 @@
+"""What an expert says of the broken configurations, and whether the checker says it: recall per class."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml  # type: ignore[import-untyped]  # PyYAML has no types
+
+from gpu_constructs.checking.report import check_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpu_constructs.rules.finding import Finding
+
+HERE = Path(__file__).parent
+BROKEN, GOOD = HERE / "broken", HERE / "good"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One broken configuration and what has to be said of it."""
+
+    file: str
+    kind: str
+    severity: str
+    places: tuple[str, ...]  # any of them may be changed; the first is the likely one
+    says: tuple[str, ...]  # regular expressions that the message or the fix has to match, each of them
+    source: str
+
+    @property
+    def path(self) -> Path:
+        return BROKEN / self.file
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the checker says of one broken configuration."""
+
+    expected: Expected
+    why_missed: str  # empty if it is said, as gravely as the expert says it
+    why_misplaced: str  # empty if it is said of a resource to change
+    is_at_the_property: bool
+    other_errors: tuple[str, ...]
+
+
+def expectations() -> tuple[Expected, ...]:
+    """All of them, in the order of their files."""
+    tables = (
+        (path.stem, yaml.safe_load(path.read_text(encoding="utf-8"))) for path in (BROKEN / "expected").glob("*.yaml")
+    )
+    each = (_expected(kind, file, entry) for kind, table in tables for file, entry in table.items())
+    return tuple(sorted(each, key=lambda expected: expected.file))
+
+
+def _expected(kind: str, file: str, entry: dict[str, object]) -> Expected:
+    start = f"Resources.{entry['resource']}.Properties" if "resource" in entry else ""
+    first = ".".join(part for part in (start, str(entry["property"])) if part)
+    others, says = entry.get("or", []), entry["says"]
+    assert isinstance(others, list)
+    assert isinstance(says, list)
+    return Expected(
+        file, kind, str(entry["severity"]), (first, *map(str, others)), tuple(map(str, says)), str(entry["source"])
+    )
+
+
+@cache
+def judged(expected: Expected) -> Judged:
+    """The verdict of the checker, held against that of the expert."""
+    findings = check_files([expected.path]).findings
+    said = [each for each in findings if _says(expected, each)]
+    named = [each for each in said if each.severity.value == expected.severity]
+    return Judged(
+        expected,
+        why_missed="" if named else _why_missed(expected, said),
+        why_misplaced="" if any(_is_at_the_resource(expected, each) for each in named) else _where(named),
+        is_at_the_property=any(_is_at_the_property(expected, each) for each in named),
+        other_errors=tuple(
+            f"{each.rule} {each.message}" for each in findings if each.severity.value == "error" and each not in said
+        ),
+    )
+
+
+def _why_missed(expected: Expected, said: list[Finding]) -> str:
+    if not said:
+        return "not said"
+    return f"{said[0].rule} says it as {said[0].severity.value}, not as {expected.severity}"
+
+
+def _where(named: list[Finding]) -> str:
+    return ", ".join(
+        sorted({f"{each.rule} says it of {each.origin.resource if each.origin else each.subject}" for each in named})
+    )
+
+
+def _says(expected: Expected, finding: Finding) -> bool:
+    text = f"{finding.message} {finding.fix}"
+    return all(re.search(pattern, text, re.IGNORECASE) for pattern in expected.says)
+
+
+def _is_at_the_resource(expected: Expected, finding: Finding) -> bool:
+    resources = {place.split(".")[1] for place in expected.places if place.startswith("Resources.")}
+    origin = finding.origin
+    return (
+        not resources or (origin is not None and origin.resource in resources) or _is_at_the_property(expected, finding)
+    )
+
+
+def _is_at_the_property(expected: Expected, finding: Finding) -> bool:
+    line = finding.origin.line if finding.origin else None
+    return line is not None and any(line in lines for lines in _lines(expected))
+
+
+@cache
+def _lines(expected: Expected) -> tuple[range, ...]:
+    """The lines of each place; of what is missing there, those of the nearest part that exists."""
+    root = yaml.compose(expected.path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    return tuple(_lines_of(root, place.split(".")) for place in expected.places)
+
+
+def _lines_of(node: yaml.Node, keys: list[str]) -> range:
+    first = node.start_mark.line + 1
+    for key in keys:
+        if isinstance(node, yaml.MappingNode):
+            pair = next(((name, value) for name, value in node.value if name.value == key), None)
+            if pair is None:
+                break
+            first, node = pair[0].start_mark.line + 1, pair[1]
+        elif isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
+            node = node.value[int(key)]
+            first = node.start_mark.line + 1
+        else:
+            break
+    return range(first, max(first, _last_line(node)) + 1)
+
+
+def _last_line(node: yaml.Node) -> int:
+    if isinstance(node, yaml.ScalarNode) or node.flow_style:
+        end: int = node.end_mark.line + (node.end_mark.column > 0)
+    else:
+        children = (part for each in node.value for part in (each if isinstance(each, tuple) else (each,)))
+        end = max((_last_line(child) for child in children), default=node.start_mark.line + 1)
+    return end
+
+
+def by_class(each: Iterable[Judged]) -> dict[str, list[Judged]]:
+    """The judged configurations of each class."""
+    classes: dict[str, list[Judged]] = defaultdict(list)
+    for one in each:
+        classes[one.expected.kind].append(one)
+    return dict(sorted(classes.items()))
+
+
+def good_files() -> list[Path]:
+    """The configurations that work."""
+    return sorted(GOOD.iterdir())
+
+
+def false_errors() -> dict[str, list[str]]:
+    """Errors that good configurations get, by their file."""
+    errors = {
+        path.name: [each for each in check_files([path]).findings if each.severity.value == "error"]
+        for path in good_files()
+    }
+    return {name: [f"{each.rule} {each.message}" for each in found] for name, found in errors.items() if found}
