@@ -14,14 +14,14 @@ from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 __all__ = ["whole_seconds"]
 
 
-def whole_seconds(argument: str, value: cdk.Duration, *, smallest: int = 0, largest: int | None = None) -> None:
+def whole_seconds(argument: str, value: cdk.Duration, *, smallest: int = 0, largest: int = LARGEST_INTEGER) -> None:
     """Refuses a duration that ECS cannot take, which is asked for in whole seconds.
 
     Args:
         argument: The argument, as the user spells it.
         value: What was given.
         smallest: The shortest allowed, in seconds.
-        largest: The longest allowed, in seconds; None for no limit.
+        largest: The longest allowed, in seconds.
 
     Raises:
         InvalidValueError: It has a part of a second, or is out of the limits.
@@ -30,12 +30,11 @@ def whole_seconds(argument: str, value: cdk.Duration, *, smallest: int = 0, larg
         seconds = value.to_seconds(integral=False)
     if is_token(seconds):
         return
-    if seconds % 1 or seconds < smallest or (largest is not None and seconds > largest):
-        limits = f"{smallest} or more" if largest is None else f"{smallest} to {largest}"
+    if seconds % 1 or seconds < smallest or seconds > largest:
         raise InvalidValueError(
             f"expects whole seconds, got {seconds:g} seconds",
             argument=argument,
             value=seconds,
-            allowed=f"{limits} seconds",
-            fix=f"cdk.Duration.seconds({min(max(ceil(seconds), smallest), largest or LARGEST_INTEGER)})",
+            allowed=f"{smallest} to {largest} seconds",
+            fix=f"cdk.Duration.seconds({min(max(ceil(seconds), smallest), largest)})",
         )

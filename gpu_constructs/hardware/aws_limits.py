@@ -29,6 +29,7 @@ __all__ = [
     "MAX_SCALING_STEP",
     "MAX_STEP_ADJUSTMENTS",
     "MAX_STRATEGY_PROVIDERS",
+    "MAX_TARGET_GROUPS",
     "MAX_USER_DATA_BYTES",
     "MAX_WEIGHT",
     "MIN_CONTAINER_MEMORY_MIB",
@@ -109,6 +110,12 @@ MIN_CONTAINER_MEMORY_MIB = 6
 """Memory of a container: Docker 20.10 and later refuse less, both as limit and as reservation.
 
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
+"""
+
+MAX_TARGET_GROUPS = 5
+"""Target groups of a service.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/register-multiple-targetgroups.html
 """
 
 PROXY_CPU, PROXY_MEMORY_MIB = 256, 64

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import aws_cdk as cdk
@@ -13,25 +12,17 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.cdk.atomic import translated
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
-from gpu_constructs.hardware.aws_limits import LARGEST_PORT
-from gpu_constructs.hosts.subnets import selected_subnets
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.serving.listener_choice import NewListener, take_ports
 
 __all__ = [
     "TLS",
     "NetworkEndpoint",
     "ServiceEndpoint",
     "alternate_target",
+    "certificates_of",
     "health_check",
-    "redirect_to_https",
-    "require_certificate",
-    "require_path",
-    "require_port",
-    "require_same_vpc",
-    "require_together",
-    "require_zones",
+    "listen",
     "source_of",
     "url_of",
 ]
@@ -41,16 +32,6 @@ TLS = elbv2.SslPolicy.TLS13_12_RES_PQ
 
 https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl-policies.html
 """
-
-# An Availability Zone; in a Local Zone, such as us-west-2-lax-1a, one is enough.
-_ZONE = re.compile(r"[a-z]{2}(-gov|-iso[a-z]?)?-[a-z]+-[0-9][a-z]")
-# https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
-_LARGEST_PRIORITY = 50_000
-
-# What only a new load balancer has, what only a new listener has, and what only a rule of an existing listener has.
-_OF_NEW_BALANCER = ("internet_facing", "vpc_subnets", "idle_timeout", "access_logs_bucket")
-_OF_NEW_LISTENER = ("load_balancer", "certificate", "protocol", "port", "redirect_http", "ssl_policy", "open")
-_OF_RULE = ("priority", "conditions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,186 +131,71 @@ def source_of(open_to: bool | None, *, internet_facing: bool, vpc: ec2.IVpc) -> 
         ) from None
 
 
-def require_together(given: Mapping[str, object]) -> None:
-    """Refuses arguments of a new load balancer or listener where an existing one is used, and the reverse.
-
-    Args:
-        given: The arguments; None, False and an empty list are not given.
-
-    Raises:
-        IncompatibleError: Two of them do not go together.
-        InvalidValueError: A rule of a listener lacks its place or its conditions.
-    """
-    names = [name for name, value in given.items() if not (value is None or value is False or value in ([], ()))]
-    if "listener" in names:
-        _refuse(names, (*_OF_NEW_LISTENER, *_OF_NEW_BALANCER), "an existing listener has its own", "listener")
-        for name in _OF_RULE:
-            if name not in names:
-                raise InvalidValueError(
-                    "a listener sends requests to the service by a rule, which needs a priority and conditions",
-                    argument=name,
-                    value=given[name],
-                    fix="priority=10, conditions=[elbv2.ListenerCondition.path_patterns(['/*'])]",
-                )
-        whole_number("priority", given["priority"], smallest=1, largest=_LARGEST_PRIORITY, fix="priority=10")
-        return
-    _refuse(names, _OF_RULE, "only a rule of an existing listener has it", "no listener")
-    if "load_balancer" in names:
-        _refuse(names, _OF_NEW_BALANCER, "an existing load balancer has its own", "load_balancer")
-
-
-def _refuse(names: list[str], wrong: tuple[str, ...], why: str, because_of: str) -> None:
-    for name in names:
-        if name in wrong:
-            raise IncompatibleError(f"{why} ({because_of} was given)", argument=name, fix=f"leave {name} out")
-
-
-def require_certificate(certificate: acm.ICertificate | None, *, is_plain: bool, plain: str) -> None:
-    """Refuses encryption without a certificate, and a certificate without encryption.
-
-    Args:
-        certificate: As given.
-        is_plain: Whether the user chose a protocol without encryption.
-        plain: How that is chosen.
-
-    Raises:
-        InvalidValueError: A listener with encryption has no certificate.
-        IncompatibleError: A listener without encryption has one.
-    """
-    if certificate is None and not is_plain:
-        raise InvalidValueError(
-            "a listener with encryption, the default, needs a certificate",
-            argument="certificate",
-            fix=f"certificate=acm.Certificate(self, 'Certificate', domain_name='…'), or protocol={plain} for requests "
-            "without encryption",
-        )
-    if certificate is not None and is_plain:
-        raise IncompatibleError(
-            "a listener without encryption has no use for a certificate",
-            argument="protocol",
-            value=plain,
-            fix="leave protocol out",
-        )
-
-
-def require_path(path: str | None) -> str:
-    """The path of a health check.
-
-    Args:
-        path: As given.
-
-    Raises:
-        InvalidValueError: There is none, or it is not a path.
-    """
-    if path is None or not path.startswith("/"):
-        raise InvalidValueError(
-            "the health check asks each task for a path, and only tasks that answer 200 get requests",
-            argument="health_check_path",
-            value=path,
-            allowed="a path that begins with /",
-            fix="health_check_path='/health' for vLLM, SGLang and TGI, '/v2/health/ready' for Triton",
-        )
-    return path
-
-
-def require_port(port: float | None) -> None:
-    """Refuses what no listener can have as its port.
-
-    Args:
-        port: As given; None for the usual one.
-
-    Raises:
-        InvalidValueError: It is not a port.
-    """
-    if port is not None:
-        whole_number("port", port, smallest=1, largest=LARGEST_PORT, fix="leave it out for 443")
-
-
-def require_same_vpc(balancer: elbv2.IApplicationLoadBalancer, vpc: ec2.IVpc) -> None:
-    """Refuses a load balancer of another VPC, whose target groups cannot be in that of the service.
-
-    Two VPCs that this app makes are certain to be different; what is imported may be the same VPC in other words.
-
-    Args:
-        balancer: As given.
-        vpc: Of the service.
-
-    Raises:
-        IncompatibleError: They are certain to be in different VPCs.
-    """
-    there = balancer.vpc
-    if isinstance(there, ec2.Vpc) and isinstance(vpc, ec2.Vpc) and there.node.path != vpc.node.path:
-        raise IncompatibleError(
-            f"the load balancer is in VPC {there.node.path}, and the service in {vpc.node.path}",
-            argument="load_balancer",
-            value=there.node.path,
-            allowed=vpc.node.path,
-            fix="a load balancer in the VPC of the cluster",
-        )
-
-
-def require_zones(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None, *, internet_facing: bool, at_least: int) -> None:
-    """Refuses a selection without subnets, or with subnets in too few zones, as far as the zones are known.
-
-    "You must specify subnets from at least two Availability Zones" (CreateLoadBalancer of the ELB API, of Application
-    Load Balancers).
-
-    Args:
-        vpc: Where they are.
-        chosen: As given.
-        internet_facing: Whether they are public by default.
-        at_least: How many zones there must be.
-
-    Raises:
-        InvalidValueError: There are none, or in too few zones.
-        RefusedByCdkError: CDK finds none.
-    """
-    argument = "internet_facing" if chosen is None else "vpc_subnets"
-    if chosen is None and not internet_facing:
-        zones = frozenset(vpc.availability_zones)
-    else:
-        wanted = chosen or ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
-        wanted = ec2.SubnetSelection(**wanted) if isinstance(wanted, Mapping) else wanted
-        with argument_named(argument), translated():
-            zones = frozenset(selected_subnets(vpc, wanted).availability_zones)
-    if zones and all(map(_ZONE.fullmatch, zones)) and len(zones) < at_least:
-        raise InvalidValueError(
-            f"an Application Load Balancer has subnets in two Availability Zones at least, got {', '.join(zones)}",
-            argument="vpc_subnets",
-            value=sorted(zones),
-            fix="subnets of two zones, or add_network_load_balancer",
-        )
-
-
-def url_of(balancer: elbv2.IApplicationLoadBalancer, scheme: str, *, port: int | None) -> str:
+def url_of(balancer: elbv2.IApplicationLoadBalancer, listener: NewListener) -> str:
     """Where a load balancer answers; empty for one that was imported without its name.
 
     Args:
         balancer: The load balancer.
-        scheme: ``https`` or ``http``.
-        port: Its port; None for the usual one of the scheme.
+        listener: Where it listens.
     """
     try:
         name = balancer.load_balancer_dns_name
     except RuntimeError:
         return ""
-    return f"{scheme}://{name}" + ("" if port is None else f":{port}")
+    return f"{listener.scheme}://{name}" + ("" if listener.has_usual_port else f":{listener.port}")
 
 
-def redirect_to_https(
-    scope: Construct, balancer: elbv2.IApplicationLoadBalancer, port: int
+def listen(
+    scope: Construct,
+    balancer: elbv2.IApplicationLoadBalancer,
+    new: NewListener,
+    peer: ec2.IPeer | None,
+    *,
+    default_target: elbv2.IApplicationTargetGroup | None,
 ) -> elbv2.ApplicationListener:
-    """Port 80, which sends everyone to HTTPS.
+    """A listener of a load balancer, with the port that redirects to it.
 
     Args:
         scope: Where it is defined.
-        balancer: Whose port it is.
-        port: Where HTTPS is.
+        balancer: The load balancer.
+        new: What was chosen for it.
+        peer: Who is let in; None for no one.
+        default_target: Where requests go; None where a rule says it.
     """
-    action = elbv2.ListenerAction.redirect(protocol="HTTPS", port=str(port), permanent=True)
-    return elbv2.ApplicationListener(
-        scope, "Redirect", load_balancer=balancer, port=80, default_action=action, open=False
+    listener = elbv2.ApplicationListener(
+        scope,
+        "Listener",
+        load_balancer=balancer,
+        protocol=new.protocol,
+        port=new.port,
+        certificates=certificates_of(new.certificate),
+        ssl_policy=None if new.certificate is None else new.ssl_policy or TLS,
+        default_action=elbv2.ListenerAction.fixed_response(404) if default_target is None else None,
+        default_target_groups=None if default_target is None else [default_target],
+        open=False,
     )
+    listeners = [listener]
+    if new.redirects:
+        action = elbv2.ListenerAction.redirect(protocol="HTTPS", port=str(new.port), permanent=True)
+        listeners.append(
+            elbv2.ApplicationListener(
+                scope, "Redirect", load_balancer=balancer, port=80, default_action=action, open=False
+            )
+        )
+    if peer is not None:
+        for each in listeners:
+            each.connections.allow_default_port_from(peer)
+    take_ports(balancer, new)
+    return listener
+
+
+def certificates_of(certificate: acm.ICertificate | None) -> list[elbv2.ListenerCertificate] | None:
+    """A certificate as a listener takes it.
+
+    Args:
+        certificate: As given; None for a listener without encryption.
+    """
+    return None if certificate is None else [elbv2.ListenerCertificate.from_certificate_manager(certificate)]
 
 
 def alternate_target(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import cast
 
 import aws_cdk as cdk
@@ -14,38 +13,37 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from gpu_constructs.capacity.imported_capacity import require_known_groups
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.serving.endpoint import (
     TLS,
     NetworkEndpoint,
     ServiceEndpoint,
     alternate_target,
+    certificates_of,
     health_check,
-    redirect_to_https,
+    listen,
+    source_of,
+    url_of,
+)
+from gpu_constructs.serving.listener_choice import (
+    new_listener,
     require_certificate,
+    require_encrypted,
     require_path,
     require_port,
     require_same_vpc,
     require_together,
     require_zones,
-    source_of,
-    url_of,
+    take_priority,
 )
-from gpu_constructs.serving.target_port import TargetPort, target_port_of
+from gpu_constructs.serving.targeted_service import TargetedService
 
 __all__ = ["LoadBalancedService"]
 
-_HTTP, _HTTPS = elbv2.ApplicationProtocol.HTTP, elbv2.ApplicationProtocol.HTTPS
+_HTTP = elbv2.ApplicationProtocol.HTTP
 _TCP, _TLS = elbv2.Protocol.TCP, elbv2.Protocol.TLS
-_SCHEMES = {_HTTPS: ("https", 443), _HTTP: ("http", 80)}
-# Seven minutes were measured for 7 billion parameters in 4 bits on a host that had to start first
-# (aws-samples/sample-ecs-inference-pipeline).
-_LOADING_MINUTES = 10
-_NOTHING = elbv2.ListenerAction.fixed_response(404)
 # A completion that is not streamed is silent until it is whole; ELB's default of 60 seconds would cut it off.
 _LONGEST_SILENCE_MINUTES = 10
 # In seconds: idle_timeout.timeout_seconds and deregistration_delay.timeout_seconds of
@@ -54,59 +52,8 @@ _LONGEST_SILENCE_MINUTES = 10
 _LONGEST_IDLE, _LONGEST_DELAY = 4000, 3600
 
 
-class LoadBalancedService(ecs.Ec2Service):
+class LoadBalancedService(TargetedService):
     """An `ecs.Ec2Service` that gets a load balancer in one line."""
-
-    _grace_is_chosen = False
-    _shifts_requests = False
-    _server: ModelServer | None = None
-    _used: Sequence[Construct] = ()
-
-    @cached_property
-    def _resource(self) -> ecs.CfnService:
-        return cast("ecs.CfnService", self.node.find_child("Service"))
-
-    @property
-    def _loading_seconds(self) -> float:
-        """How long a task may take until it answers."""
-        known = None if self._server is None else self._server.health_check_grace_seconds
-        return 60 * _LOADING_MINUTES if known is None else known
-
-    def load_balancer_target(
-        self,
-        *,
-        container_name: str,
-        alternate_target: ecs.IAlternateTarget | None = None,
-        container_port: float | None = None,
-        protocol: ecs.Protocol | None = None,
-    ) -> ecs.IEcsLoadBalancerTarget:
-        """As in CDK. Every load balancer of the service comes through here, so here its tasks get time to load.
-
-        Args:
-            container_name: The container that gets requests.
-            alternate_target: The second target group of a blue/green deployment.
-            container_port: Its port. By default the first that it maps.
-            protocol: Of that port. By default TCP.
-        """
-        if not self._grace_is_chosen:
-            self._grace_is_chosen = True
-            self._resource.health_check_grace_period_seconds = self._loading_seconds
-        return super().load_balancer_target(
-            container_name=container_name,
-            alternate_target=alternate_target,
-            container_port=container_port,
-            protocol=protocol,
-        )
-
-    def _target(self, container_name: str | None, container_port: int | None) -> TargetPort:
-        """The port that a load balancer sends requests to, on hosts or tasks that can let it in."""
-        target = target_port_of(self.task_definition, container_name=container_name, container_port=container_port)
-        require_known_groups(self._used if target.target_type is elbv2.TargetType.INSTANCE else ())
-        return target
-
-    def _health_path(self, port: float) -> str | None:
-        """What answers once the server of the task is ready, if the port is the server's."""
-        return self._server.health_path if self._server is not None and self._server.port == port else None
 
     @checked
     def add_application_load_balancer(
@@ -191,8 +138,14 @@ class LoadBalancedService(ecs.Ec2Service):
         path = require_path(health_check_path or self._health_path(target.container_port))
         vpc = self.cluster.vpc
         if listener is None:
-            require_certificate(certificate, is_plain=protocol is _HTTP, plain="elbv2.ApplicationProtocol.HTTP")
-            require_port(port)
+            new = new_listener(
+                load_balancer,
+                certificate=certificate,
+                protocol=protocol,
+                port=port,
+                redirect_http=redirect_http,
+                ssl_policy=ssl_policy,
+            )
             if idle_timeout is not None:
                 whole_seconds("idle_timeout", idle_timeout, smallest=1, largest=_LONGEST_IDLE)
             peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
@@ -232,24 +185,8 @@ class LoadBalancedService(ecs.Ec2Service):
                 )
                 if access_logs_bucket is not None:
                     cast("elbv2.ApplicationLoadBalancer", balancer).log_access_logs(access_logs_bucket)
-                scheme, usual = _SCHEMES[protocol or _HTTPS]
-                listener = elbv2.ApplicationListener(
-                    scope,
-                    "Listener",
-                    load_balancer=balancer,
-                    protocol=protocol or _HTTPS,
-                    port=port or usual,
-                    certificates=None if certificate is None else [_certificate(certificate)],
-                    ssl_policy=None if certificate is None else ssl_policy or TLS,
-                    default_action=_NOTHING if others else None,
-                    default_target_groups=None if others else [targets],
-                    open=False,
-                )
-                _let_in(listener, peer)
-                redirects = load_balancer is None if redirect_http is None else redirect_http
-                if certificate is not None and redirects:
-                    _let_in(redirect_to_https(scope, balancer, port or usual), peer)
-                url = url_of(balancer, scheme, port=None if port == usual else port)
+                listener = listen(scope, balancer, new, peer, default_target=None if others else targets)
+                url = url_of(balancer, new)
                 conditions = [elbv2.ListenerCondition.path_patterns(["/*"])] if others else None
             alternate = None
             if conditions:
@@ -261,17 +198,12 @@ class LoadBalancedService(ecs.Ec2Service):
                     conditions=list(conditions),
                     target_groups=[targets],
                 )
+                take_priority(listener, priority or 1)
                 # ECS shifts requests by rewriting a rule, and the default action of a listener is not a rule.
                 alternate = alternate_target(
                     construct_id, others, ecs.ListenerRuleConfiguration.application_listener_rule(rule)
                 )
-            targets.add_target(
-                self.load_balancer_target(
-                    container_name=target.container_name,
-                    container_port=target.container_port,
-                    alternate_target=alternate,
-                )
-            )
+            targets.add_target(self._to(target, alternate))
         return ServiceEndpoint(listener=listener, target_group=targets, url=url, balancer=balancer)
 
     @checked
@@ -322,6 +254,7 @@ class LoadBalancedService(ecs.Ec2Service):
         target = self._target(container_name, container_port)
         path = None if health_check_path is None else require_path(health_check_path)
         require_certificate(certificate, is_plain=protocol is _TCP, plain="elbv2.Protocol.TCP")
+        require_encrypted(is_plain=protocol is _TCP, ssl_policy=ssl_policy)
         require_port(port)
         vpc = self.cluster.vpc
         require_zones(vpc, vpc_subnets, internet_facing=internet_facing, at_least=1)
@@ -362,20 +295,14 @@ class LoadBalancedService(ecs.Ec2Service):
                 load_balancer=balancer,
                 protocol=protocol or _TLS,
                 port=arrival,
-                certificates=None if certificate is None else [_certificate(certificate)],
+                certificates=certificates_of(certificate),
                 ssl_policy=None if certificate is None else ssl_policy or TLS,
                 default_target_groups=[targets],
             )
             if peer is not None:
                 balancer.connections.allow_from(peer, ec2.Port.tcp(arrival))
             alternate = alternate_target(construct_id, others, ecs.ListenerRuleConfiguration.network_listener(listener))
-            targets.add_target(
-                self.load_balancer_target(
-                    container_name=target.container_name,
-                    container_port=target.container_port,
-                    alternate_target=alternate,
-                )
-            )
+            targets.add_target(self._to(target, alternate))
             # CDK lets in an Application Load Balancer, but not a Network Load Balancer.
             self.connections.allow_from(balancer, target.port)
         return NetworkEndpoint(
@@ -386,15 +313,6 @@ class LoadBalancedService(ecs.Ec2Service):
         )
 
 
-def _certificate(certificate: acm.ICertificate) -> elbv2.ListenerCertificate:
-    return elbv2.ListenerCertificate.from_certificate_manager(certificate)
-
-
 def _require_delay(deregistration_delay: cdk.Duration | None) -> None:
     if deregistration_delay is not None:
         whole_seconds("deregistration_delay", deregistration_delay, largest=_LONGEST_DELAY)
-
-
-def _let_in(listener: elbv2.ApplicationListener, peer: ec2.IPeer | None) -> None:
-    if peer is not None:
-        listener.connections.allow_default_port_from(peer)

@@ -14,7 +14,7 @@ from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware.aws_limits import LARGEST_PORT
+from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 
 __all__ = ["REFUSED_ON_MANAGED", "host_ports", "refused_on_managed", "require_values", "system_controls"]
@@ -128,7 +128,7 @@ def _require_health_check(check: object) -> None:
         whole_number("retries", _whole(retries), smallest=1, largest=_MOST_RETRIES, unit="retries", fix=fix)
 
 
-def _require_seconds(argument: str, value: object, smallest: int = 0, largest: int | None = None) -> None:
+def _require_seconds(argument: str, value: object, smallest: int = 0, largest: int = LARGEST_INTEGER) -> None:
     if isinstance(value, cdk.Duration):
         whole_seconds(argument, value, smallest=smallest, largest=largest)
 

@@ -272,6 +272,70 @@ def test_a_rule_of_a_listener_has_what_a_rule_has(site: Site, given: dict[str, A
     assert site.children() == before
 
 
+def test_a_port_of_a_load_balancer_has_one_listener(site: Site) -> None:
+    service, certificate = chat(site), certificate_of(site.stack)
+    https = service.add_application_load_balancer("Https", certificate=certificate, health_check_path="/health")
+    again: dict[str, Any] = {"load_balancer": https.load_balancer, "certificate": certificate}
+    before = site.children()
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({}, "port: the load balancer has a listener on port 443 already"),
+        ({"port": 80}, "port: the load balancer has a listener on port 80 already"),
+        ({"port": 8443, "redirect_http": True}, "redirect_http: the load balancer has a listener on port 80 already"),
+    ]
+    for given, message in refused:
+        with pytest.raises(InvalidValueError, match=message):
+            service.add_application_load_balancer("Again", health_check_path="/health", **again, **given)
+    assert site.children() == before
+    service.add_application_load_balancer("Again", health_check_path="/health", port=8443, **again)
+
+
+def test_https_on_port_80_redirects_nobody(site: Site) -> None:
+    service, certificate = chat(site), certificate_of(site.stack)
+    arguments: dict[str, Any] = {"certificate": certificate, "port": 80, "health_check_path": "/health"}
+    with pytest.raises(IncompatibleError, match="redirect_http: port 80 cannot redirect to itself"):
+        service.add_application_load_balancer("Https", redirect_http=True, **arguments)
+    service.add_application_load_balancer("Https", **arguments)
+    assert site.only("AWS::ElasticLoadBalancingV2::Listener")["Port"] == 80
+
+
+def test_a_priority_of_a_listener_has_one_rule(site: Site) -> None:
+    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Yours", vpc=site.vpc)
+    listener = balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404))
+    conditions = [elbv2.ListenerCondition.path_patterns(["/v1/*"])]
+    arguments: dict[str, Any] = {"listener": listener, "conditions": conditions, "health_check_path": "/health"}
+    service = chat(site)
+    service.add_application_load_balancer("First", priority=10, **arguments)
+    before = site.children()
+    with pytest.raises(InvalidValueError, match=r"priority: .*priority 10 already.*in use: 10; fix: priority=11"):
+        service.add_application_load_balancer("Second", priority=10, **arguments)
+    assert site.children() == before
+    service.add_application_load_balancer("Second", priority=11, **arguments)
+
+
+def test_a_service_has_five_target_groups_at_most(site: Site) -> None:
+    service = chat(site)
+    for index in range(5):
+        service.add_network_load_balancer(f"Tcp{index}", protocol=elbv2.Protocol.TCP)
+    before = site.children()
+    with pytest.raises(InvalidValueError, match="the service has 5 target groups.*allowed: up to 5"):
+        service.add_network_load_balancer("Tcp5", protocol=elbv2.Protocol.TCP)
+    assert site.children() == before
+
+
+@pytest.mark.parametrize("argument", ["redirect_http", "ssl_policy"])
+def test_what_only_encryption_has_is_refused_without(site: Site, argument: str) -> None:
+    service = chat(site)
+    value: dict[str, Any] = {argument: True if argument == "redirect_http" else elbv2.SslPolicy.TLS12}
+    message = f"{argument}: only a listener with encryption has it"
+    with pytest.raises(IncompatibleError, match=message):
+        service.add_application_load_balancer(
+            "Http", protocol=elbv2.ApplicationProtocol.HTTP, health_check_path="/health", **value
+        )
+    if argument == "ssl_policy":
+        with pytest.raises(IncompatibleError, match=message):
+            service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, **value)
+
+
 def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(site: Site) -> None:
     with pytest.raises(InvalidValueError, match=r"vllm maps no TCP port.*fix: container\.add_port_mappings"):
         chat(site, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
