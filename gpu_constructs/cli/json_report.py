@@ -26,7 +26,8 @@ def text(review: Report) -> str:
             "acknowledged": len(review.acknowledged),
             "pools": len(review.fleet.pools),
             "tasks": len(review.fleet.tasks),
-            "services": len(review.fleet.workloads),
+            "services": sum(each.is_service for each in review.fleet.workloads),
+            "runs": sum(not each.is_service for each in review.fleet.workloads),
             "untried_parameter_values": sum(review.untried.values()),
         },
     }

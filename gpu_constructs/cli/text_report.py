@@ -50,11 +50,13 @@ def summary(review: Report) -> str:
     counts = Counter(each.severity for each in review.findings)
     found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each]) or "nothing found"
     accepted = f", {len(review.acknowledged)} acknowledged" if review.acknowledged else ""
+    runs = sum(not each.is_service for each in fleet.workloads)
     looked_at = ", ".join(
         (
             _count(len(fleet.pools), "pool"),
             _count(len(fleet.tasks), "task"),
-            _count(len(fleet.workloads), "service"),
+            _count(len(fleet.workloads) - runs, "service"),
+            *([_count(runs, "scheduled or started run")] if runs else ()),
         )
     )
     has_gpus = any(each.wants_gpu for each in fleet.tasks) or any(

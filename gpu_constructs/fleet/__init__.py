@@ -35,7 +35,16 @@ from gpu_constructs.fleet.purchase import (
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.task import Container, Dependency, EfsVolume, PlacementConstraint, Scheduler, Task
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
-from gpu_constructs.fleet.workload import Fleet, ProviderList, Remark, RemarkKind, ServiceTarget, StrategyItem, Workload
+from gpu_constructs.fleet.workload import (
+    Fleet,
+    ProviderList,
+    Remark,
+    RemarkKind,
+    ServiceTarget,
+    Starter,
+    StrategyItem,
+    Workload,
+)
 
 __all__ = [
     "BOUGHT_IN_ADVANCE",
@@ -81,6 +90,7 @@ __all__ = [
     "Scheduler",
     "ServiceTarget",
     "Shape",
+    "Starter",
     "StrategyItem",
     "Task",
     "TypeChoice",

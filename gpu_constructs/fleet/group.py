@@ -77,6 +77,8 @@ class GroupSettings:
         desired_instances: Hosts that it is set to; None if nothing was written.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
             only templates say so.
+        started_otherwise: Whether something else than ECS may start hosts in it, as far as the files say: a scheduled
+            action, a scaling policy, or whoever may call Auto Scaling.
     """
 
     warm_pool: WarmPool | None = None
@@ -85,3 +87,4 @@ class GroupSettings:
     name: str | None = field(default=None, compare=False)
     desired_instances: int | Unknown | None = field(default=None, compare=False)
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
+    started_otherwise: bool = field(default=False, compare=False)

@@ -12,7 +12,20 @@ from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
-__all__ = ["Fleet", "ProviderList", "Remark", "RemarkKind", "ServiceTarget", "StrategyItem", "Workload"]
+__all__ = ["Fleet", "ProviderList", "Remark", "RemarkKind", "ServiceTarget", "Starter", "StrategyItem", "Workload"]
+
+
+class Starter(Enum):
+    """What starts the copies of a task: a service, which keeps them running, or something that calls ``RunTask``."""
+
+    SERVICE = "service"
+    RULE = "EventBridge rule"
+    SCHEDULE = "schedule"
+    PIPE = "pipe"
+    STATE_MACHINE = "state machine"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +67,18 @@ class ServiceTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A service: copies of one task on a strategy.
+    """Copies of one task on a strategy: a service, or what runs the task now and then, such as a schedule.
 
     Attributes:
         name: How the user calls it; unique in a fleet.
-        task: What it runs; None where the files that were read do not define it.
+        task: What it runs, with what it overrides; None where the files that were read do not define it.
+        starter: What starts the copies.
         cluster: The cluster it runs in, as `Pool.cluster` names it; None if it is the default one.
         strategy: Where its tasks go, as written, also with a launch type, which ECS refuses. That of the cluster where
             the service has neither a strategy nor a launch type.
         launch_type: ``EC2``, ``FARGATE``, ``EXTERNAL`` as written; None if nothing was.
-        desired_count: Copies it keeps running; unknown where whatever scales the service decides.
+        desired_count: Copies it keeps running, or runs at once; unknown where whatever scales the service decides. 0
+            where it is turned off.
         max_count: Copies that its scaling may ask for at most; None if nothing scales it.
         min_count: Copies that its scaling keeps at least; None if nothing scales it, or it is not written.
         scaled_by: What its scaling follows, sorted: a predefined metric, such as ``ALBRequestCountPerTarget``, or the
@@ -88,6 +103,7 @@ class Workload:
 
     name: str
     task: Task | None
+    starter: Starter = Starter.SERVICE
     cluster: str | Unknown | None = None
     strategy: tuple[StrategyItem, ...] = ()
     launch_type: str | Unknown | None = None
@@ -108,6 +124,11 @@ class Workload:
     may_come_early: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_service(self) -> bool:
+        """Whether it keeps its copies running; else they end, and others find the room that they leave."""
+        return self.starter is Starter.SERVICE
 
     @property
     def runs_twice_to_deploy(self) -> bool:
@@ -178,7 +199,7 @@ class Fleet:
     Attributes:
         pools: What may launch hosts; each name once.
         tasks: Task definitions, those that no workload names among them; each name once.
-        workloads: Services; each name once.
+        workloads: Services, and what runs tasks besides them; each name once.
         provider_lists: What writes which capacity providers a cluster has; only templates say so.
         remarks: What was odd about the files that it was read from.
         strays: Hosts that the files mention or hint at, and of which they do not say what they are or which cluster

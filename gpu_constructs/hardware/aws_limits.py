@@ -26,6 +26,7 @@ __all__ = [
     "MAX_INSTANCE_WARMUP_SECONDS",
     "MAX_PERCENT",
     "MAX_PLACEMENT_CONSTRAINTS",
+    "MAX_RUN_COPIES",
     "MAX_SCALING_STEP",
     "MAX_STEP_ADJUSTMENTS",
     "MAX_STRATEGY_PROVIDERS",
@@ -75,6 +76,10 @@ _REGION = re.compile(r"[a-z]{2,8}(?:-[a-z]{1,12}){1,3}-[0-9]{1,2}")
 MAX_STRATEGY_PROVIDERS = 20
 """Providers of one capacity provider strategy
 (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html)."""
+
+MAX_RUN_COPIES = 10
+"""Tasks that one call of ``RunTask`` starts
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html)."""
 
 MAX_WEIGHT = 1000
 """Largest weight of an item of a strategy (API_CapacityProviderStrategyItem)."""

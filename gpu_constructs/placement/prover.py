@@ -61,6 +61,8 @@ def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
 
 
 def _needs_hosts(workload: Workload) -> bool:
+    if not workload.is_service:
+        return False  # its copies end, and whatever waits takes their place
     if workload.strategy:
         return any(item.pool is not None or item.provider not in FARGATE_PROVIDERS for item in workload.strategy)
     return isinstance(workload.launch_type, Unknown) or workload.launch_type in EC2_LAUNCH_TYPES

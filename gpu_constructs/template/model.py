@@ -12,7 +12,10 @@ from typing import TypeAlias
 
 from gpu_constructs.fleet import Origin, Unknown
 
-__all__ = ["DynamicReference", "Reference", "Resource", "Stack", "Text", "Value", "is_open"]
+__all__ = ["STATE_MACHINES", "DynamicReference", "Reference", "Resource", "Stack", "Text", "Value", "is_open"]
+
+STATE_MACHINES = ("AWS::StepFunctions::StateMachine", "AWS::Serverless::StateMachine")
+"""Resources whose definition may be a text, an object or a file; a file is read as the object."""
 
 
 @dataclass(frozen=True, slots=True)

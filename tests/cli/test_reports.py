@@ -139,6 +139,7 @@ def test_programs_get_the_fields_by_their_names() -> None:
         "pools": 1,
         "tasks": 1,
         "services": 1,
+        "runs": 0,
         "untried_parameter_values": 0,
     }
     assert report["acknowledged"][0]["reason"] == "until spring"

@@ -26,11 +26,11 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import image, instance_type
 from gpu_constructs.rules import Finding, Rule, check, rules_of
 from gpu_constructs.rules.expressions.constraints import (
-    makes_hosts_scale_out,
     satisfied_by_all_types,
     satisfied_by_hosts,
 )
 from gpu_constructs.rules.fit import gpu_needs, host_kinds, task_fits, unused_tasks
+from gpu_constructs.rules.scaling import hosts_from_zero
 from gpu_constructs.rules.tasks.containers import fed
 
 __all__ = [
@@ -56,8 +56,8 @@ __all__ = [
     "task_of",
 ]
 
-_FIT = (task_fits, gpu_needs, host_kinds, unused_tasks)
-_OF_CONSTRAINTS = (satisfied_by_hosts, satisfied_by_all_types, makes_hosts_scale_out)
+_FIT = (task_fits, gpu_needs, host_kinds, unused_tasks, hosts_from_zero)
+_OF_CONSTRAINTS = (satisfied_by_hosts, satisfied_by_all_types)
 FIT_RULES = (fed, *_OF_CONSTRAINTS, *(each for module in _FIT for each in rules_of(module)))
 GPU_TASK = Task(name="chat", containers=(Container(name="vllm", requirements=(ResourceRequirement.gpus(1),)),))
 _RELEASE = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"

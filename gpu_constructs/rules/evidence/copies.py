@@ -59,7 +59,7 @@ class Copies:
 
 
 def counted(context: Context) -> tuple[Copies, ...]:
-    """Workloads that keep a number of copies on pools that have a number of hosts at most.
+    """Services that keep a number of copies on pools that have a number of hosts at most.
 
     ECS Managed Instances launch hosts for all copies. Where not even one copy can run, other rules report it.
     """
@@ -70,7 +70,8 @@ def counted(context: Context) -> tuple[Copies, ...]:
             possible=_slots(each, Assumption.BEST),
         )
         for each in context.assignments
-        if each.workload.daemon is False
+        if each.workload.is_service
+        and each.workload.daemon is False
         and not each.never
         and not any(one.pool.kind is PoolKind.MANAGED_INSTANCES for one in each.destinations)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PlacementConstraint, Pool, PoolKind, Task, Unknown
+from gpu_constructs.fleet import PlacementConstraint, Task
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
 from gpu_constructs.placement import DoubtKind, ObstacleKind
 from gpu_constructs.placement.demand import MEMBER_OF
@@ -154,29 +154,6 @@ def satisfied_by_all_types(context: Context) -> Problems:
                     )
 
 
-@warning(
-    "GPU072",
-    question="do tasks on pools with managed scaling have a capacity provider strategy?",
-    because="a task without a capacity provider strategy does not make a capacity provider scale out while it waits",
-    source=_SCALING,
-)
-def makes_hosts_scale_out(context: Context) -> Problems:
-    for assignment in context.assignments:
-        workload = assignment.workload
-        if workload.strategy or workload.daemon is not False:
-            continue
-        idle = [each.pool for each in assignment.destinations if each.fit.answer is not False and _waits(each.pool)]
-        other = f" but launch type {workload.launch_type}" if isinstance(workload.launch_type, str) else ""
-        if idle:
-            yield Problem(
-                about=workload,
-                message=f"{workload.name} has no capacity provider strategy{other}, so "
-                f"its tasks never make {and_list(each.name for each in idle)} scale out",
-                fix=f"a capacity provider strategy with {and_list(_provider(each) for each in idle)}, and no launch "
-                "type",
-            )
-
-
 def _contradiction(place: ConstrainedThing) -> str | None:
     """A contradiction that is written here: in its own expressions, or between them and the task's."""
     expressions = readable(place.own)
@@ -235,13 +212,3 @@ def _wrong_expression(place: ConstrainedThing, constraint: PlacementConstraint) 
             f"{MAX_EXPRESSION_LENGTH}",
             fix=f"separate constraints for the parts that `and` joins, at most {MAX_PLACEMENT_CONSTRAINTS}",
         )
-
-
-def _waits(pool: Pool) -> bool:
-    """Whether managed scaling could launch more hosts than there are."""
-    scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
-    return scaled and (isinstance(pool.min_instances, Unknown) or pool.min_instances != pool.max_instances)
-
-
-def _provider(pool: Pool) -> str:
-    return pool.provider if isinstance(pool.provider, str) else pool.name

@@ -158,7 +158,7 @@ def has_hosts_when_created(workload: Workload) -> Problems:
     blocks = [None if each.pool is None else each.pool.bought.block for each in workload.strategy]
     starts = {None if each is None else each.starts for each in blocks}
     count = workload.desired_count
-    if not starts or None in starts or not isinstance(count, int) or count < 1:
+    if not workload.is_service or not starts or None in starts or not isinstance(count, int) or count < 1:
         return
     known = sorted(each for each in starts if isinstance(each, str))
     yield Problem(

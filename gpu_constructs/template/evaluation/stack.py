@@ -9,12 +9,14 @@ from gpu_constructs.fleet import RemarkKind
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.evaluation.evaluator import Evaluator
-from gpu_constructs.template.model import Resource, Stack, Value
+from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, Value
+from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["RELEVANT", "depends_on_of", "stack_of"]
 
 _INIT = "AWS::CloudFormation::Init"
 _UPDATE = "UpdatePolicy"
+_BUCKET = "bucket"  # whichever: files are found by their keys
 
 RELEVANT = (
     "AWS::ApplicationAutoScaling::",
@@ -35,13 +37,22 @@ RELEVANT = (
 )
 """What a fleet is read from. What is odd in any other resource is of no interest here and is not remarked."""
 
+# Of what runs tasks, most does something else, so it is worked out when somebody looks, and nothing in it is remarked.
+_RUNNING = ("AWS::Events::Rule", "AWS::Pipes::", "AWS::Scheduler::", *STATE_MACHINES)
+
 
 class _Later(Mapping[str, Value]):
     """Properties that are worked out when somebody looks at them."""
 
-    def __init__(self, evaluator: Evaluator, node: Node) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        node: Node,
+        more: Callable[[Mapping[str, Value]], Mapping[str, Value]] = lambda _: {},
+    ) -> None:
         self._evaluator = evaluator
         self._node = node
+        self._more = more
 
     @cached_property
     def _found(self) -> Mapping[str, Value]:
@@ -52,7 +63,7 @@ class _Later(Mapping[str, Value]):
                 value = self._evaluator.value(self._node)
         except RecursionError:  # the reader itself is deep in something
             value, shared.depth = None, depth
-        return value if isinstance(value, Mapping) else {}
+        return {**value, **self._more(value)} if isinstance(value, Mapping) else {}
 
     def __getitem__(self, key: str) -> Value:
         return self._found[key]
@@ -71,15 +82,13 @@ def stack_of(evaluator: Evaluator, source: Source) -> Stack:
     """A stack, with its functions worked out."""
     resources = {}
     for logical_id, declaration in evaluator.resources.items():
-        resource = _resource(evaluator, logical_id, declaration, source.construct)
+        resource = _resource(evaluator, logical_id, declaration, source)
         if resource is not None:
             resources[logical_id] = resource
     return Stack(name=evaluator.name, resources=resources, region=evaluator.region, root=source.document.file)
 
 
-def _resource(
-    evaluator: Evaluator, logical_id: str, declaration: Node, construct_path: Callable[[str], str | None]
-) -> Resource | None:
+def _resource(evaluator: Evaluator, logical_id: str, declaration: Node, source: Source) -> Resource | None:
     path = ("Resources", logical_id)
     kind = declaration.get("Type") if isinstance(declaration, dict) else None
     if not isinstance(declaration, dict) or not isinstance(kind, str):
@@ -93,12 +102,14 @@ def _resource(
     relevant = kind.startswith(RELEVANT)
     construct = metadata.get("aws:cdk:path")
     if not isinstance(construct, str):
-        construct = construct_path(logical_id) if relevant else None
+        construct = source.construct(logical_id) if relevant or kind.startswith(_RUNNING) else None
     return Resource(
         logical_id=logical_id,
         type=kind,
         stack=evaluator.name,
-        properties=_properties(evaluator, logical_id, declaration, relevant=relevant),
+        properties=_definition(evaluator, declaration, source)
+        if kind in STATE_MACHINES
+        else _properties(evaluator, logical_id, declaration, relevant=relevant),
         metadata=metadata,
         init=_Later(evaluator, metadata[_INIT]) if _INIT in metadata else {},
         update_policy=_Later(evaluator, declaration[_UPDATE]) if _UPDATE in declaration else {},
@@ -130,3 +141,19 @@ def _properties(
         RemarkKind.NOT_READ, f"the properties of {logical_id!r} are not an object", evaluator.origin(path)
     )
     return {}
+
+
+def _definition(evaluator: Evaluator, declaration: Mapping[str, Node], source: Source) -> Mapping[str, Value]:
+    """Properties of a state machine; a definition in a file of its own reads as if it were written in the template."""
+
+    def from_file(properties: Mapping[str, Value]) -> Mapping[str, Value]:
+        where = properties.get("DefinitionS3Location") or properties.get("DefinitionUri")
+        if isinstance(where, Mapping) and isinstance(where.get("Key"), str):
+            where = f"s3://{_BUCKET}/{where['Key']}"
+        try:
+            document = source.nested(declaration, where) if isinstance(where, str) else None
+        except UnreadableError:
+            return {}
+        return {} if document is None or not isinstance(document.data, dict) else {"Definition": document.data}
+
+    return _Later(evaluator, declaration.get("Properties", {}), from_file)

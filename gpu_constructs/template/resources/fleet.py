@@ -16,6 +16,7 @@ from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.pools import ecs_pools
+from gpu_constructs.template.resources.runs import Runs, workload_of
 from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import Services
@@ -61,9 +62,15 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
         balancing=Balancing(index, notes),
         notes=notes,
     )
-    found_services = tuple(index.all(SERVICE))
-    service_names = names.unique([(each, "") for each in found_services])
-    workloads = tuple(map(services.workload, found_services, service_names))
+    found_services, found_runs = tuple(index.all(SERVICE)), Runs(index, notes).all()
+    called = names.unique(
+        [*((each, "") for each in found_services), *((each.resource, each.suffix) for each in found_runs)]
+    )
+    service_names, run_names = called[: len(found_services)], called[len(found_services) :]
+    workloads = (
+        *map(services.workload, found_services, service_names),
+        *(workload_of(run, name, services) for run, name in zip(found_runs, run_names, strict=True)),
+    )
     stray = [each for each in found if each.is_stray]
     return Fleet(
         pools=tuple(pool for _, pool in pools),

@@ -1,4 +1,4 @@
-"""What is scheduled for an Auto Scaling group: when it grows, and when it shrinks to none.
+"""What changes the size of an Auto Scaling group besides ECS: when it grows, and when it shrinks to none.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-autoscaling-scheduledaction.html
 
@@ -15,7 +15,7 @@ from functools import cached_property
 
 from gpu_constructs.budget import FOLLOWED, SEARCHED
 from gpu_constructs.fleet import UNKNOWN, Block, Unknown
-from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section
 
@@ -24,14 +24,20 @@ __all__ = ["Schedules"]
 _ACTION = "AWS::AutoScaling::ScheduledAction"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SIZES = ("MaxSize", "DesiredCapacity", "MinSize")
+_POLICY = "AWS::AutoScaling::ScalingPolicy"
+_WORK = ("AWS::ECS::Service", "AWS::Events::Rule", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule", *STATE_MACHINES)
+_PERMISSIONS = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
 _EVENT_BRIDGE = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
 
 # What a call of UpdateAutoScalingGroup says that leaves hosts.
 _LEAVES_HOSTS = re.compile(r'"(?:DesiredCapacity|MaxSize)"\s*:\s*"?[1-9]')
+_MAY_CALL = re.compile(
+    r"autoscaling:(?:\*|Set\*|SetDesiredCapacity|Update\*|UpdateAutoScalingGroup|ExecutePolicy)", re.IGNORECASE
+)
 
 
 class Schedules:
-    """Reads scheduled actions."""
+    """Reads scheduled actions, and whatever else may change the size of a group."""
 
     def __init__(self, index: Index, notes: Notes) -> None:
         self._actions: dict[Reference, list[Section]] = defaultdict(list)
@@ -52,6 +58,35 @@ class Schedules:
         if ends is None and (self._of_any or self._may_be_emptied(group)):
             ends = UNKNOWN
         return Block(starts=_time(each for each in actions if _grows(each)), ends=ends)
+
+    def may_start(self, group: Resource) -> bool:
+        """Whether something here may start hosts of a group that ECS does not start itself."""
+        if not self._is_asked:
+            return False
+        return (
+            bool(self._of_any)
+            or any(_grows(each) for each in self._actions.get(group.reference, ()))
+            or not self._with_policies.isdisjoint({group.reference, None})
+            or self._somebody_may_call
+        )
+
+    @cached_property
+    def _is_asked(self) -> bool:
+        """Whether anything here runs tasks that ECS starts no hosts for: those without a strategy."""
+        return any("CapacityProviderStrategy" not in each.properties for each in self._index.all(*_WORK))
+
+    @cached_property
+    def _with_policies(self) -> frozenset[Reference | None]:
+        """Groups that have a scaling policy of their own; None for one that is not known."""
+        groups = (
+            self._index.find(each.properties.get("AutoScalingGroupName"), _GROUP) for each in self._index.all(_POLICY)
+        )
+        return frozenset(None if each is None else each.reference for each in groups)
+
+    @cached_property
+    def _somebody_may_call(self) -> bool:
+        """Whether a role of these files may set the size of a group, as one of a function that does."""
+        return any(_MAY_CALL.search(_said(each)[0]) for each in self._index.all(*_PERMISSIONS))
 
     def _may_be_emptied(self, group: Resource) -> bool:
         """Whether a schedule of EventBridge speaks of a group, and does not certainly leave hosts."""

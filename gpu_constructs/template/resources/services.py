@@ -40,21 +40,19 @@ class Services:
         scheduling = properties.text("SchedulingStrategy")
         daemon = UNKNOWN if isinstance(scheduling, Unknown) else scheduling == "DAEMON"
         network = properties.section("NetworkConfiguration")
-        items: Sequence[Section] = properties.sections("CapacityProviderStrategy")
-        if not items and launch_type is None and daemon is not True:
-            items = self.clusters.default_strategy(cluster)
         connect = properties.section("ServiceConnectConfiguration")
         deployment = properties.section("DeploymentConfiguration")
         scaling = self.scaling.get(resource.reference)
         desired = properties.integer("DesiredCount")
         if desired is None:
             desired = 1 if scaling is None else UNKNOWN
-        task = self._task(properties.get("TaskDefinition"))
+        task = self.task(properties.get("TaskDefinition"))
+        strategy = self.strategy(properties, cluster, has_default=daemon is not True)
         return Workload(
             name=name,
             task=task,
             cluster=cluster,
-            strategy=tuple(self._item(each) for each in items),
+            strategy=strategy,
             launch_type=launch_type,
             desired_count=desired,
             max_count=None if scaling is None else scaling.most,
@@ -70,12 +68,22 @@ class Services:
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             targets=tuple(self.balancing.targets(properties, task)),
-            may_come_early=bool(items) and self.clusters.may_come_before_providers(resource, cluster),
+            may_come_early=bool(strategy) and self.clusters.may_come_before_providers(resource, cluster),
             execute_command=given(properties.flag("EnableExecuteCommand"), default=False),
             origin=resource.origin,
         )
 
-    def _task(self, value: Value) -> Task | None:
+    def strategy(
+        self, properties: Section, cluster: str | Unknown | None, *, has_default: bool = True
+    ) -> tuple[StrategyItem, ...]:
+        """The strategy of whatever starts tasks: its own, or that of the cluster where it has no launch type either."""
+        items: Sequence[Section] = properties.sections("CapacityProviderStrategy")
+        if not items and properties.get("LaunchType") is None and has_default:
+            items = self.clusters.default_strategy(cluster)
+        return tuple(self._item(each) for each in items)
+
+    def task(self, value: Value) -> Task | None:
+        """The task definition that a property names, by reference, ARN, or family with or without a revision."""
         resource = self.index.find(value, TASK_DEFINITION)
         if resource is None and isinstance(value, str):
             # "family:revision", which is also how the ARN ends.

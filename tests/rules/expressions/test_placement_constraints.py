@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint
+from gpu_constructs.fleet import Fleet, PlacementConstraint
 from gpu_constructs.rules import Severity
 from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, only, running_on
 
@@ -79,22 +77,3 @@ def test_constraints_that_leave_out_some_types_may_stop_scale_out() -> None:
     assert "a host (g6.xlarge) does not satisfy" in finding.message
     assert "never launch g6.2xlarge" in finding.message
     assert finding.fix == "a separate capacity provider for g6.2xlarge"
-
-
-class TestServicesWithoutAStrategy:
-    def test_never_make_managed_scaling_move(self) -> None:
-        finding = only(FIT_RULES, on_launch_type(a_pool(provider="l4"), task=a_task("1")))
-        assert (finding.rule, finding.severity, finding.subject) == ("GPU072", Severity.WARNING, "service")
-        assert "has no capacity provider strategy but launch type EC2" in finding.message
-        assert "never make Hosts scale out" in finding.message
-        assert finding.fix == "a capacity provider strategy with l4, and no launch type"
-
-    @pytest.mark.parametrize(
-        "changes",
-        [{"managed_scaling": False}, {"managed_scaling": UNKNOWN}, {"has_provider": False}, {"min_instances": 4}],
-    )
-    def test_are_fine_on_hosts_that_nothing_scales(self, changes: dict[str, Any]) -> None:
-        assert found(on_launch_type(a_pool(**changes), task=a_task("1"))) == []
-
-    def test_are_fine_as_daemons(self) -> None:
-        assert found(on_launch_type(a_pool(), task=a_task("1"), daemon=True)) == []

@@ -1,0 +1,119 @@
+"""Tasks without a capacity provider strategy: does anything start hosts for them?"""
+
+from __future__ import annotations
+
+from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload
+from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, items_with_tasks
+from gpu_constructs.placement.route import Assignment
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
+
+_SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
+
+
+@warning(
+    "GPU072",
+    question="do tasks on pools with managed scaling have a capacity provider strategy?",
+    because="a task without a capacity provider strategy does not make a capacity provider scale out while it waits",
+    source=_SCALING,
+    unless=("GPU218",),
+)
+def makes_hosts_scale_out(context: Context) -> Problems:
+    for assignment in context.assignments:
+        workload = assignment.workload
+        if workload.strategy or workload.daemon is not False:
+            continue
+        idle = [each.pool for each in assignment.destinations if each.fit.answer is not False and _waits(each.pool)]
+        other = f" but launch type {workload.launch_type}" if isinstance(workload.launch_type, str) else ""
+        if idle:
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} has no capacity provider strategy{other}, so "
+                f"its tasks never make {and_list(each.name for each in idle)} scale out",
+                fix=f"a capacity provider strategy with {and_list(_provider(each) for each in idle)}, and no launch "
+                "type",
+            )
+
+
+@error(
+    "GPU218",
+    question="is there a host, or something that starts one, for tasks without a capacity provider strategy?",
+    because="only a task with a capacity provider strategy makes a capacity provider scale out; without a host in the "
+    "cluster RunTask fails at once, and a service waits",
+    source=_SCALING,
+    unless=("GPU060", "GPU070"),
+)
+def has_a_first_host(context: Context) -> Problems:
+    suspects = [each for each in context.assignments if _is_without_host(each)]
+    started = _started_by_others(context) if suspects else frozenset()
+    defaults = _with_known_default(context) if suspects else frozenset()
+    for assignment in suspects:
+        workload, pools = assignment.workload, [each.pool for each in assignment.destinations]
+        if workload.launch_type is None and workload.cluster not in defaults:
+            continue
+        if started.isdisjoint(each.name for each in pools):
+            yield _without_host(workload, pools)
+
+
+def _is_without_host(assignment: Assignment) -> bool:
+    """Whether a workload sends its tasks to groups alone that have no host until ECS starts one."""
+    workload = assignment.workload
+    runs = workload.daemon is False and workload.desired_count != 0 and workload.launch_type in EC2_LAUNCH_TYPES
+    return (
+        runs
+        and not workload.strategy
+        and assignment.is_closed
+        and bool(assignment.destinations)
+        and any(each.fit.answer is not False for each in assignment.destinations)
+        and all(_begins_empty(each.pool) for each in assignment.destinations)
+    )
+
+
+def _begins_empty(pool: Pool) -> bool:
+    scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
+    group = pool.group
+    is_known = group.name is not None and not group.started_otherwise
+    return scaled and is_known and pool.min_instances == 0 and group.desired_instances in {None, 0}
+
+
+def _started_by_others(context: Context) -> frozenset[str]:
+    """Pools in which tasks with a strategy start hosts, on which others may find room."""
+    return frozenset(
+        item.pool.name
+        for each in context.fleet.workloads
+        if each.desired_count != 0
+        for item in items_with_tasks(each.strategy)
+        if item.pool is not None
+    )
+
+
+def _with_known_default(context: Context) -> frozenset[str | Unknown | None]:
+    """Clusters of which it is known that they have no default strategy but the one that was read."""
+    return frozenset(each.cluster for each in context.fleet.provider_lists if each.cluster_is_defined)
+
+
+def _without_host(workload: Workload, pools: list[Pool]) -> Problem:
+    names, providers = and_list(each.name for each in pools), and_list(_provider(each) for each in pools)
+    what = "its tasks wait" if workload.is_service else "RunTask fails at once, because there is no host"
+    way = "no capacity provider strategy" if workload.launch_type is None else f"launch type {workload.launch_type}"
+    others = "" if workload.launch_type is None else ", and no LaunchType"
+    default = f", or {providers} in DefaultCapacityProviderStrategy of the cluster" if not others else ""
+    return Problem(
+        about=workload,
+        property_name="CapacityProviderStrategy" if workload.launch_type is None else "LaunchType",
+        value=workload.launch_type,
+        message=f"{workload.name} runs {'' if workload.task is None else workload.task.name} with {way}, and "
+        f"{names} {'starts' if len(pools) == 1 else 'start'} from zero hosts for tasks with a strategy only: {what}",
+        fix=f"a CapacityProviderStrategy with {providers}{others}{default}",
+    )
+
+
+def _waits(pool: Pool) -> bool:
+    """Whether managed scaling could launch more hosts than there are."""
+    scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
+    return scaled and (isinstance(pool.min_instances, Unknown) or pool.min_instances != pool.max_instances)
+
+
+def _provider(pool: Pool) -> str:
+    return pool.provider if isinstance(pool.provider, str) else pool.name
