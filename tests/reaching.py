@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 __all__ = ["Estate", "Opening"]
@@ -83,12 +84,21 @@ class Estate:
 
     def of(self, kind: str) -> dict[str, dict[str, Any]]:
         """The properties of all resources of a type."""
-        return {name: each["Properties"] for name, each in self.resources.items() if each["Type"] == kind}
+        return self._by_kind.get(kind, {})
 
+    @cached_property
+    def _by_kind(self) -> dict[str, dict[str, dict[str, Any]]]:
+        kinds: dict[str, dict[str, dict[str, Any]]] = {}
+        for name, each in self.resources.items():
+            kinds.setdefault(each["Type"], {})[name] = each["Properties"]
+        return kinds
+
+    @cached_property
     def ingress(self) -> set[Opening]:
         """What security groups let in."""
         return set(self._rules("Ingress", "Source"))
 
+    @cached_property
     def egress(self) -> set[Opening]:
         """What they let out."""
         return set(self._rules("Egress", "Destination"))
@@ -107,6 +117,7 @@ class Estate:
             source, target = (peer, group) if way == "Ingress" else (group, peer)
             yield Opening(source, target, first, last)
 
+    @cached_property
     def needed(self) -> dict[str, set[Opening]]:
         """What each service needs open, for every load balancer that sends it requests."""
         return {

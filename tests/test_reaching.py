@@ -137,13 +137,13 @@ def estate(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.mark.parametrize("place", _PLACES)
 def test_every_load_balancer_reaches_its_tasks_and_no_other_way_is_open(estate: Estate, place: str) -> None:
-    needed = {name: of for name, of in estate.needed().items() if name.startswith(f"{place}.")}
+    needed = {name: of for name, of in estate.needed.items() if name.startswith(f"{place}.")}
     ways = set[Opening]().union(*needed.values())
     (of_service,) = [each for name, each in needed.items() if ".Service" in name]
     assert len({each.source for each in of_service}) == 7
     tasks = {each.target for each in ways}
-    assert {each for each in estate.ingress() if each.target in tasks} == ways
-    let_out = [each for each in estate.egress() if each.source in {way.source for way in ways}]
+    assert {each for each in estate.ingress if each.target in tasks} == ways
+    let_out = [each for each in estate.egress if each.source in {way.source for way in ways}]
     assert all(any(each.covers(way) for each in let_out) for way in ways if way.source != _GIVEN)
     # Nor is any other way open to a load balancer.
     assert {each for each in let_out if each.target in tasks} <= ways
@@ -160,13 +160,13 @@ def test_a_service_reaches_its_file_system_and_its_database(site: Site, mode: ec
     database = rds.DatabaseInstance(site.stack, "Users", vpc=site.vpc, engine=engine)
     database.connections.allow_default_port_from(service)
     estate = estate_of(site.app)
-    (tasks,) = {each.source for each in estate.ingress()}
+    (tasks,) = {each.source for each in estate.ingress}
     assert ("ServiceSecurityGroup" if mode is ecs.NetworkMode.AWS_VPC else "HostSecurityGroup") in tasks
-    assert {(each.target[:12], each.first) for each in estate.ingress()} == {
+    assert {(each.target[:12], each.first) for each in estate.ingress} == {
         ("Stack.Models", 2049),
         ("Stack.UsersS", 0),
     }
-    assert {each.target for each in estate.egress() if each.source == tasks} == {"0.0.0.0/0"}
+    assert {each.target for each in estate.egress if each.source == tasks} == {"0.0.0.0/0"}
 
 
 def test_a_plain_service_of_the_cluster_is_reached_too(site: Site) -> None:
@@ -179,9 +179,9 @@ def test_a_plain_service_of_the_cluster_is_reached_too(site: Site) -> None:
     balancer = elbv2.ApplicationLoadBalancer(site.stack, "Balancer", vpc=site.vpc)
     balancer.add_listener("Http", port=80).add_targets("Chat", port=80, targets=[service])
     estate = estate_of(site.app)
-    (needed,) = estate.needed().values()
+    (needed,) = estate.needed.values()
     assert len(needed) == 1
-    assert needed <= estate.ingress()
+    assert needed <= estate.ingress
 
 
 def test_managed_instances_are_reached_in_host_mode(site: Site) -> None:
@@ -191,5 +191,5 @@ def test_managed_instances_are_reached_in_host_mode(site: Site) -> None:
     service = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
     endpoint = service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
     assert endpoint.target_group is not None
-    let_in = [each for each in estate_of(site.app).ingress() if each.target.startswith("Stack.ClusterHost")]
+    let_in = [each for each in estate_of(site.app).ingress if each.target.startswith("Stack.ClusterHost")]
     assert [(each.source[:16], each.first, each.last) for each in let_in] == [("Stack.ServiceTcp", _PORT, _PORT)]

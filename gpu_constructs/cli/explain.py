@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.cli.inputs import add_inputs, reviewed
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if answer is True else 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _PoolAnswer:
     """What is said about a pool: the services that place the task there, and whether it may be placed there."""
 
@@ -75,7 +76,7 @@ class _PoolAnswer:
         of_types = {reason for each in self.destination.by_type for reason in each.reasons}
         return tuple(each for each in self.destination.reasons if each not in of_types)
 
-    @property
+    @cached_property
     def instead(self) -> tuple[InstanceType, ...]:
         """Instance types that would do, the smallest first; only where none of its own does for certain."""
         return (

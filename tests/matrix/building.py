@@ -23,10 +23,11 @@ from aws_cdk import aws_ec2 as ec2
 from gpu_constructs import GpuCluster, acknowledge_aws_solutions
 from tests.e2e.local import Local
 from tests.linting import linted
+from tests.matrix.case import Case
 from tests.matrix.known import KNOWN_WARNINGS, NOT_OFFERED
 from tests.synthesis import Site
 
-__all__ = ["PROVIDERS_OF_A_CLUSTER", "REGIONS", "Built", "Case", "build", "deploy_and_destroy", "findings", "lint"]
+__all__ = ["PROVIDERS_OF_A_CLUSTER", "REGIONS", "Built", "build", "deploy_and_destroy", "findings", "lint"]
 
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
 
@@ -36,23 +37,6 @@ PROVIDERS_OF_A_CLUSTER = 20
 _REFUSED_TYPE = re.compile(r"'(?P<type>[^']+)' is not one of .* in '(?P<region>[^']+)'", re.DOTALL)
 
 _NO_FLOWS = "the network is there for the matrix alone; flow logs belong to a network that stays"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
-    """One combination.
-
-    Args:
-        name: What it is, for whoever reads a failure; unique in its matrix.
-        define: Adds it to a cluster, under the construct id that it is given; ids of more constructs begin with it.
-        providers: Capacity providers that it adds.
-        is_deployed: Whether the emulator takes it; a case that it does not take is in a stack that is not deployed.
-    """
-
-    name: str
-    define: Callable[[GpuCluster, str], object]
-    providers: int = 1
-    is_deployed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

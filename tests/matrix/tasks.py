@@ -15,7 +15,7 @@ from aws_cdk import aws_ssm as ssm
 from gpu_constructs import GpuCluster, GpuConstructsError, GpuService, GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from tests.matrix.asks import ASKS, PURCHASES, STORAGE, Ask, Host, Mode
-from tests.matrix.building import Case
+from tests.matrix.case import Case
 from tests.matrix.task_contradictions import Combination
 
 __all__ = [

@@ -88,7 +88,7 @@ def into(site: Site, group: str) -> set[tuple[str, int, int]]:
     named = ("ClusterHostSecurityGroup", "ServiceSecurityGroup", "Models", "Lustre")
     return {
         (next(each for each in named if each in way.source), way.first, way.last)
-        for way in estate.ingress()
+        for way in estate.ingress
         if f".{group}" in way.target
     }
 
