@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 
 # The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
 os.environ.setdefault("CDK_VALIDATION", "false")
@@ -14,7 +15,7 @@ import aws_cdk as cdk
 import hypothesis
 import pytest
 
-from tests.synthesis import Site
+from tests.synthesis import Landlord, Site, Tenant
 
 # A busy machine fails no test.
 hypothesis.settings.register_profile("untimed", deadline=None)
@@ -23,18 +24,31 @@ hypothesis.settings.load_profile("untimed")
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    return _site(tmp_path)
+    return Site(_app(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def landlord(tmp_path_factory: pytest.TempPathFactory) -> Landlord:
+    """Whose hosts the tenants of a module share."""
+    return Landlord(_app(tmp_path_factory.mktemp("landlord")))
+
+
+@pytest.fixture
+def tenant(landlord: Landlord) -> Iterator[Tenant]:
+    """A stack of its own with task definitions on shared hosts, in a third of the time of a site of its own."""
+    yield Tenant(landlord, "Tenant")
+    landlord.app.node.try_remove_child("Tenant")
 
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """One for all cases of a module that are refused and leave nothing behind."""
-    return _site(tmp_path_factory.mktemp("untouched"))
+    return Site(_app(tmp_path_factory.mktemp("untouched")))
 
 
-def _site(folder: Path) -> Site:
+def _app(folder: Path) -> cdk.App:
     """Without the files and resources of CDK's own that no test looks at, which take a third of a synth."""
-    return Site(cdk.App(outdir=str(folder), tree_metadata=False, analytics_reporting=False))
+    return cdk.App(outdir=str(folder), tree_metadata=False, analytics_reporting=False)
 
 
 @pytest.fixture

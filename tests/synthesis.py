@@ -12,7 +12,7 @@ from aws_cdk import assertions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition
+from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, ManagedGpuCapacity
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.tasks.task_target import Capacity
 
@@ -24,9 +24,10 @@ Properties = dict[str, Any]
 class Site:
     """One app with one stack; what is not asked for is not made."""
 
-    def __init__(self, app: cdk.App) -> None:
+    def __init__(self, app: cdk.App, stage: cdk.Stage | None = None) -> None:
         self.app = app
-        self.stack = cdk.Stack(app, "Stack")
+        self._synthesized = stage or app
+        self.stack = cdk.Stack(self._synthesized, "Stack")
 
     @staticmethod
     def recommended_context() -> dict[str, Any]:
@@ -67,12 +68,15 @@ class Site:
     def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
         return self.cluster.add_capacity(name, instance_types=list(instance_types), **{"max_instances": 4, **arguments})
 
+    def managed(self, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
+        return self.cluster.add_managed_capacity(name, **arguments)
+
     def task(self, *capacity: Capacity, name: str = "Task", **arguments: Any) -> GpuTaskDefinition:
         return GpuTaskDefinition(self.stack, name, capacity=list(capacity) or [self.l4], **arguments)
 
     def template(self, stack: cdk.Stack | None = None) -> Properties:
         # `assertions.Template` would carry the whole template through Node once more.
-        file = Path(self.app.synth().directory, (stack or self.stack).template_file)
+        file = Path(self._synthesized.synth().directory, (stack or self.stack).template_file)
         template: Properties = json.loads(file.read_text(encoding="utf-8"))
         return template
 
@@ -121,7 +125,58 @@ class Site:
 
     def children(self) -> list[str]:
         """Paths of all constructs, for what must not be left behind."""
-        return sorted(node.node.path for node in self.stack.node.find_all())
+        # Asked as text, a construct says its path with one message to Node instead of two.
+        return sorted(cast("cdk.Resource", each).to_string() for each in self.stack.node.find_all())
+
+
+class Landlord(Site):
+    """Hosts for the tests of a module: one capacity for the same arguments, each in a cluster of its own."""
+
+    def __init__(self, app: cdk.App) -> None:
+        super().__init__(app)
+        self._groups: dict[str, GpuCapacity] = {}
+        self._managed: dict[str, ManagedGpuCapacity] = {}
+
+    def _new_cluster(self) -> GpuCluster:
+        return GpuCluster(self.stack, f"Cluster{len(self._groups)}And{len(self._managed)}", vpc=self.vpc)
+
+    def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
+        key = f"{name} {instance_types} {arguments}"
+        if key not in self._groups:
+            arguments = {"max_instances": 4, **arguments}
+            self._groups[key] = self._new_cluster().add_capacity(name, instance_types=list(instance_types), **arguments)
+        return self._groups[key]
+
+    def managed(self, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
+        key = f"{name} {arguments}"
+        if key not in self._managed:
+            self._managed[key] = self._new_cluster().add_managed_capacity(name, **arguments)
+        return self._managed[key]
+
+
+class Tenant(Site):
+    """A stack of its own with tasks on the hosts of a landlord, which are not synthesized with it.
+
+    A task definition refers to its hosts by their types alone; services and checks at synth need a whole site.
+    """
+
+    def __init__(self, landlord: Landlord, name: str) -> None:
+        super().__init__(landlord.app, cdk.Stage(landlord.app, name))
+        self._landlord = landlord
+
+    @cached_property
+    def vpc(self) -> ec2.IVpc:
+        return self._landlord.vpc
+
+    @cached_property
+    def l4(self) -> GpuCapacity:
+        return self._landlord.l4
+
+    def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
+        return self._landlord.capacity(*instance_types, name=name, **arguments)
+
+    def managed(self, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
+        return self._landlord.managed(name, **arguments)
 
 
 def user_data(launch_template_data: Properties) -> str:

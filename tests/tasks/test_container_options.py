@@ -11,7 +11,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuTaskDefinition, IncompatibleError, InvalidValueError, UnknownNameError
 from gpu_constructs.tasks.container_options import ContainerOptions
-from tests.synthesis import Site
+from tests.synthesis import Tenant
 
 OURS = {"efa", "memory_mib", "shared_memory_mib"}
 ASKED_OTHERWISE = {"gpu_count", "inference_accelerator_resources"}
@@ -57,43 +57,43 @@ PASSED_ON: list[tuple[str, Any, str, object]] = [
 
 
 @pytest.mark.parametrize(("argument", "value", "key", "written"), [pytest.param(*row, id=row[0]) for row in PASSED_ON])
-def test_it_reaches_the_template(site: Site, *, argument: str, value: Any, key: str, written: object) -> None:
+def test_it_reaches_the_template(tenant: Tenant, *, argument: str, value: Any, key: str, written: object) -> None:
     options: Any = {argument: value}
-    site.task().add_gpu_container("train", image=site.image, **options)
-    assert site.container()[key] == written
+    tenant.task().add_gpu_container("train", image=tenant.image, **options)
+    assert tenant.container()[key] == written
 
 
-def test_ports_are_opened_and_counted(site: Site) -> None:
-    task = site.task()
+def test_ports_are_opened_and_counted(tenant: Tenant) -> None:
+    task = tenant.task()
     ports = [ecs.PortMapping(container_port=8000, host_port=80), ecs.PortMapping(container_port=9000)]
-    task.add_gpu_container("train", image=site.image, port_mappings=ports)
-    assert [each["HostPort"] for each in site.container()["PortMappings"]] == [80, 0]
+    task.add_gpu_container("train", image=tenant.image, port_mappings=ports)
+    assert [each["HostPort"] for each in tenant.container()["PortMappings"]] == [80, 0]
     assert task.task.host_ports == {(80, "tcp")}
     with pytest.raises(IncompatibleError, match=r"^port_mappings: .* take host port 80/tcp more than once.*GPU086"):
-        task.add_container("side", image=site.image, port_mappings=ports[:1])
+        task.add_container("side", image=tenant.image, port_mappings=ports[:1])
 
 
-def test_memory_that_is_kept_without_a_limit_leaves_the_container_without_one(site: Site) -> None:
-    task = site.task()
-    task.add_gpu_container("train", image=site.image, memory_reservation_mib=2048)
-    assert "Memory" not in site.container()
+def test_memory_that_is_kept_without_a_limit_leaves_the_container_without_one(tenant: Tenant) -> None:
+    task = tenant.task()
+    task.add_gpu_container("train", image=tenant.image, memory_reservation_mib=2048)
+    assert "Memory" not in tenant.container()
     assert task.task.memory_mib == 2048
 
 
-def test_a_limit_that_is_given_goes_before_the_default_of_its_name(site: Site) -> None:
+def test_a_limit_that_is_given_goes_before_the_default_of_its_name(tenant: Tenant) -> None:
     stack = ecs.Ulimit(name=ecs.UlimitName.STACK, soft_limit=1, hard_limit=2)
-    site.task().add_gpu_container("train", image=site.image, ulimits=[stack])
-    limits = {each["Name"]: each["SoftLimit"] for each in site.container()["Ulimits"]}
+    tenant.task().add_gpu_container("train", image=tenant.image, ulimits=[stack])
+    limits = {each["Name"]: each["SoftLimit"] for each in tenant.container()["Ulimits"]}
     assert limits == {"memlock": -1, "stack": 1}
 
 
-def test_linux_parameters_go_before_the_default_ones_and_get_the_devices(site: Site) -> None:
-    task = site.task(site.capacity("inf2.xlarge"))
-    given = ecs.LinuxParameters(site.stack, "Linux", init_process_enabled=True, shared_memory_size=128)
+def test_linux_parameters_go_before_the_default_ones_and_get_the_devices(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("inf2.xlarge"))
+    given = ecs.LinuxParameters(tenant.stack, "Linux", init_process_enabled=True, shared_memory_size=128)
     with pytest.raises(InvalidValueError, match="^shared_memory_mib: linux_parameters has the size"):
-        task.add_neuron_container("infer", image=site.image, linux_parameters=given, shared_memory_mib=64)
-    task.add_neuron_container("infer", image=site.image, linux_parameters=given)
-    written = site.container()["LinuxParameters"]
+        task.add_neuron_container("infer", image=tenant.image, linux_parameters=given, shared_memory_mib=64)
+    task.add_neuron_container("infer", image=tenant.image, linux_parameters=given)
+    written = tenant.container()["LinuxParameters"]
     assert (written["InitProcessEnabled"], written["SharedMemorySize"]) == (True, 128)
     assert [each["HostPath"] for each in written["Devices"]] == ["/dev/neuron0"]
 
@@ -126,16 +126,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("options", "words"), [pytest.param(*row, id=row[1][:40]) for row in REFUSED])
 def test_what_no_container_can_have_is_refused_where_it_is_written(
-    site: Site, options: dict[str, Any], words: str
+    tenant: Tenant, options: dict[str, Any], words: str
 ) -> None:
-    task = site.task()
-    before = site.children()
+    task = tenant.task()
+    before = tenant.children()
     for add in (task.add_gpu_container, task.add_container):
         with pytest.raises(InvalidValueError) as refused:
-            add("train", image=site.image, **options)
+            add("train", image=tenant.image, **options)
         assert str(refused.value).startswith(words)
         assert refused.value.fix
-    assert site.children() == before
+    assert tenant.children() == before
 
 
 MISSPELT: list[tuple[str, str, str]] = [
@@ -150,24 +150,24 @@ MISSPELT: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("method", "argument", "words"), MISSPELT)
 def test_an_argument_that_is_misspelt_or_misplaced_is_refused_with_its_place(
-    site: Site, method: str, argument: str, words: str
+    tenant: Tenant, method: str, argument: str, words: str
 ) -> None:
-    task = site.task()
+    task = tenant.task()
     arguments: Any = {argument: 1}
     with pytest.raises(UnknownNameError, match="has no such argument") as refused:
-        getattr(task, method)("train", image=site.image, **arguments)
+        getattr(task, method)("train", image=tenant.image, **arguments)
     assert refused.value.argument == argument
     assert words in str(refused.value)
 
 
-def test_an_option_of_a_value_is_shown_in_its_place(site: Site) -> None:
+def test_an_option_of_a_value_is_shown_in_its_place(tenant: Tenant) -> None:
     arguments: Any = {"warm_hosts": 1}
     with pytest.raises(UnknownNameError, match=r"did you mean scaling=HostScaling\(warm_hosts=…\)\?"):
-        site.capacity("g6.xlarge", **arguments)
+        tenant.capacity("g6.xlarge", **arguments)
 
 
-def test_one_name_of_the_memory_is_enough(site: Site) -> None:
+def test_one_name_of_the_memory_is_enough(tenant: Tenant) -> None:
     with pytest.raises(InvalidValueError, match="memory_limit_mib: is another name of memory_mib"):
-        site.task().add_gpu_container("train", image=site.image, memory_mib=1024, memory_limit_mib=1024)
+        tenant.task().add_gpu_container("train", image=tenant.image, memory_mib=1024, memory_limit_mib=1024)
     with pytest.raises(ValueError, match=r"^memory_limit_mib: .*MiB.*GPU060"):
-        site.task(name="Other").add_gpu_container("train", image=site.image, memory_limit_mib=10**6)
+        tenant.task(name="Other").add_gpu_container("train", image=tenant.image, memory_limit_mib=10**6)

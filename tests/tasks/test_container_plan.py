@@ -10,43 +10,43 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_secretsmanager as secretsmanager
 
 from gpu_constructs import DoesNotFitError, GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
-from tests.synthesis import Site
+from tests.synthesis import Site, Tenant
 
 
-def test_cpu_and_memory_default_to_the_share_of_the_smallest_host(site: Site) -> None:
-    pool = site.capacity("g6.24xlarge", "g6.12xlarge")
-    site.task(pool).add_gpu_container("train", image=site.image, gpus=2)
-    container = site.container()
+def test_cpu_and_memory_default_to_the_share_of_the_smallest_host(tenant: Tenant) -> None:
+    pool = tenant.capacity("g6.24xlarge", "g6.12xlarge")
+    tenant.task(pool).add_gpu_container("train", image=tenant.image, gpus=2)
+    container = tenant.container()
     # g6.12xlarge: 48 vCPUs and 192 GiB for 4 GPUs, less 7.5 % and 256 MiB.
     assert container["Cpu"] == 48 * 1024 // 2
     assert container["Memory"] == (int(192 * 1024 * 0.925) - 256) // 2
 
 
-def test_shared_memory_is_half_of_the_memory_and_64_gib_at_most(site: Site) -> None:
-    site.task(name="Small").add_gpu_container("train", image=site.image, memory_mib=8000)
-    site.task(site.capacity("p5.48xlarge"), name="Large").add_gpu_container("train", image=site.image, gpus=8)
+def test_shared_memory_is_half_of_the_memory_and_64_gib_at_most(tenant: Tenant) -> None:
+    tenant.task(name="Small").add_gpu_container("train", image=tenant.image, memory_mib=8000)
+    tenant.task(tenant.capacity("p5.48xlarge"), name="Large").add_gpu_container("train", image=tenant.image, gpus=8)
     small, large = (
         each["ContainerDefinitions"][0]["LinuxParameters"]["SharedMemorySize"]
-        for each in site.properties("AWS::ECS::TaskDefinition")
+        for each in tenant.properties("AWS::ECS::TaskDefinition")
     )
     assert (small, large) == (4000, 65536)
 
 
-def test_containers_of_one_task_share_what_goes_with_their_gpus(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    task.add_gpu_container("first", image=site.image, gpus=1, cpu=1000, memory_mib=2000)
-    task.add_gpu_container("second", image=site.image, gpus=1)
-    first, second = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+def test_containers_of_one_task_share_what_goes_with_their_gpus(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6.12xlarge"))
+    task.add_gpu_container("first", image=tenant.image, gpus=1, cpu=1000, memory_mib=2000)
+    task.add_gpu_container("second", image=tenant.image, gpus=1)
+    first, second = tenant.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
     assert first["Cpu"] + second["Cpu"] == 48 * 1024 // 2
     assert first["Memory"] + second["Memory"] == (int(192 * 1024 * 0.925) - 256) // 2
 
 
-def test_gpus_of_all_containers_count_together(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    task.add_gpu_container("first", image=site.image, gpus=3)
+def test_gpus_of_all_containers_count_together(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6.12xlarge"))
+    task.add_gpu_container("first", image=tenant.image, gpus=3)
     with pytest.raises(DoesNotFitError, match="GPUs: 5 asked, g6.12xlarge has 4"):
-        task.add_gpu_container("second", image=site.image, gpus=2)
-    assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
+        task.add_gpu_container("second", image=tenant.image, gpus=2)
+    assert len(tenant.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
 
 
 REFUSED: list[Any] = [
@@ -113,20 +113,20 @@ def test_it_refuses_and_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("construct_id", ["a b", "é", "a" * 300, "a/b"])
-def test_a_container_has_a_name_that_ecs_takes(site: Site, construct_id: str) -> None:
+def test_a_container_has_a_name_that_ecs_takes(tenant: Tenant, construct_id: str) -> None:
     with pytest.raises(InvalidValueError, match="is not a name that ECS takes"):
-        site.task().add_gpu_container(construct_id, image=site.image)
+        tenant.task().add_gpu_container(construct_id, image=tenant.image)
 
 
-def test_a_variable_is_plain_or_secret_and_not_both(site: Site) -> None:
-    secret = ecs.Secret.from_secrets_manager(secretsmanager.Secret(site.stack, "Secret"))
-    task = site.task()
+def test_a_variable_is_plain_or_secret_and_not_both(tenant: Tenant) -> None:
+    secret = ecs.Secret.from_secrets_manager(secretsmanager.Secret(tenant.stack, "Secret"))
+    task = tenant.task()
     with pytest.raises(InvalidValueError, match="TOKEN is an environment variable already"):
-        task.add_gpu_container("a", image=site.image, environment={"TOKEN": "x"}, secrets={"TOKEN": secret})
+        task.add_gpu_container("a", image=tenant.image, environment={"TOKEN": "x"}, secrets={"TOKEN": secret})
     with pytest.raises(InvalidValueError, match="secrets: .*NVIDIA_VISIBLE_DEVICES.*GPU037"):
-        task.add_gpu_container("a", image=site.image, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
-    task.add_gpu_container("a", image=site.image, secrets={"TOKEN": secret})
-    assert [each["Name"] for each in site.container()["Secrets"]] == ["TOKEN"]
+        task.add_gpu_container("a", image=tenant.image, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
+    task.add_gpu_container("a", image=tenant.image, secrets={"TOKEN": secret})
+    assert [each["Name"] for each in tenant.container()["Secrets"]] == ["TOKEN"]
 
 
 def test_a_sidecar_is_taken_off_the_share(site: Site) -> None:
@@ -150,11 +150,11 @@ def test_a_sidecar_that_comes_later_is_counted(site: Site) -> None:
     assert site.children() == before
 
 
-def test_what_is_certain_counts_beside_what_is_not_known(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    task.add_gpu_container("a", image=site.image, gpus=site.number("Gpus"), cpu=1, memory_mib=9)
+def test_what_is_certain_counts_beside_what_is_not_known(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6.12xlarge"))
+    task.add_gpu_container("a", image=tenant.image, gpus=tenant.number("Gpus"), cpu=1, memory_mib=9)
     with pytest.raises(DoesNotFitError, match="GPUs: 5 asked, g6.12xlarge has 4"):
-        task.add_gpu_container("b", image=site.image, gpus=4, cpu=1, memory_mib=9)
+        task.add_gpu_container("b", image=tenant.image, gpus=4, cpu=1, memory_mib=9)
 
 
 def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None:
@@ -176,16 +176,18 @@ def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None
         ("g6f.large", "0.125 of a GPU, and whole GPUs are asked"),
     ],
 )
-def test_gpus_are_not_asked_of_hosts_without_whole_nvidia_gpus(site: Site, instance_type: str, message: str) -> None:
-    task = site.task(site.capacity(instance_type))
+def test_gpus_are_not_asked_of_hosts_without_whole_nvidia_gpus(
+    tenant: Tenant, instance_type: str, message: str
+) -> None:
+    task = tenant.task(tenant.capacity(instance_type))
     with pytest.raises(IncompatibleError, match=message):
-        task.add_gpu_container("train", image=site.image)
+        task.add_gpu_container("train", image=tenant.image)
 
 
-def test_every_capacity_must_be_large_enough(site: Site) -> None:
-    task = site.task(site.capacity("g6.48xlarge"), site.l4)
+def test_every_capacity_must_be_large_enough(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6.48xlarge"), tenant.l4)
     with pytest.raises(DoesNotFitError, match="Task does not fit on L4: GPUs: 8 asked.*GPU060"):
-        task.add_gpu_container("train", image=site.image, gpus=8)
+        task.add_gpu_container("train", image=tenant.image, gpus=8)
 
 
 def test_memory_that_a_host_may_not_register_is_a_warning_with_the_number_that_it_will(site: Site) -> None:
@@ -195,10 +197,10 @@ def test_memory_that_a_host_may_not_register_is_a_warning_with_the_number_that_i
     assert "ask for no more than 14899" in warning
 
 
-def test_a_share_of_an_unknown_number_of_gpus_must_be_given(site: Site) -> None:
-    count = site.number("Gpus")
+def test_a_share_of_an_unknown_number_of_gpus_must_be_given(tenant: Tenant) -> None:
+    count = tenant.number("Gpus")
     with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
-        site.task().add_gpu_container("train", image=site.image, gpus=count)
+        tenant.task().add_gpu_container("train", image=tenant.image, gpus=count)
 
 
 def test_a_log_router_is_taken_off_the_share(site: Site) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.errors import DoesNotFitError, InvalidValueError, UnknownNameError
-from tests.synthesis import Site
+from tests.synthesis import Site, Tenant
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,10 @@ from tests.synthesis import Site
     ],
 )
 def test_a_need_that_a_host_does_not_serve_is_refused(
-    site: Site, instance_type: str, needs: dict[str, Any], message: str
+    tenant: Tenant, instance_type: str, needs: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(DoesNotFitError, match=message):
-        site.task(site.capacity(instance_type)).add_gpu_container("train", image=site.image, **needs)
+        tenant.task(tenant.capacity(instance_type)).add_gpu_container("train", image=tenant.image, **needs)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_a_need_that_every_host_serves_passes(site: Site, instance_type: str, ne
     assert site.warnings() == []
 
 
-def test_the_error_names_a_type_that_would_do(site: Site) -> None:
+def test_the_error_names_a_type_that_would_do(tenant: Tenant) -> None:
     with pytest.raises(DoesNotFitError, match="fix: capacity of a type such as g6.xlarge .GPU066"):
-        site.task(site.capacity("g5.xlarge")).add_gpu_container("train", image=site.image, precision="fp8")
+        tenant.task(tenant.capacity("g5.xlarge")).add_gpu_container("train", image=tenant.image, precision="fp8")
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,17 @@ def test_the_error_names_a_type_that_would_do(site: Site) -> None:
     ],
 )
 def test_a_need_that_means_nothing_is_refused(
-    site: Site, needs: dict[str, Any], error: type[Exception], message: str
+    tenant: Tenant, needs: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    task = site.task()
+    task = tenant.task()
     with pytest.raises(error, match=message):
-        task.add_gpu_container("train", image=site.image, **needs)
+        task.add_gpu_container("train", image=tenant.image, **needs)
     assert task.task.containers == ()
 
 
-def test_without_needs_the_template_says_nothing(site: Site) -> None:
-    site.task().add_gpu_container("train", image=site.image)
-    (resource,) = [each for each in site.template()["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
+def test_without_needs_the_template_says_nothing(tenant: Tenant) -> None:
+    tenant.task().add_gpu_container("train", image=tenant.image)
+    (resource,) = [
+        each for each in tenant.template()["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"
+    ]
     assert "gpu-constructs" not in resource.get("Metadata", {})

@@ -19,17 +19,17 @@ from gpu_constructs import (
 from gpu_constructs.fleet import NvidiaMps, ResourceRequirement
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import share_of, task_slots
-from tests.synthesis import Site
+from tests.synthesis import Site, Tenant
 
 OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260902-kernel-6.1-x86_64-ebs"
 L4_MIB = 22888
 
 
-def test_a_share_reaches_the_template_whole(site: Site) -> None:
-    task = site.task()
-    task.add_container("sidecar", image=site.image, memory_limit_mib=64)
-    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=4096, max_compute_percent=30))
-    sidecar, chat = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+def test_a_share_reaches_the_template_whole(tenant: Tenant) -> None:
+    task = tenant.task()
+    task.add_container("sidecar", image=tenant.image, memory_limit_mib=64)
+    task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=4096, max_compute_percent=30))
+    sidecar, chat = tenant.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
     assert chat["ResourceRequirements"] == [
         {"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": 4096, "MaxComputePercent": 30}}}
     ]
@@ -37,20 +37,20 @@ def test_a_share_reaches_the_template_whole(site: Site) -> None:
     assert task.task.containers[1].mps == (NvidiaMps(memory_mib=4096, max_compute_percent=30),)
 
 
-def test_a_share_without_a_limit_writes_none(site: Site) -> None:
-    site.task().add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=64))
-    assert site.container()["ResourceRequirements"] == [
+def test_a_share_without_a_limit_writes_none(tenant: Tenant) -> None:
+    tenant.task().add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=64))
+    assert tenant.container()["ResourceRequirements"] == [
         {"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": 64}}}
     ]
 
 
-def test_a_share_of_tokens_reaches_the_template_as_references(site: Site) -> None:
-    share = GpuShare(memory_mib=site.number("Memory"), max_compute_percent=site.number("Percent"))
-    task = site.task()
+def test_a_share_of_tokens_reaches_the_template_as_references(tenant: Tenant) -> None:
+    share = GpuShare(memory_mib=tenant.number("Memory"), max_compute_percent=tenant.number("Percent"))
+    task = tenant.task()
     with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
-        task.add_gpu_container("chat", image=site.image, gpus=share)
-    task.add_gpu_container("chat", image=site.image, gpus=share, cpu=512, memory_mib=1024)
-    (entry,) = site.container()["ResourceRequirements"]
+        task.add_gpu_container("chat", image=tenant.image, gpus=share)
+    task.add_gpu_container("chat", image=tenant.image, gpus=share, cpu=512, memory_mib=1024)
+    (entry,) = tenant.container()["ResourceRequirements"]
     assert entry["SharingStrategy"] == {
         "NvidiaMps": {"Memory": {"Ref": "Memory"}, "MaxComputePercent": {"Ref": "Percent"}}
     }
@@ -93,18 +93,18 @@ def test_as_many_shares_fit_a_host_as_its_gpus_have_memory_for(site: Site, count
     assert site.warnings() == []
 
 
-def test_shares_of_one_task_add_up_on_one_gpu(site: Site) -> None:
-    task = site.task()
-    task.add_gpu_container("first", image=site.image, gpus=GpuShare(memory_mib=10_000))
-    before = site.children()
+def test_shares_of_one_task_add_up_on_one_gpu(tenant: Tenant) -> None:
+    task = tenant.task()
+    task.add_gpu_container("first", image=tenant.image, gpus=GpuShare(memory_mib=10_000))
+    before = tenant.children()
     with pytest.raises(
         DoesNotFitError, match="shared through MPS: 23000 MiB asked, g6.xlarge has 22888 MiB"
     ) as refused:
-        task.add_gpu_container("second", image=site.image, gpus=GpuShare(memory_mib=13_000))
+        task.add_gpu_container("second", image=tenant.image, gpus=GpuShare(memory_mib=13_000))
     assert refused.value.argument == "gpus"
     assert "memory_mib of the shares no higher than 21056 for all containers together" in str(refused.value.fix)
-    assert site.children() == before
-    task.add_gpu_container("second", image=site.image, gpus=GpuShare(memory_mib=11_000), essential=False)
+    assert tenant.children() == before
+    task.add_gpu_container("second", image=tenant.image, gpus=GpuShare(memory_mib=11_000), essential=False)
     assert [bool(each.mps) for each in task.task.containers] == [True, True]
 
 
@@ -166,37 +166,37 @@ REFUSED: list[Any] = [
 
 @pytest.mark.parametrize(("types", "arguments", "gpus", "message"), REFUSED)
 def test_capacity_that_cannot_give_it_is_refused(
-    site: Site, types: str, arguments: dict[str, Any], gpus: Any, message: str
+    tenant: Tenant, types: str, arguments: dict[str, Any], gpus: Any, message: str
 ) -> None:
-    task = site.task(site.capacity(types, **arguments))
-    before = site.children()
+    task = tenant.task(tenant.capacity(types, **arguments))
+    before = tenant.children()
     with pytest.raises(IncompatibleError, match=message):
-        task.add_gpu_container("chat", image=site.image, gpus=gpus)
-    assert site.children() == before
+        task.add_gpu_container("chat", image=tenant.image, gpus=gpus)
+    assert tenant.children() == before
     assert task.task.containers == ()
 
 
-def test_a_share_too_small_for_a_share_of_the_host_needs_sizes(site: Site) -> None:
-    task = site.task()
+def test_a_share_too_small_for_a_share_of_the_host_needs_sizes(tenant: Tenant) -> None:
+    task = tenant.task()
     with pytest.raises(
         InvalidValueError, match="0 MiB are left of the share of a host that goes with 1 MiB of one GPU"
     ):
-        task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=1))
-    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=1), cpu=0, memory_mib=64)
-    assert site.container()["Memory"] == 64
+        task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=1))
+    task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=1), cpu=0, memory_mib=64)
+    assert tenant.container()["Memory"] == 64
 
 
 @pytest.mark.parametrize("gpus", [0.0, 1.5, -0.25, 1e-12, "all", "0.25", "2", b"ALL", [1]])
-def test_what_is_no_way_of_asking_is_refused(site: Site, gpus: Any) -> None:
+def test_what_is_no_way_of_asking_is_refused(tenant: Tenant, gpus: Any) -> None:
     with pytest.raises(InvalidValueError, match="gpus: expects a whole number of GPUs.*'ALL'.*GpuShare.*0.25"):
-        site.task().add_gpu_container("chat", image=site.image, gpus=gpus)
+        tenant.task().add_gpu_container("chat", image=tenant.image, gpus=gpus)
 
 
-def test_the_one_part_of_a_host_serves_one_container(site: Site) -> None:
-    task = site.task(site.capacity("g6f.4xlarge"))
-    task.add_gpu_container("a", image=site.image, gpus=0.25, cpu=512, memory_mib=512)
+def test_the_one_part_of_a_host_serves_one_container(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6f.4xlarge"))
+    task.add_gpu_container("a", image=tenant.image, gpus=0.25, cpu=512, memory_mib=512)
     with pytest.raises(IncompatibleError, match="a and b ask for a part of a GPU each; a host has one part"):
-        task.add_gpu_container("b", image=site.image, gpus=0.25, cpu=512, memory_mib=512)
+        task.add_gpu_container("b", image=tenant.image, gpus=0.25, cpu=512, memory_mib=512)
 
 
 def test_all_is_written_and_gets_the_whole_host(site: Site) -> None:
@@ -210,10 +210,10 @@ def test_all_is_written_and_gets_the_whole_host(site: Site) -> None:
     assert site.warnings() == []
 
 
-def test_a_sidecar_is_taken_off_the_whole_host(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    task.add_container("logs", image=site.image, cpu=100, memory_limit_mib=200)
-    task.add_gpu_container("train", image=site.image, gpus="ALL")
+def test_a_sidecar_is_taken_off_the_whole_host(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6.12xlarge"))
+    task.add_container("logs", image=tenant.image, cpu=100, memory_limit_mib=200)
+    task.add_gpu_container("train", image=tenant.image, gpus="ALL")
     host = share_of({instance_type("g6.12xlarge"): Fraction(1)})
     assert (task.task.cpu, task.task.memory_mib) == (host.cpu, host.memory_mib)
 
@@ -238,34 +238,34 @@ def test_less_than_the_part_and_all_of_it_are_warned_of(site: Site, gpus: Any) -
     assert [each for each in site.warnings() if "GPU006" in each and "not documented" in each]
 
 
-def test_bottlerocket_shares_at_ones_own_risk(site: Site) -> None:
+def test_bottlerocket_shares_at_ones_own_risk(tenant: Tenant) -> None:
     # That no page says whether it can is GPU030 of a service, a warning.
-    task = site.task(site.capacity("g6.xlarge", image=GpuMachineImage.pinned("bottlerocket-ecs-2-nvidia-x86_64")))
-    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=512))
+    task = tenant.task(tenant.capacity("g6.xlarge", image=GpuMachineImage.pinned("bottlerocket-ecs-2-nvidia-x86_64")))
+    task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=512))
     assert task.task.shares_gpu
 
 
-def test_managed_instances_launch_a_host_that_is_large_enough(site: Site) -> None:
-    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge", "g6.12xlarge", "g6.48xlarge"])
-    task = GpuTaskDefinition(site.stack, "Task", capacity=[managed])
-    task.add_gpu_container("train", image=site.image, gpus=4)
+def test_managed_instances_launch_a_host_that_is_large_enough(tenant: Tenant) -> None:
+    managed = tenant.managed("Managed", instance_types=["g6.xlarge", "g6.12xlarge", "g6.48xlarge"])
+    task = GpuTaskDefinition(tenant.stack, "Task", capacity=[managed])
+    task.add_gpu_container("train", image=tenant.image, gpus=4)
     host = share_of({instance_type("g6.12xlarge"): Fraction(1)})
     # The larger host gives four of its eight GPUs.
     assert (task.task.cpu, task.task.memory_mib) == (host.cpu, host.memory_mib)
     with pytest.raises(DoesNotFitError, match="More does not fit on Managed: .*16 asked, g6.48xlarge has 8"):
-        GpuTaskDefinition(site.stack, "More", capacity=[managed]).add_gpu_container("x", image=site.image, gpus=16)
+        GpuTaskDefinition(tenant.stack, "More", capacity=[managed]).add_gpu_container("x", image=tenant.image, gpus=16)
 
 
-def test_managed_instances_share(site: Site) -> None:
-    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
-    task = GpuTaskDefinition(site.stack, "Task", capacity=[managed])
-    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=4096))
-    assert site.container()["ResourceRequirements"][0]["SharingStrategy"] == {"NvidiaMps": {"Memory": 4096}}
+def test_managed_instances_share(tenant: Tenant) -> None:
+    managed = tenant.managed("Managed", instance_types=["g6.xlarge"])
+    task = GpuTaskDefinition(tenant.stack, "Task", capacity=[managed])
+    task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=4096))
+    assert tenant.container()["ResourceRequirements"][0]["SharingStrategy"] == {"NvidiaMps": {"Memory": 4096}}
 
 
-def test_the_fleet_keeps_what_was_asked(site: Site) -> None:
-    task = site.task()
-    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=4096))
+def test_the_fleet_keeps_what_was_asked(tenant: Tenant) -> None:
+    task = tenant.task()
+    task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=4096))
     (container,) = task.task.containers
     assert replace(container, requirements=()) != container
     assert container.requirements == (ResourceRequirement(nvidia_mps=NvidiaMps(memory_mib=4096)),)

@@ -10,7 +10,7 @@ from aws_cdk import aws_appconfig as appconfig
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import DoesNotFitError, GpuService, GpuTaskDefinition
-from tests.synthesis import Site
+from tests.synthesis import Site, Tenant
 
 _FIRELENS = {"Name": "cloudwatch", "region": "eu-west-1"}
 
@@ -32,28 +32,28 @@ def test_a_container_logs_with_firelens_through_the_router_that_cdk_adds(site: S
     assert site.warnings() == []
 
 
-def test_one_of_your_own_takes_its_place(site: Site) -> None:
-    task = site.task(site.l4)
+def test_one_of_your_own_takes_its_place(tenant: Tenant) -> None:
+    task = tenant.task(tenant.l4)
     logging = ecs.LogDrivers.firelens(options=_FIRELENS)
-    task.add_gpu_container("train", image=site.image, memory_mib=8000, logging=logging)
+    task.add_gpu_container("train", image=tenant.image, memory_mib=8000, logging=logging)
     kind = ecs.FirelensConfig(type=ecs.FirelensLogRouterType.FLUENTBIT)
-    task.add_firelens_log_router("mine", image=site.image, memory_reservation_mib=200, firelens_config=kind)
-    assert set(containers(site)) == {each.name for each in task.task.containers} == {"train", "mine"}
+    task.add_firelens_log_router("mine", image=tenant.image, memory_reservation_mib=200, firelens_config=kind)
+    assert set(containers(tenant)) == {each.name for each in task.task.containers} == {"train", "mine"}
 
 
-def test_a_sidecar_that_logs_with_firelens_needs_room_for_the_router_too(site: Site) -> None:
-    task = site.task(site.l4)
-    task.add_gpu_container("train", image=site.image, memory_mib=15900)
+def test_a_sidecar_that_logs_with_firelens_needs_room_for_the_router_too(tenant: Tenant) -> None:
+    task = tenant.task(tenant.l4)
+    task.add_gpu_container("train", image=tenant.image, memory_mib=15900)
     with pytest.raises(DoesNotFitError):
         task.add_container(
-            "web", image=site.image, memory_limit_mib=460, logging=ecs.LogDrivers.firelens(options=_FIRELENS)
+            "web", image=tenant.image, memory_limit_mib=460, logging=ecs.LogDrivers.firelens(options=_FIRELENS)
         )
 
 
-def test_an_agent_that_cdk_adds_is_counted(site: Site) -> None:
-    task = site.task(site.l4)
-    appconfig.Application(site.stack, "Configuration").add_agent_to_ecs(task)
-    assert site.container()["MemoryReservation"] == 128
+def test_an_agent_that_cdk_adds_is_counted(tenant: Tenant) -> None:
+    task = tenant.task(tenant.l4)
+    appconfig.Application(tenant.stack, "Configuration").add_agent_to_ecs(task)
+    assert tenant.container()["MemoryReservation"] == 128
     assert [each.memory_mib for each in task.task.containers] == [128]
 
 

@@ -17,7 +17,7 @@ from gpu_constructs.placement import fit, task_slots
 from gpu_constructs.tasks.container_options import ContainerOptions
 from gpu_constructs.tasks.neuron_container import plan_neuron_container
 from tests.rules.given import a_pool, of_image
-from tests.synthesis import Site
+from tests.synthesis import Site, Tenant
 
 TYPES = [each for each in accelerated() if each.accelerators and each.accelerators.vendor is Vendor.NEURON]
 
@@ -37,14 +37,14 @@ def paths(container: dict[str, Any]) -> list[str]:
     return [each["HostPath"] for each in devices]
 
 
-def test_every_chip_of_a_host_is_a_device(site: Site) -> None:
+def test_every_chip_of_a_host_is_a_device(tenant: Tenant) -> None:
     for number, name in enumerate(CHIPS):
-        task = site.task(
-            site.capacity(name, name=f"Hosts{number}"), name=f"Task{number}", family=name.replace(".", "-")
+        task = tenant.task(
+            tenant.capacity(name, name=f"Hosts{number}"), name=f"Task{number}", family=name.replace(".", "-")
         )
-        task.add_neuron_container("infer", image=site.image)
+        task.add_neuron_container("infer", image=tenant.image)
         assert fit(task.task, task.capacity[0].pool).answer is True
-    made = {each["Family"]: each["ContainerDefinitions"] for each in site.properties("AWS::ECS::TaskDefinition")}
+    made = {each["Family"]: each["ContainerDefinitions"] for each in tenant.properties("AWS::ECS::TaskDefinition")}
     assert len(made) == len(CHIPS)
     for name, chips in CHIPS.items():
         (container,) = made[name.replace(".", "-")]
@@ -59,25 +59,25 @@ def test_the_table_has_every_type_that_is_known() -> None:
     assert {each.name for each in TYPES} == set(CHIPS)
 
 
-def test_it_gets_the_host_to_itself(site: Site) -> None:
-    capacity = site.capacity("inf2.48xlarge", max_instances=3)
-    task = site.task(capacity)
-    task.add_neuron_container("infer", image=site.image, devices=2)
-    assert paths(site.container()) == ["/dev/neuron0", "/dev/neuron1"]
+def test_it_gets_the_host_to_itself(tenant: Tenant) -> None:
+    capacity = tenant.capacity("inf2.48xlarge", max_instances=3)
+    task = tenant.task(capacity)
+    task.add_neuron_container("infer", image=tenant.image, devices=2)
+    assert paths(tenant.container()) == ["/dev/neuron0", "/dev/neuron1"]
     assert (task.task.cpu, task.task.memory_mib) == (192 * 1024, int(768 * 1024 * 0.925) - 256)
     assert task_slots(task.task, capacity.pool) == 3
 
 
-def test_containers_of_one_task_get_different_devices(site: Site) -> None:
-    task = site.task(site.capacity("trn1.32xlarge"))
-    task.add_neuron_container("first", image=site.image, devices=4, cpu=1024, memory_mib=8192)
-    task.add_neuron_container("second", image=site.image, devices=12)
-    first, second = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+def test_containers_of_one_task_get_different_devices(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("trn1.32xlarge"))
+    task.add_neuron_container("first", image=tenant.image, devices=4, cpu=1024, memory_mib=8192)
+    task.add_neuron_container("second", image=tenant.image, devices=12)
+    first, second = tenant.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
     assert paths(first) == [f"/dev/neuron{index}" for index in range(4)]
     assert paths(second) == [f"/dev/neuron{index}" for index in range(4, 16)]
     assert second["Memory"] == int(512 * 1024 * 0.925) - 256 - 8192
     with pytest.raises(DoesNotFitError, match="Neuron devices: 17 asked, trn1.32xlarge has 16") as refused:
-        task.add_neuron_container("third", image=site.image, devices=1, cpu=0, memory_mib=64)
+        task.add_neuron_container("third", image=tenant.image, devices=1, cpu=0, memory_mib=64)
     assert refused.value.argument == "devices"
 
 
@@ -112,40 +112,40 @@ def test_it_refuses_and_leaves_nothing_behind(
     assert task.task.containers == ()
 
 
-def test_all_leaves_none_for_another(site: Site) -> None:
-    task = site.task(site.capacity("inf2.24xlarge"))
-    task.add_neuron_container("first", image=site.image, devices=1, cpu=0, memory_mib=64)
+def test_all_leaves_none_for_another(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("inf2.24xlarge"))
+    task.add_neuron_container("first", image=tenant.image, devices=1, cpu=0, memory_mib=64)
     with pytest.raises(IncompatibleError, match="second asks for all Neuron devices of the host, of which first"):
-        task.add_neuron_container("second", image=site.image)
+        task.add_neuron_container("second", image=tenant.image)
 
 
-def test_hosts_with_different_numbers_have_no_all(site: Site) -> None:
-    task = site.task(site.capacity("inf2.24xlarge", name="Six"), site.capacity("inf2.48xlarge", name="Twelve"))
+def test_hosts_with_different_numbers_have_no_all(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("inf2.24xlarge", name="Six"), tenant.capacity("inf2.48xlarge", name="Twelve"))
     with pytest.raises(IncompatibleError, match="inf2.24xlarge has 6, inf2.48xlarge has 12"):
-        task.add_neuron_container("infer", image=site.image)
-    task.add_neuron_container("infer", image=site.image, devices=6)
-    assert len(paths(site.container())) == 6
+        task.add_neuron_container("infer", image=tenant.image)
+    task.add_neuron_container("infer", image=tenant.image, devices=6)
+    assert len(paths(tenant.container())) == 6
 
 
-def test_a_type_that_is_not_known_has_no_all(site: Site) -> None:
-    token = cdk.CfnParameter(site.stack, "Type").value_as_string
-    task = site.task(site.capacity("inf2.xlarge", token, image=GpuMachineImage.pinned("al2023-neuron")))
+def test_a_type_that_is_not_known_has_no_all(tenant: Tenant) -> None:
+    token = cdk.CfnParameter(tenant.stack, "Type").value_as_string
+    task = tenant.task(tenant.capacity("inf2.xlarge", token, image=GpuMachineImage.pinned("al2023-neuron")))
     with pytest.raises(InvalidValueError, match="does not say how many Neuron devices"):
-        task.add_neuron_container("infer", image=site.image)
-    task.add_neuron_container("infer", image=site.image, devices=1, cpu=0, memory_mib=64)
-    assert paths(site.container()) == ["/dev/neuron0"]
+        task.add_neuron_container("infer", image=tenant.image)
+    task.add_neuron_container("infer", image=tenant.image, devices=1, cpu=0, memory_mib=64)
+    assert paths(tenant.container()) == ["/dev/neuron0"]
 
 
-def test_a_number_that_is_not_known_is_no_list_of_devices(site: Site) -> None:
-    task = site.task(site.capacity("inf2.xlarge"))
+def test_a_number_that_is_not_known_is_no_list_of_devices(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("inf2.xlarge"))
     with pytest.raises(InvalidValueError, match="devices: a list of devices needs a number that is known"):
-        task.add_neuron_container("infer", image=site.image, devices=site.number("Devices"))
+        task.add_neuron_container("infer", image=tenant.image, devices=tenant.number("Devices"))
 
 
 @pytest.mark.parametrize(("name", "instead"), [("g6.xlarge", "add_gpu_container"), ("c7i.large", "add_container")])
-def test_other_capacity_is_refused_with_the_right_call(site: Site, name: str, instead: str) -> None:
+def test_other_capacity_is_refused_with_the_right_call(tenant: Tenant, name: str, instead: str) -> None:
     with pytest.raises(IncompatibleError, match=f"no Neuron device; fix: {instead}, or .*inf2.xlarge"):
-        site.task(site.capacity(name)).add_neuron_container("infer", image=site.image)
+        tenant.task(tenant.capacity(name)).add_neuron_container("infer", image=tenant.image)
 
 
 def test_two_copies_on_one_host_are_told_of(site: Site) -> None:
@@ -202,11 +202,11 @@ def test_both_kinds_of_hosts_hand_them_out_differently() -> None:
         planned(MANAGED, GROUP)
 
 
-def test_managed_instances_get_it_in_the_template(site: Site) -> None:
-    managed = site.cluster.add_managed_capacity("Managed", instance_types=["inf2.xlarge", "inf2.24xlarge"])
-    task = GpuTaskDefinition(site.stack, "Task", capacity=[managed])
-    task.add_neuron_container("infer", image=site.image)
-    container = site.container()
+def test_managed_instances_get_it_in_the_template(tenant: Tenant) -> None:
+    managed = tenant.managed("Managed", instance_types=["inf2.xlarge", "inf2.24xlarge"])
+    task = GpuTaskDefinition(tenant.stack, "Task", capacity=[managed])
+    task.add_neuron_container("infer", image=tenant.image)
+    container = tenant.container()
     assert container["ResourceRequirements"] == [{"Type": "NeuronDevice", "Value": "ALL"}]
     assert "LinuxParameters" not in container
     assert (container["Cpu"], container["Memory"]) == (4096, int(16384 * 0.925) - 256)

@@ -10,7 +10,7 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuConstructsError, GpuTaskDefinition, InvalidValueError
-from tests.synthesis import Site
+from tests.synthesis import Tenant
 
 _FIRST, _SECOND = (ecs.PortMapping(container_port=port, name="api") for port in (80, 81))
 
@@ -21,8 +21,8 @@ def container(**options: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def task(site: Site) -> GpuTaskDefinition:
-    return site.task(network_mode=ecs.NetworkMode.AWS_VPC)
+def task(tenant: Tenant) -> GpuTaskDefinition:
+    return tenant.task(network_mode=ecs.NetworkMode.AWS_VPC)
 
 
 @pytest.mark.parametrize(
@@ -42,44 +42,44 @@ def task(site: Site) -> GpuTaskDefinition:
     ],
 )
 def test_a_refused_sidecar_leaves_nothing_and_may_be_tried_again(
-    site: Site, task: GpuTaskDefinition, refused: dict[str, Any]
+    tenant: Tenant, task: GpuTaskDefinition, refused: dict[str, Any]
 ) -> None:
-    nothing, model = site.children(), task.task
+    nothing, model = tenant.children(), task.task
     with pytest.raises(GpuConstructsError):
         task.add_container("proxy", **container(**refused))
-    assert site.children() == nothing
+    assert tenant.children() == nothing
     assert task.task == model
     task.add_container("proxy", **container(port_mappings=[_FIRST]))
-    assert site.container()["Name"] == "proxy"
+    assert tenant.container()["Name"] == "proxy"
     assert [each.name for each in task.task.containers] == ["proxy"]
 
 
-def test_a_refused_gpu_container_leaves_nothing_and_may_be_tried_again(site: Site, task: GpuTaskDefinition) -> None:
-    nothing = site.children()
+def test_a_refused_gpu_container_leaves_nothing_and_may_be_tried_again(tenant: Tenant, task: GpuTaskDefinition) -> None:
+    nothing = tenant.children()
     with pytest.raises(GpuConstructsError):
         task.add_gpu_container("train", image=ecs.ContainerImage.from_asset("no/such/folder"))
-    assert site.children() == nothing
-    task.add_gpu_container("train", image=site.image)
-    assert site.container()["Name"] == "train"
+    assert tenant.children() == nothing
+    task.add_gpu_container("train", image=tenant.image)
+    assert tenant.container()["Name"] == "train"
 
 
-def test_a_refused_log_router_leaves_nothing_and_may_be_tried_again(site: Site, task: GpuTaskDefinition) -> None:
-    nothing = site.children()
+def test_a_refused_log_router_leaves_nothing_and_may_be_tried_again(tenant: Tenant, task: GpuTaskDefinition) -> None:
+    nothing = tenant.children()
     half = ecs.FirelensOptions(config_file_type=ecs.FirelensConfigFileType.FILE)
     kind = ecs.FirelensLogRouterType.FLUENTBIT
     with pytest.raises(GpuConstructsError, match="must be set together"):
         task.add_firelens_log_router("router", **container(firelens_config=ecs.FirelensConfig(type=kind, options=half)))
-    assert site.children() == nothing
+    assert tenant.children() == nothing
     router = container(firelens_config=ecs.FirelensConfig(type=kind))
     task.add_firelens_log_router("router", **router)
     with pytest.raises(InvalidValueError, match="has a log router already"):
         task.add_firelens_log_router("router", **router)
-    assert site.container()["Name"] == "router"
+    assert tenant.container()["Name"] == "router"
 
 
-def test_what_exists_passes(site: Site, task: GpuTaskDefinition, tmp_path: Path) -> None:
+def test_what_exists_passes(tenant: Tenant, task: GpuTaskDefinition, tmp_path: Path) -> None:
     variables = tmp_path / "model.env"
     variables.write_text("NAME=value")
     file = ecs.EnvironmentFile.from_asset(str(variables))
     task.add_container("proxy", **container(environment_files=[file], restart_attempt_period=cdk.Duration.minutes(1)))
-    assert site.container()["EnvironmentFiles"][0]["Type"] == "s3"
+    assert tenant.container()["EnvironmentFiles"][0]["Type"] == "s3"

@@ -19,32 +19,32 @@ from gpu_constructs import (
     InvalidValueError,
 )
 from gpu_constructs.hardware import Vendor, accelerated
-from tests.synthesis import Site
+from tests.synthesis import Site, Tenant
 
 
 @pytest.mark.parametrize(("instance_type", "gpus"), [("g6.xlarge", 1), ("g6.12xlarge", 3), ("p5.48xlarge", 8)])
-def test_the_gpu_request_reaches_the_template(site: Site, instance_type: str, gpus: int) -> None:
-    site.task(site.capacity(instance_type)).add_gpu_container("train", image=site.image, gpus=gpus)
-    assert site.container()["ResourceRequirements"] == [{"Type": "GPU", "Value": str(gpus)}]
+def test_the_gpu_request_reaches_the_template(tenant: Tenant, instance_type: str, gpus: int) -> None:
+    tenant.task(tenant.capacity(instance_type)).add_gpu_container("train", image=tenant.image, gpus=gpus)
+    assert tenant.container()["ResourceRequirements"] == [{"Type": "GPU", "Value": str(gpus)}]
 
 
-def test_the_constraint_lists_the_types_of_the_capacity(site: Site) -> None:
-    site.task(site.l4).add_gpu_container("train", image=site.image)
-    assert site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"] == [
+def test_the_constraint_lists_the_types_of_the_capacity(tenant: Tenant) -> None:
+    tenant.task(tenant.l4).add_gpu_container("train", image=tenant.image)
+    assert tenant.only("AWS::ECS::TaskDefinition")["PlacementConstraints"] == [
         {"Type": "memberOf", "Expression": "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"}
     ]
 
 
-def test_two_capacities_make_one_constraint_over_both(site: Site) -> None:
-    second = site.capacity("g5.xlarge", "g6.xlarge")
-    site.task(site.l4, second).add_gpu_container("train", image=site.image)
-    (constraint,) = site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"]
+def test_two_capacities_make_one_constraint_over_both(tenant: Tenant) -> None:
+    second = tenant.capacity("g5.xlarge", "g6.xlarge")
+    tenant.task(tenant.l4, second).add_gpu_container("train", image=tenant.image)
+    (constraint,) = tenant.only("AWS::ECS::TaskDefinition")["PlacementConstraints"]
     assert constraint["Expression"] == "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge, g5.xlarge]"
 
 
-def test_cuda_gets_its_limits_and_capabilities(site: Site) -> None:
-    site.task().add_gpu_container("train", image=site.image)
-    container = site.container()
+def test_cuda_gets_its_limits_and_capabilities(tenant: Tenant) -> None:
+    tenant.task().add_gpu_container("train", image=tenant.image)
+    container = tenant.container()
     assert container["Environment"] == [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": "compute,utility"}]
     assert {each["Name"]: (each["SoftLimit"], each["HardLimit"]) for each in container["Ulimits"]} == {
         "memlock": (-1, -1),
@@ -52,90 +52,90 @@ def test_cuda_gets_its_limits_and_capabilities(site: Site) -> None:
     }
 
 
-def test_the_users_environment_wins_over_the_default(site: Site) -> None:
-    site.task().add_gpu_container(
-        "train", image=site.image, environment={"NVIDIA_DRIVER_CAPABILITIES": "all", "SEED": "7"}
+def test_the_users_environment_wins_over_the_default(tenant: Tenant) -> None:
+    tenant.task().add_gpu_container(
+        "train", image=tenant.image, environment={"NVIDIA_DRIVER_CAPABILITIES": "all", "SEED": "7"}
     )
-    assert {each["Name"]: each["Value"] for each in site.container()["Environment"]} == {
+    assert {each["Name"]: each["Value"] for each in tenant.container()["Environment"]} == {
         "NVIDIA_DRIVER_CAPABILITIES": "all",
         "SEED": "7",
     }
 
 
-def test_logs_are_kept_a_month_and_go_with_the_stack(site: Site) -> None:
-    site.task().add_gpu_container("train", image=site.image)
+def test_logs_are_kept_a_month_and_go_with_the_stack(tenant: Tenant) -> None:
+    tenant.task().add_gpu_container("train", image=tenant.image)
     (logical_id, group), *rest = [
-        (key, value) for key, value in site.template()["Resources"].items() if value["Type"] == "AWS::Logs::LogGroup"
+        (key, value) for key, value in tenant.template()["Resources"].items() if value["Type"] == "AWS::Logs::LogGroup"
     ]
     assert rest == []
     assert group["Properties"]["RetentionInDays"] == 30
     assert group["DeletionPolicy"] == "Delete"
-    options = site.container()["LogConfiguration"]["Options"]
+    options = tenant.container()["LogConfiguration"]["Options"]
     assert (options["awslogs-group"], options["awslogs-stream-prefix"]) == ({"Ref": logical_id}, "train")
 
 
-def test_log_retention_is_a_choice(site: Site) -> None:
-    site.task(log_retention=logs.RetentionDays.ONE_YEAR).add_gpu_container("train", image=site.image)
-    assert site.only("AWS::Logs::LogGroup")["RetentionInDays"] == 365
+def test_log_retention_is_a_choice(tenant: Tenant) -> None:
+    tenant.task(log_retention=logs.RetentionDays.ONE_YEAR).add_gpu_container("train", image=tenant.image)
+    assert tenant.only("AWS::Logs::LogGroup")["RetentionInDays"] == 365
 
 
-def test_it_is_a_task_definition_like_any_other(site: Site) -> None:
-    task = site.task(network_mode=ecs.NetworkMode.AWS_VPC, family="chat")
+def test_it_is_a_task_definition_like_any_other(tenant: Tenant) -> None:
+    task = tenant.task(network_mode=ecs.NetworkMode.AWS_VPC, family="chat")
     container = task.add_gpu_container(
         "vllm",
-        image=site.image,
+        image=tenant.image,
         command=["serve"],
         essential=True,
         health_check=ecs.HealthCheck(command=["CMD-SHELL", "true"]),
         stop_timeout=cdk.Duration.minutes(2),
     )
     container.add_port_mappings(ecs.PortMapping(container_port=8000))
-    made = site.container()
-    assert site.only("AWS::ECS::TaskDefinition")["Family"] == "chat"
+    made = tenant.container()
+    assert tenant.only("AWS::ECS::TaskDefinition")["Family"] == "chat"
     assert (made["Command"], made["StopTimeout"], made["PortMappings"][0]["ContainerPort"]) == (["serve"], 120, 8000)
     assert made["HealthCheck"]["Command"] == ["CMD-SHELL", "true"]
 
 
-def test_what_only_cdk_refuses_leaves_nothing_behind(site: Site) -> None:
-    task = site.task()
-    before = site.children()
+def test_what_only_cdk_refuses_leaves_nothing_behind(tenant: Tenant) -> None:
+    task = tenant.task()
+    before = tenant.children()
     with pytest.raises(InvalidValueError, match="image: expects an ecs.ContainerImage, got .nvidia/cuda."):
         task.add_gpu_container("train", image="nvidia/cuda")  # type: ignore[arg-type]
-    assert site.children() == before
-    task.add_gpu_container("train", image=site.image)
-    assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
+    assert tenant.children() == before
+    task.add_gpu_container("train", image=tenant.image)
+    assert len(tenant.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
 
 
 @pytest.mark.parametrize("construct_id", ["Logs", "TaskRole", "Resource"])
-def test_a_refused_container_takes_nothing_of_the_same_name_with_it(site: Site, construct_id: str) -> None:
-    task = site.task()
-    before = site.children()
+def test_a_refused_container_takes_nothing_of_the_same_name_with_it(tenant: Tenant, construct_id: str) -> None:
+    task = tenant.task()
+    before = tenant.children()
     with pytest.raises(InvalidValueError):
         task.add_gpu_container(construct_id, image="x")  # type: ignore[arg-type]
     with pytest.raises(InvalidValueError, match=f"'{construct_id}' is already used"):
-        task.add_gpu_container(construct_id, image=site.image)
-    assert site.children() == before
+        task.add_gpu_container(construct_id, image=tenant.image)
+    assert tenant.children() == before
 
 
-def test_a_refused_task_definition_takes_nothing_of_the_same_name_with_it(site: Site) -> None:
-    l4 = site.l4
-    before = site.children()
+def test_a_refused_task_definition_takes_nothing_of_the_same_name_with_it(tenant: Tenant) -> None:
+    l4 = tenant.l4
+    before = tenant.children()
     with pytest.raises(InvalidValueError, match="network_mode: expects an ecs.NetworkMode"):
-        GpuTaskDefinition(site.stack, "Cluster", capacity=[l4], network_mode="host")  # type: ignore[arg-type]
+        GpuTaskDefinition(tenant.stack, "Cluster", capacity=[l4], network_mode="host")  # type: ignore[arg-type]
     with pytest.raises(InvalidValueError, match="log_retention: expects a logs.RetentionDays"):
-        GpuTaskDefinition(site.stack, "New", capacity=[l4], log_retention="x")  # type: ignore[arg-type]
-    assert site.children() == before
+        GpuTaskDefinition(tenant.stack, "New", capacity=[l4], log_retention="x")  # type: ignore[arg-type]
+    assert tenant.children() == before
 
 
 @pytest.mark.parametrize("family", ["", "a b", "a/b", "x" * 256])
-def test_a_family_has_a_name_that_ecs_takes(site: Site, family: str) -> None:
+def test_a_family_has_a_name_that_ecs_takes(tenant: Tenant, family: str) -> None:
     with pytest.raises(InvalidValueError, match="family: .* is not a name"):
-        site.task(family=family)
+        tenant.task(family=family)
 
 
-def test_windows_networking_is_refused(site: Site) -> None:
+def test_windows_networking_is_refused(tenant: Tenant) -> None:
     with pytest.raises(InvalidValueError, match="nat is for Windows"):
-        site.task(network_mode=ecs.NetworkMode.NAT)
+        tenant.task(network_mode=ecs.NetworkMode.NAT)
 
 
 def test_namespaces_are_shared_as_in_cdk(site: Site) -> None:
@@ -148,93 +148,93 @@ def test_namespaces_are_shared_as_in_cdk(site: Site) -> None:
     assert site.warnings() == []
 
 
-def test_what_a_shared_namespace_does_not_have_is_refused(site: Site) -> None:
-    task = site.task(site.l4, ipc_mode=ecs.IpcMode.HOST, network_mode=ecs.NetworkMode.HOST)
+def test_what_a_shared_namespace_does_not_have_is_refused(tenant: Tenant) -> None:
+    task = tenant.task(tenant.l4, ipc_mode=ecs.IpcMode.HOST, network_mode=ecs.NetworkMode.HOST)
     with pytest.raises(IncompatibleError, match="shared_memory_mib: in IPC mode host, containers have /dev/shm of the"):
-        task.add_gpu_container("train", image=site.image, shared_memory_mib=1024)
+        task.add_gpu_container("train", image=tenant.image, shared_memory_mib=1024)
     for namespace, mode in (("kernel.shmmax", "ipc_mode"), ("net.core.somaxconn", "network_mode")):
         controls = [ecs.SystemControl(namespace=namespace, value="1")]
         for add in (task.add_gpu_container, task.add_container):
             with pytest.raises(IncompatibleError, match=rf"system_controls: .*{namespace}.*another {mode} \(GPU209"):
-                add("train", image=site.image, system_controls=controls)
+                add("train", image=tenant.image, system_controls=controls)
 
 
-def test_managed_instances_have_no_ipc_mode(site: Site) -> None:
-    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+def test_managed_instances_have_no_ipc_mode(tenant: Tenant) -> None:
+    managed = tenant.managed(instance_types=["g6.xlarge"])
     with pytest.raises(IncompatibleError, match="ipc_mode: tasks on ECS Managed Instances have no IPC mode"):
-        site.task(managed, ipc_mode=ecs.IpcMode.TASK)
+        tenant.task(managed, ipc_mode=ecs.IpcMode.TASK)
 
 
-def test_a_sidecar_logs_where_the_task_does(site: Site) -> None:
-    site.task().add_container("logs", image=site.image, memory_limit_mib=64)
-    assert site.container()["LogConfiguration"]["Options"]["awslogs-stream-prefix"] == "logs"
+def test_a_sidecar_logs_where_the_task_does(tenant: Tenant) -> None:
+    tenant.task().add_container("logs", image=tenant.image, memory_limit_mib=64)
+    assert tenant.container()["LogConfiguration"]["Options"]["awslogs-stream-prefix"] == "logs"
 
 
-def test_a_log_group_of_ones_own_is_used(site: Site) -> None:
-    own = logs.LogGroup(site.stack, "Own", retention=logs.RetentionDays.TEN_YEARS)
-    site.task(log_group=own).add_gpu_container("train", image=site.image)
-    assert [each["RetentionInDays"] for each in site.properties("AWS::Logs::LogGroup")] == [3653]
+def test_a_log_group_of_ones_own_is_used(tenant: Tenant) -> None:
+    own = logs.LogGroup(tenant.stack, "Own", retention=logs.RetentionDays.TEN_YEARS)
+    tenant.task(log_group=own).add_gpu_container("train", image=tenant.image)
+    assert [each["RetentionInDays"] for each in tenant.properties("AWS::Logs::LogGroup")] == [3653]
 
 
-def test_what_can_only_be_said_at_once_can_be_said(site: Site) -> None:
-    site.task().add_gpu_container(
+def test_what_can_only_be_said_at_once_can_be_said(tenant: Tenant) -> None:
+    tenant.task().add_gpu_container(
         "train",
-        image=site.image,
+        image=tenant.image,
         entry_point=["python"],
         user="1000",
         working_directory="/work",
         readonly_root_filesystem=True,
         logging=ecs.LogDrivers.json_file(),
     )
-    container = site.container()
+    container = tenant.container()
     assert (container["EntryPoint"], container["User"], container["WorkingDirectory"]) == (["python"], "1000", "/work")
     assert container["ReadonlyRootFilesystem"] is True
     assert container["LogConfiguration"]["LogDriver"] == "json-file"
 
 
-def test_many_types_that_are_not_known_are_told_apart(site: Site) -> None:
-    tokens = [cdk.CfnParameter(site.stack, f"P{i}").value_as_string for i in range(12)]
-    site.task(site.capacity(*tokens, image=GpuMachineImage.pinned("al2023-gpu"))).add_gpu_container(
-        "train", image=site.image, cpu=1, memory_mib=64
+def test_many_types_that_are_not_known_are_told_apart(tenant: Tenant) -> None:
+    tokens = [cdk.CfnParameter(tenant.stack, f"P{i}").value_as_string for i in range(12)]
+    tenant.task(tenant.capacity(*tokens, image=GpuMachineImage.pinned("al2023-gpu"))).add_gpu_container(
+        "train", image=tenant.image, cpu=1, memory_mib=64
     )
-    (constraint,) = site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"]
+    (constraint,) = tenant.only("AWS::ECS::TaskDefinition")["PlacementConstraints"]
     parts = constraint["Expression"]["Fn::Join"][1]
     assert [each["Ref"] for each in parts if isinstance(each, dict)] == [f"P{i}" for i in range(12)]
     assert [each for each in parts if isinstance(each, str)] == ["attribute:ecs.instance-type in [", *[", "] * 11, "]"]
 
 
-def test_gpus_are_asked_for_where_they_are_checked(site: Site) -> None:
+def test_gpus_are_asked_for_where_they_are_checked(tenant: Tenant) -> None:
     with pytest.raises(InvalidValueError, match="gpu_count: .*fix: add_gpu_container\\('side', gpus=8, …\\)"):
-        site.task().add_container("side", image=site.image, memory_limit_mib=64, gpu_count=8)
+        tenant.task().add_container("side", image=tenant.image, memory_limit_mib=64, gpu_count=8)
 
 
-def test_each_capacity_counts_once(site: Site) -> None:
+def test_each_capacity_counts_once(tenant: Tenant) -> None:
     with pytest.raises(InvalidValueError, match="each capacity once"):
-        site.task(site.l4, site.l4)
+        tenant.task(tenant.l4, tenant.l4)
 
 
-def test_two_containers_of_one_name_are_refused_and_the_first_stays(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    task.add_gpu_container("train", image=site.image)
+def test_two_containers_of_one_name_are_refused_and_the_first_stays(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6.12xlarge"))
+    task.add_gpu_container("train", image=tenant.image)
     with pytest.raises(InvalidValueError, match="'train' is already used"):
-        task.add_gpu_container("train", image=site.image)
-    assert len(site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
+        task.add_gpu_container("train", image=tenant.image)
+    assert len(tenant.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
 
 
-def test_one_task_does_not_run_on_arm_and_x86(site: Site) -> None:
-    arm = site.capacity("g5g.xlarge")
-    l4 = site.l4
-    before = site.children()
+def test_one_task_does_not_run_on_arm_and_x86(tenant: Tenant) -> None:
+    arm = tenant.capacity("g5g.xlarge")
+    l4 = tenant.l4
+    before = tenant.children()
     with pytest.raises(IncompatibleError, match="Capacity is arm64"):
-        GpuTaskDefinition(site.stack, "Task", capacity=[l4, arm])
-    assert site.children() == before
+        GpuTaskDefinition(tenant.stack, "Task", capacity=[l4, arm])
+    assert tenant.children() == before
 
 
 @pytest.mark.parametrize("capacity", [[], None, "L4", ["L4"]])
-def test_capacity_is_a_list_of_capacities(site: Site, capacity: Any) -> None:
+def test_capacity_is_a_list_of_capacities(untouched: Site, capacity: Any) -> None:
     with pytest.raises(InvalidValueError, match="capacity: expects a list"):
-        GpuTaskDefinition(site.stack, "Task", capacity=capacity)
-    assert site.children() == ["Stack"]
+        GpuTaskDefinition(untouched.stack, "Task", capacity=capacity)
+    assert untouched.children() == ["Stack"]
 
 
 def test_a_token_passes_is_marked_and_reaches_the_template_as_a_reference(site: Site) -> None:
@@ -273,26 +273,26 @@ def test_every_vendor_but_nvidia_is_refused_or_has_no_gpus() -> None:
     } == {0}
 
 
-def test_a_wrong_value_inside_an_argument_takes_nothing_with_it(site: Site) -> None:
-    task = site.task()
-    task.add_container("side", image=site.image, memory_limit_mib=100)
-    before = site.children()
+def test_a_wrong_value_inside_an_argument_takes_nothing_with_it(tenant: Tenant) -> None:
+    task = tenant.task()
+    task.add_container("side", image=tenant.image, memory_limit_mib=100)
+    before = tenant.children()
     with pytest.raises(InvalidValueError):
-        task.add_container("side", image=site.image, memory_limit_mib=100, environment={"A": "b", "C": 5})
-    assert site.children() == before
+        task.add_container("side", image=tenant.image, memory_limit_mib=100, environment={"A": "b", "C": 5})
+    assert tenant.children() == before
 
 
-def test_no_gpus_may_be_said_as_in_cdk(site: Site) -> None:
-    site.task().add_container("side", image=site.image, memory_limit_mib=100, gpu_count=0)
-    assert "ResourceRequirements" not in site.container()
+def test_no_gpus_may_be_said_as_in_cdk(tenant: Tenant) -> None:
+    tenant.task().add_container("side", image=tenant.image, memory_limit_mib=100, gpu_count=0)
+    assert "ResourceRequirements" not in tenant.container()
 
 
-def test_efa_reaches_the_container_and_what_the_user_sets_wins(site: Site) -> None:
-    zone = ec2.SubnetSelection(subnets=site.vpc.private_subnets[:1])
-    hosts = site.capacity("g6.8xlarge", network=HostNetwork.efa(), vpc_subnets=zone)
-    task = site.task(hosts, network_mode=ecs.NetworkMode.HOST)
-    task.add_gpu_container("train", image=site.image, efa=True, environment={"FI_PROVIDER": "efa;ofi_rxm"})
-    container = site.container()
+def test_efa_reaches_the_container_and_what_the_user_sets_wins(tenant: Tenant) -> None:
+    zone = ec2.SubnetSelection(subnets=tenant.vpc.private_subnets[:1])
+    hosts = tenant.capacity("g6.8xlarge", network=HostNetwork.efa(), vpc_subnets=zone)
+    task = tenant.task(hosts, network_mode=ecs.NetworkMode.HOST)
+    task.add_gpu_container("train", image=tenant.image, efa=True, environment={"FI_PROVIDER": "efa;ofi_rxm"})
+    container = tenant.container()
     assert container["LinuxParameters"]["Devices"] == [
         {
             "HostPath": "/dev/infiniband/uverbs0",
@@ -305,15 +305,15 @@ def test_efa_reaches_the_container_and_what_the_user_sets_wins(site: Site) -> No
     assert task.task.containers[0].devices == ("/dev/infiniband/uverbs0",)
 
 
-def test_a_text_that_is_not_known_is_a_number_of_gpus_or_all_of_them(site: Site) -> None:
-    text = cdk.CfnParameter(site.stack, "Text", type="String").value_as_string
-    site.task().add_gpu_container("train", image=site.image, gpus=text, cpu=512, memory_mib=512)  # type: ignore[arg-type]
-    assert site.container()["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Text"}}]
+def test_a_text_that_is_not_known_is_a_number_of_gpus_or_all_of_them(tenant: Tenant) -> None:
+    text = cdk.CfnParameter(tenant.stack, "Text", type="String").value_as_string
+    tenant.task().add_gpu_container("train", image=tenant.image, gpus=text, cpu=512, memory_mib=512)  # type: ignore[arg-type]
+    assert tenant.container()["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Text"}}]
 
 
-def test_load_balancers_reach_the_gpu_container_though_a_sidecar_came_first(site: Site) -> None:
-    task = site.task()
-    task.add_container("router", image=site.image, memory_limit_mib=128)
-    task.add_gpu_container("chat", image=site.image)
+def test_load_balancers_reach_the_gpu_container_though_a_sidecar_came_first(tenant: Tenant) -> None:
+    task = tenant.task()
+    task.add_container("router", image=tenant.image, memory_limit_mib=128)
+    task.add_gpu_container("chat", image=tenant.image)
     assert task.default_container is not None
     assert task.default_container.container_name == "chat"

@@ -17,24 +17,24 @@ from gpu_constructs import (
 )
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.tasks.task_target import Landing, landing_on
-from tests.synthesis import Properties, Site
+from tests.synthesis import Properties, Site, Tenant
 
 TASK = "AWS::ECS::TaskDefinition"
 BOTH = ("EC2", "MANAGED_INSTANCES")
 
 
 def managed(site: Site, *types: str, name: str = "Managed") -> ManagedGpuCapacity:
-    return site.cluster.add_managed_capacity(name, instance_types=list(types or ("g6.xlarge",)))
+    return site.managed(name, instance_types=list(types or ("g6.xlarge",)))
 
 
 def written(site: Site) -> Properties:
     return site.only(TASK)
 
 
-def test_a_task_on_managed_instances_is_written_for_them(site: Site) -> None:
-    task = site.task(managed(site))
-    task.add_gpu_container("train", image=site.image)
-    properties = written(site)
+def test_a_task_on_managed_instances_is_written_for_them(tenant: Tenant) -> None:
+    task = tenant.task(managed(tenant))
+    task.add_gpu_container("train", image=tenant.image)
+    properties = written(tenant)
     assert properties["RequiresCompatibilities"] == ["MANAGED_INSTANCES"]
     assert properties["NetworkMode"] == "awsvpc"
     assert properties["RuntimePlatform"] == {"CpuArchitecture": "X86_64", "OperatingSystemFamily": "LINUX"}
@@ -45,10 +45,10 @@ def test_a_task_on_managed_instances_is_written_for_them(site: Site) -> None:
     assert task.task.constraints == ()
 
 
-def test_a_task_on_an_auto_scaling_group_is_written_as_ever(site: Site) -> None:
-    task = site.task(site.capacity("g6.xlarge"))
-    task.add_gpu_container("train", image=site.image)
-    properties = written(site)
+def test_a_task_on_an_auto_scaling_group_is_written_as_ever(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6.xlarge"))
+    task.add_gpu_container("train", image=tenant.image)
+    properties = written(tenant)
     assert properties["RequiresCompatibilities"] == ["EC2"]
     assert properties["NetworkMode"] == "bridge"
     assert "RuntimePlatform" not in properties
@@ -58,10 +58,10 @@ def test_a_task_on_an_auto_scaling_group_is_written_as_ever(site: Site) -> None:
     ]
 
 
-def test_a_task_that_moves_between_both_is_written_for_both(site: Site) -> None:
-    task = site.task(site.capacity("g6.xlarge"), managed(site, "g6.2xlarge"))
-    task.add_gpu_container("train", image=site.image)
-    properties = written(site)
+def test_a_task_that_moves_between_both_is_written_for_both(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6.xlarge"), managed(tenant, "g6.2xlarge"))
+    task.add_gpu_container("train", image=tenant.image)
+    properties = written(tenant)
     assert tuple(properties["RequiresCompatibilities"]) == BOTH
     assert properties["NetworkMode"] == "awsvpc"
     (constraint,) = properties["PlacementConstraints"]
@@ -69,39 +69,39 @@ def test_a_task_that_moves_between_both_is_written_for_both(site: Site) -> None:
     assert "SharedMemorySize" not in str(properties)
 
 
-def test_arm_hosts_are_asked_for(site: Site) -> None:
-    site.task(site.cluster.add_managed_capacity("Arm", need=HostNeed(architecture="arm64")))
-    assert written(site)["RuntimePlatform"]["CpuArchitecture"] == "ARM64"
+def test_arm_hosts_are_asked_for(tenant: Tenant) -> None:
+    tenant.task(tenant.managed("Arm", need=HostNeed(architecture="arm64")))
+    assert written(tenant)["RuntimePlatform"]["CpuArchitecture"] == "ARM64"
 
 
 @pytest.mark.parametrize(
     ("given", "mode"),
     [(None, "awsvpc"), (ecs.NetworkMode.AWS_VPC, "awsvpc"), (ecs.NetworkMode.HOST, "host")],
 )
-def test_network_modes_of_managed_instances(site: Site, given: ecs.NetworkMode | None, mode: str) -> None:
-    assert site.task(managed(site), network_mode=given).task.network_mode == mode
-    assert written(site)["NetworkMode"] == mode
+def test_network_modes_of_managed_instances(tenant: Tenant, given: ecs.NetworkMode | None, mode: str) -> None:
+    assert tenant.task(managed(tenant), network_mode=given).task.network_mode == mode
+    assert written(tenant)["NetworkMode"] == mode
 
 
 @pytest.mark.parametrize("mode", [ecs.NetworkMode.BRIDGE, ecs.NetworkMode.NONE])
-def test_other_network_modes_are_refused_there(site: Site, mode: ecs.NetworkMode) -> None:
-    group, hosts = site.capacity("g6.xlarge"), managed(site)
+def test_other_network_modes_are_refused_there(tenant: Tenant, mode: ecs.NetworkMode) -> None:
+    group, hosts = tenant.capacity("g6.xlarge"), managed(tenant)
     for each in ((hosts,), (group, hosts)):
         with pytest.raises(IncompatibleError, match=f"got {mode.name.lower()}") as caught:
-            site.task(*each, network_mode=mode)
+            tenant.task(*each, network_mode=mode)
         assert (caught.value.argument, caught.value.allowed) == ("network_mode", "awsvpc, host")
-    assert site.task(group, network_mode=mode).task.network_mode == mode.name.lower()
+    assert tenant.task(group, network_mode=mode).task.network_mode == mode.name.lower()
 
 
-def test_capacities_of_different_architectures(site: Site) -> None:
+def test_capacities_of_different_architectures(tenant: Tenant) -> None:
     with pytest.raises(IncompatibleError, match="Capacity is x86_64, Managed is arm64"):
-        site.task(site.capacity("g6.xlarge"), managed(site, "g5g.xlarge"))
+        tenant.task(tenant.capacity("g6.xlarge"), managed(tenant, "g5g.xlarge"))
 
 
-def test_a_larger_shared_memory_is_refused_with_the_reason(site: Site) -> None:
-    task = site.task(managed(site))
+def test_a_larger_shared_memory_is_refused_with_the_reason(tenant: Tenant) -> None:
+    task = tenant.task(managed(tenant))
     with pytest.raises(IncompatibleError, match="where sharedMemorySize is not valid") as caught:
-        task.add_gpu_container("train", image=site.image, shared_memory_mib=1024)
+        task.add_gpu_container("train", image=tenant.image, shared_memory_mib=1024)
     assert caught.value.argument == "shared_memory_mib"
 
 
@@ -116,25 +116,25 @@ SETTINGS: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("setting", "value"), SETTINGS)
-def test_settings_that_managed_instances_refuse(site: Site, setting: str, value: Any) -> None:
-    task = site.task(managed(site))
-    before = site.children()
+def test_settings_that_managed_instances_refuse(tenant: Tenant, setting: str, value: Any) -> None:
+    task = tenant.task(managed(tenant))
+    before = tenant.children()
     with pytest.raises(IncompatibleError, match="is for ECS Managed Instances, where") as caught:
-        task.add_container("sidecar", image=site.image, memory_limit_mib=64, **{setting: value})
+        task.add_container("sidecar", image=tenant.image, memory_limit_mib=64, **{setting: value})
     assert caught.value.argument == setting
-    assert site.children() == before
+    assert tenant.children() == before
 
 
 @pytest.mark.parametrize(("setting", "value"), SETTINGS)
-def test_the_same_settings_on_an_auto_scaling_group(site: Site, setting: str, value: Any) -> None:
-    task = site.task(site.capacity("g6.xlarge"))
-    task.add_container("sidecar", image=site.image, memory_limit_mib=64, **{setting: value})
+def test_the_same_settings_on_an_auto_scaling_group(tenant: Tenant, setting: str, value: Any) -> None:
+    task = tenant.task(tenant.capacity("g6.xlarge"))
+    task.add_container("sidecar", image=tenant.image, memory_limit_mib=64, **{setting: value})
     assert [each.name for each in task.task.containers] == ["sidecar"]
 
 
-def test_settings_of_the_right_kind_for_managed_instances(site: Site) -> None:
-    task = site.task(managed(site))
-    task.add_container("sidecar", image=site.image, memory_limit_mib=64, user="1000", hostname=None)
+def test_settings_of_the_right_kind_for_managed_instances(tenant: Tenant) -> None:
+    task = tenant.task(managed(tenant))
+    task.add_container("sidecar", image=tenant.image, memory_limit_mib=64, user="1000", hostname=None)
     assert [each.name for each in task.task.containers] == ["sidecar"]
 
 
@@ -176,35 +176,35 @@ def test_what_is_no_list_of_capacities(site: Site, capacity: Any) -> None:
         GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, capacity=capacity)
 
 
-def test_what_follows_is_a_value(site: Site) -> None:
-    assert landing_on([managed(site)]) == Landing(
+def test_what_follows_is_a_value(tenant: Tenant) -> None:
+    assert landing_on([managed(tenant)]) == Landing(
         expression=None, compatibilities=("MANAGED_INSTANCES",), architecture=Architecture.X86_64
     )
-    assert landing_on([site.capacity("g6.xlarge")]).is_managed is False
+    assert landing_on([tenant.capacity("g6.xlarge")]).is_managed is False
 
 
-def test_the_task_chooses_among_sizes_of_managed_instances(site: Site) -> None:
-    task = site.task(managed(site, "g6.xlarge", "g6.12xlarge"))
-    task.add_gpu_container("train", image=site.image, gpus=4)
-    task.add_container("sidecar", image=site.image, memory_limit_mib=64, cpu=0)
+def test_the_task_chooses_among_sizes_of_managed_instances(tenant: Tenant) -> None:
+    task = tenant.task(managed(tenant, "g6.xlarge", "g6.12xlarge"))
+    task.add_gpu_container("train", image=tenant.image, gpus=4)
+    task.add_container("sidecar", image=tenant.image, memory_limit_mib=64, cpu=0)
     (container, _) = task.task.containers
     assert (container.gpus, container.cpu) == (4, 48 * 1024)
 
 
-def test_more_than_any_size_has_is_refused(site: Site) -> None:
-    task = site.task(managed(site, "g6.xlarge", "g6.12xlarge"))
+def test_more_than_any_size_has_is_refused(tenant: Tenant) -> None:
+    task = tenant.task(managed(tenant, "g6.xlarge", "g6.12xlarge"))
     with pytest.raises(DoesNotFitError, match="Task does not fit on Managed: GPUs: 8 asked, g6.12xlarge has 4"):
-        task.add_gpu_container("train", image=site.image, gpus=8)
+        task.add_gpu_container("train", image=tenant.image, gpus=8)
 
 
-def test_an_auto_scaling_group_beside_it_keeps_its_smallest_host(site: Site) -> None:
-    task = site.task(site.capacity("g6.xlarge"), managed(site, "g6.12xlarge"))
+def test_an_auto_scaling_group_beside_it_keeps_its_smallest_host(tenant: Tenant) -> None:
+    task = tenant.task(tenant.capacity("g6.xlarge"), managed(tenant, "g6.12xlarge"))
     with pytest.raises(DoesNotFitError, match="Task does not fit on Capacity: GPUs: 4 asked"):
-        task.add_gpu_container("train", image=site.image, gpus=4)
+        task.add_gpu_container("train", image=tenant.image, gpus=4)
 
 
-def test_neuron_devices_of_managed_instances(site: Site) -> None:
-    task = site.task(managed(site, "inf2.xlarge"))
-    task.add_neuron_container("infer", image=site.image)
-    (container,) = written(site)["ContainerDefinitions"]
+def test_neuron_devices_of_managed_instances(tenant: Tenant) -> None:
+    task = tenant.task(managed(tenant, "inf2.xlarge"))
+    task.add_neuron_container("infer", image=tenant.image)
+    (container,) = written(tenant)["ContainerDefinitions"]
     assert container["ResourceRequirements"] == [{"Type": "NeuronDevice", "Value": "ALL"}]
