@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import aws_cdk as cdk
-from aws_cdk import assertions
+from aws_cdk import assertions, cx_api
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
@@ -26,8 +26,7 @@ class Site:
 
     def __init__(self, app: cdk.App, stage: cdk.Stage | None = None) -> None:
         self.app = app
-        self._synthesized = stage or app
-        self.stack = cdk.Stack(self._synthesized, "Stack")
+        self.stack = cdk.Stack(stage or app, "Stack")
 
     @staticmethod
     def recommended_context() -> dict[str, Any]:
@@ -74,9 +73,13 @@ class Site:
     def task(self, *capacity: Capacity, name: str = "Task", **arguments: Any) -> GpuTaskDefinition:
         return GpuTaskDefinition(self.stack, name, capacity=list(capacity) or [self.l4], **arguments)
 
+    @property
+    def _assembly(self) -> cx_api.CloudAssembly:
+        return self.app.synth()
+
     def template(self, stack: cdk.Stack | None = None) -> Properties:
         # `assertions.Template` would carry the whole template through Node once more.
-        file = Path(self._synthesized.synth().directory, (stack or self.stack).template_file)
+        file = Path(self._assembly.directory, (stack or self.stack).template_file)
         template: Properties = json.loads(file.read_text(encoding="utf-8"))
         return template
 
@@ -161,8 +164,13 @@ class Tenant(Site):
     """
 
     def __init__(self, landlord: Landlord, name: str) -> None:
-        super().__init__(landlord.app, cdk.Stage(landlord.app, name))
+        self._stage = cdk.Stage(landlord.app, name)
+        super().__init__(landlord.app, self._stage)
         self._landlord = landlord
+
+    @property
+    def _assembly(self) -> cx_api.CloudAssembly:
+        return self._stage.synth()
 
     @cached_property
     def vpc(self) -> ec2.IVpc:
