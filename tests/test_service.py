@@ -214,12 +214,11 @@ def test_a_task_with_sidecars_only_is_no_gpu_task(site: Site) -> None:
         GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
 
 
-def test_more_tasks_than_the_hosts_ever_hold_are_a_warning_with_the_numbers(site: Site) -> None:
+def test_more_tasks_than_the_hosts_ever_hold_are_an_error_with_the_numbers(site: Site) -> None:
     task = chat(site, max_instances=1, gpus=4)
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=4)
-    (warning,) = site.warnings()
-    assert "4 tasks are wanted, and " in warning
-    assert "holds 1 at MaxSize" in warning
+    with pytest.raises(RuntimeError, match=r"ERROR 4 tasks are wanted, and \S+ holds 1 at MaxSize[\s\S]*GPU009"):
+        site.warnings()
 
 
 def test_a_deployment_that_could_never_begin_is_a_warning_with_the_numbers(site: Site) -> None:

@@ -78,10 +78,15 @@ def counted(context: Context) -> tuple[Copies, ...]:
 
 
 def wanted_copies(context: Context) -> Iterator[tuple[Copies, int]]:
-    """Those with a known desired count whose pools are all known, with that count."""
+    """Those whose pools are all known, with the copies that they certainly keep: a known desired count or more.
+
+    Application Auto Scaling scales a service out to its MinCapacity if it has fewer copies
+    (https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html).
+    """
     for each in context.once(counted):
-        wanted = each.workload.desired_count
-        if isinstance(wanted, Unknown) or wanted < 0:
+        desired, least = each.workload.desired_count, each.workload.min_count
+        wanted = max((known(each, otherwise=-1) for each in (desired, least) if each is not None), default=-1)
+        if wanted < 0:
             continue
         if all(item.pool is not None for item in each.workload.strategy):
             yield each, wanted

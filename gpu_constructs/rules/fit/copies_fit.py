@@ -20,13 +20,14 @@ _TRUNK = "each takes a network interface, of which hosts have more where awsvpcT
 _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html"
 
 
-@warning(
+@error(
     "GPU009",
     question="do the hosts have room for every copy at MaxSize?",
-    because="a copy that fits on no host waits until one is free, and ECS does not move a copy that the strategy gave "
-    "to a full capacity provider to one that has room",
+    because="a copy that fits on no host waits until one is free, so that the service never becomes stable and its "
+    "deployment fails; ECS does not move a copy that the strategy gave to a full capacity provider to one that has "
+    "room; a warning where other hosts may join the cluster, or awsvpcTrunking gives hosts more network interfaces",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
-    unless=("GPU083", "GPU084"),
+    unless=("GPU083", "GPU084", "GPU212"),
 )
 def room_for_all_copies(context: Context) -> Problems:
     for each, wanted in wanted_copies(context):
@@ -45,6 +46,7 @@ def room_for_all_copies(context: Context) -> Problems:
                     else f"{all_of_them}: {held}"
                 ),
                 fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise MaxSize",
+                is_certain=each.assignment.is_closed and not trunk,
             )
         elif wanted > min(map(known, each.possible)):
             yield from _badly_split(each, wanted)
@@ -61,6 +63,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
                 "at MaxSize: the others never start, because ECS does not move them to a capacity provider that "
                 "has room",
                 fix=f"weights in proportion to the room of each capacity provider, or a higher MaxSize of {name}",
+                is_certain=False,
             )
 
 
@@ -209,11 +212,11 @@ def known_room(context: Context) -> Problems:
             )
 
 
-@warning(
+@error(
     "GPU083",
     question="are there as many hosts as copies that must run on different hosts?",
     because="distinctInstance places each task of a service on a different host, so if there are more copies than "
-    "hosts, the rest wait",
+    "hosts, the rest wait and the service never becomes stable; a warning where other hosts may join the cluster",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
 )
 def a_host_for_each_copy(context: Context) -> Problems:
@@ -224,13 +227,15 @@ def a_host_for_each_copy(context: Context) -> Problems:
                 message=f"{wanted} tasks must run on different hosts (distinctInstance), and "
                 f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} at most: the others never start",
                 fix=f"raise MaxSize to {wanted} hosts, or remove distinctInstance",
+                is_certain=each.assignment.is_closed,
             )
 
 
-@warning(
+@error(
     "GPU084",
     question="is the host port free on a host for every copy?",
-    because="each host has a host port once, and the ECS agent reserves some for itself",
+    because="each host has a host port once, and the ECS agent reserves some for itself; a warning for those, which "
+    "ECS_RESERVED_PORTS changes, and where other hosts may join the cluster",
     source=_PORTS,
 )
 def static_ports(context: Context) -> Problems:
@@ -242,6 +247,7 @@ def static_ports(context: Context) -> Problems:
                 message=f"{task.name} takes host port {_port_list(kept)}, which the ECS agent reserves on every host "
                 "by default",
                 fix="a dynamic host port (0), or another port below 32768",
+                is_certain=False,
             )
     for each, wanted in wanted_copies(context):
         ports = each.ports
@@ -252,6 +258,7 @@ def static_ports(context: Context) -> Problems:
                 f"{with_verb(each.pool_names, 'has', 'have')} {'1 host' if each.hosts == 1 else f'{each.hosts} hosts'} "
                 "at most: the others never start",
                 fix="a dynamic host port (0) behind a load balancer, or network mode awsvpc",
+                is_certain=each.assignment.is_closed,
             )
 
 

@@ -14,7 +14,7 @@ from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, Problems, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 
@@ -30,10 +30,11 @@ def _at_maximum(context: Context) -> Proof:
     return prove(context.fleet, counts=Counts.MAXIMUM)
 
 
-@warning(
+@error(
     "GPU080",
     question="do all workloads of a pool have room together at their desired counts?",
-    because="workloads on one capacity provider share its hosts, and a task that finds no room waits",
+    because="workloads on one capacity provider share its hosts, and a task that finds no room waits, so that its "
+    "service never becomes stable; a warning where another order of placement or awsvpcTrunking may make room",
     source=_PLACEMENT,
 )
 def room_at_desired_counts(context: Context) -> Problems:
@@ -50,6 +51,7 @@ def room_at_desired_counts(context: Context) -> Problems:
                 message=f"{and_list(names)} would each have room on {each.pool.name} alone, but together at their "
                 f"desired counts they {short}",
                 fix="raise MaxSize, or move one of them to a separate capacity provider",
+                is_certain=each.answer is False and each.decided_by != UNITS[-1],
             )
     beyond = [each.pool for each in proof.pools if not each.is_packed and each.answer is not False]
     if beyond:
@@ -58,6 +60,7 @@ def room_at_desired_counts(context: Context) -> Problems:
             message=f"whether the workloads of {and_list(each.name for each in beyond)} have room together was not "
             "worked out: too many of them ask for different things",
             fix="check fewer files at once",
+            is_certain=False,
         )
 
 

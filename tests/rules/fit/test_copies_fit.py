@@ -10,6 +10,7 @@ import pytest
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
+    Fleet,
     PlacementConstraint,
     Pool,
     PoolKind,
@@ -22,6 +23,9 @@ from gpu_constructs.fleet import (
 from gpu_constructs.rules import Finding, Severity, rules_of
 from gpu_constructs.rules.fit import copies_fit
 from tests.rules.given import a_pool, fleet_of, said
+
+MAY_FIT = ("awsvpcTrunking", "weights in proportion", "the ECS agent reserves")
+"""Words of what a setting that no file shows, or another split, makes room for."""
 
 DISTINCT = (PlacementConstraint(type="distinctInstance"),)
 
@@ -83,6 +87,12 @@ def found(workload: Workload) -> list[Finding]:
             "GPU009",
             ["5 tasks are wanted", "L4 holds 2 at MaxSize", "never start", "raise MaxSize"],
             id="more than all hosts take",
+        ),
+        pytest.param(
+            service(task(4), pool(), copies=UNKNOWN, min_count=3, max_count=3, low=0),
+            "GPU009",
+            ["3 tasks are wanted", "L4 holds 2 at MaxSize"],
+            id="a minimum of its scaling that is more than all hosts take",
         ),
         pytest.param(
             service(task(4), pool(), pool(name="B", most=6), copies=6, low=0),
@@ -198,7 +208,8 @@ def test_what_has_no_room_is_said_with_the_numbers(workload: Workload, rule: str
     (finding,) = found(workload)
     text = f"{finding.message}; {finding.fix}"
     assert finding.rule == rule
-    assert finding.severity is (Severity.ERROR if rule == "GPU086" else Severity.WARNING)
+    is_certain = rule in {"GPU009", "GPU083", "GPU084", "GPU086"} and not any(each in text for each in MAY_FIT)
+    assert finding.severity is (Severity.ERROR if is_certain else Severity.WARNING)
     assert [word for word in words if word not in text] == []
 
 
@@ -230,6 +241,13 @@ def test_what_has_no_room_is_said_with_the_numbers(workload: Workload, rule: str
 )
 def test_what_has_room_or_is_not_known_to_lack_it_is_silent(workload: Workload) -> None:
     assert found(workload) == []
+
+
+@pytest.mark.parametrize(("is_whole", "severity"), [(True, Severity.ERROR), (False, Severity.WARNING)])
+def test_with_a_launch_type_other_hosts_may_take_the_others(is_whole: bool, severity: Severity) -> None:
+    by_type = replace(service(task(4), copies=3, low=0), launch_type="EC2")
+    (finding,) = said(rules_of(copies_fit), Fleet(pools=(pool(),), workloads=(by_type,), is_whole=is_whole))
+    assert (finding.rule, finding.severity) == ("GPU009", severity)
 
 
 def test_a_provider_that_gets_no_tasks_makes_no_room() -> None:

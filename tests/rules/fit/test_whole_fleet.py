@@ -43,14 +43,14 @@ H100 = pool("p5.48xlarge")
         pytest.param(
             [service("chat", L4, 3, 2), service("rank", L4, 2)],
             "GPU080",
-            Severity.WARNING,
+            Severity.ERROR,
             ["chat and rank would each have room on L4 alone", "need 3 hosts for GPUs", "MaxSize is 2"],
             id="GPUs",
         ),
         pytest.param(
             [service("chat", L4, 0, 2, vcpus=30), service("rank", L4, 0, 1, vcpus=30)],
             "GPU080",
-            Severity.WARNING,
+            Severity.ERROR,
             ["need 3 hosts for CPU", "a separate capacity provider"],
             id="CPU",
         ),
@@ -113,6 +113,7 @@ def test_a_packing_that_only_the_best_order_finds_may_not_be_found() -> None:
     sizes = [(1, 37), (4, 90), (2, 88), (2, 52), (3, 33), (4, 17)]  # two hosts hold them, but no order of first fit
     said = found(*(service(f"w{index}", hosts, gpus, vcpus=vcpus) for index, (gpus, vcpus) in enumerate(sizes)))
     (finding,) = [each for each in said if each.rule == "GPU080"]
+    assert finding.severity is Severity.WARNING
     assert (
         "may need 3 hosts, if the largest tasks are placed first, and MaxSize is 2; at least 2 are needed"
         in finding.message
