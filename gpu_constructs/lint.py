@@ -66,7 +66,7 @@ class GpuRule(CloudFormationLintRule):  # type: ignore[misc] # cfn-lint ships no
     def match(self, cfn: Template) -> list[RuleMatch]:
         """What is wrong in a template."""
         return [
-            RuleMatch(_path(finding.origin, cfn.template), _text(finding))
+            RuleMatch(_path(_place(finding, cfn.template), cfn.template), _text(finding))
             for finding in _findings(cfn).get(self.id, ())
         ]
 
@@ -110,6 +110,15 @@ def _texts(parameters: Mapping[str, object] | None) -> dict[str, str] | None:
     return {
         name: ",".join(map(str, value)) if isinstance(value, list) else str(value) for name, value in parameters.items()
     }
+
+
+def _place(finding: Finding, template: Any) -> Origin | None:  # noqa: ANN401 - YAML
+    """Where the change has to be made; the resource that the finding is about where that one ignores rules."""
+    about = finding.about
+    here: Any = template if about is not None else None
+    for step in ("Resources", "" if about is None else about.resource, "Metadata", "cfn-lint"):
+        here = here[step] if _leads_on(here, step) else None
+    return about if here else finding.origin
 
 
 def _path(origin: Origin | None, template: Any) -> list[str | int]:  # noqa: ANN401 - YAML

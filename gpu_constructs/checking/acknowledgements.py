@@ -13,9 +13,9 @@ keeps it to itself, so that only its own report at synth knows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gpu_constructs.fleet import METADATA_KEY
+from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding
 from gpu_constructs.template import Inputs, Stacks
 
@@ -55,10 +55,14 @@ class Acknowledgements:
         }
 
     def of(self, finding: Finding) -> Acknowledged | None:
-        """The finding with the reason why it is accepted; None if it is not accepted."""
-        origin = finding.origin
-        if origin is None:
-            return None
+        """The finding with the reason why it is accepted; None if it is not accepted.
+
+        A reason counts where the change has to be made, and on the thing that it is about.
+        """
+        found = (self._at(each, finding) for each in (finding.origin, finding.about) if each is not None)
+        return next((each for each in found if each is not None), None)
+
+    def _at(self, origin: Origin, finding: Finding) -> Acknowledged | None:
         written = self._in_templates.get((origin.file, origin.resource, finding.rule))
         if written is not None:
             return Acknowledged(finding=finding, reason=written)
@@ -67,7 +71,8 @@ class Acknowledgements:
         for path in _upwards(origin.construct_path or ""):
             given = in_app.get(path, {}).get(f"{METADATA_KEY}::{finding.rule}")
             if given is not None:
-                return Acknowledged(finding=finding, reason=given, in_app=True)
+                # CDK has the reason at this construct.
+                return Acknowledged(finding=replace(finding, origin=origin), reason=given, in_app=True)
         return None
 
 

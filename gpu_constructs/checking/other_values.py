@@ -204,7 +204,7 @@ def is_grave(finding: Finding) -> bool:
 
 def place(finding: Finding) -> Place:
     """What makes two findings one."""
-    origin = finding.origin
+    origin = finding.about or finding.origin
     return (
         finding.rule,
         finding.subject,

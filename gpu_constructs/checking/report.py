@@ -23,7 +23,7 @@ from gpu_constructs.fleet import Fleet
 from gpu_constructs.hardware import regions
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
-from gpu_constructs.template import Input, Inputs, Stacks, fleet_of
+from gpu_constructs.template import Input, Inputs, Places, Stacks, fleet_of
 
 __all__ = ["Acknowledged", "Report", "check_files", "findings_in"]
 
@@ -113,7 +113,7 @@ def _reported(inputs: Inputs, given: Mapping[str, str], asked: tuple[Rule, ...])
     acknowledgements = Acknowledgements(stacks, inputs)
     kept: list[Finding] = []
     acknowledged: list[Acknowledged] = []
-    brought = [(_located(each, stacks), cause) for each, cause in warnings(trials)]
+    brought = [(_at_parameter(each, stacks), cause) for each, cause in warnings(trials)]
     for finding, cause in sorted(dict([*((each, each) for each in found), *brought]).items(), key=_order):
         accepted = acknowledgements.of(cause)
         if accepted is None:
@@ -136,14 +136,16 @@ def _found(
     stacks: Stacks, inputs: Inputs, fleet: Fleet, given: Mapping[str, str], asked: tuple[Rule, ...]
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
-    found = [_located(each, stacks) for each in check(fleet, rules=asked)]
+    places = Places(stacks)
+    found = [_located(each, places) for each in check(fleet, rules=asked)]
     others, untried = other_values(stacks, given)
     known = {place(each) for each in found if is_grave(each)}
     grave = tuple(each for each in asked if each.severity is not Severity.INFO)
     trials: list[Trial] = []
     for other in others if grave else ():
         there = other.read(inputs, given)
-        now = tuple(_located(each, there) for each in check(_fleet(there), rules=grave) if is_grave(each))
+        places = Places(there)
+        now = tuple(_located(each, places) for each in check(_fleet(there), rules=grave) if is_grave(each))
         new = tuple(each for each in now if place(each) not in known)
         trials.append(Trial(tried=other, found=now, new=new))
     return found, trials, untried
@@ -167,7 +169,14 @@ def _fleet(stacks: Stacks) -> Fleet:
     return replace(fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks), is_whole=stacks.whole)
 
 
-def _located(finding: Finding, stacks: Stacks) -> Finding:
+def _located(finding: Finding, places: Places) -> Finding:
+    """A finding at the place where the change has to be made."""
+    if finding.origin is None:
+        return finding
+    return replace(finding, origin=places.of(finding.origin, finding.changes, finding.value), about=finding.origin)
+
+
+def _at_parameter(finding: Finding, stacks: Stacks) -> Finding:
     return finding if finding.origin is None else replace(finding, origin=stacks.locate(finding.origin))
 
 

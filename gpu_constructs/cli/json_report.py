@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from gpu_constructs import __version__
 from gpu_constructs.checking.other_values import ValueTable
 from gpu_constructs.checking.report import Report
@@ -71,4 +73,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "parameter": finding.parameter or None,
         "message": finding.message,
         "fix": finding.fix,
+        "path": [] if origin is None else list(origin.path),
+        "column": None if origin is None else origin.column,
+        "source": None if origin is None or origin.source is None else asdict(origin.source),
     }

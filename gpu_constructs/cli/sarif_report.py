@@ -5,7 +5,9 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import PurePath
 from urllib.parse import quote
 
@@ -29,10 +31,11 @@ _Tables = Mapping[tuple[Origin | None, str], ValueTable]
 def text(review: Report) -> str:
     """A review as SARIF; what was acknowledged in a template is suppressed there."""
     tables: _Tables = {(each.origin, each.subject): each for each in review.values}
-    results = [_result(each, tables) for each in review.findings]
+    seen: Counter[str] = Counter()
+    results = [_result(each, tables, seen) for each in review.findings]
     for each in review.acknowledged:
         suppression = {"kind": "inSource", "justification": each.reason}
-        results.append({**_result(each.finding, {}), "suppressions": [suppression]})
+        results.append({**_result(each.finding, {}, seen), "suppressions": [suppression]})
     run: _Object = {
         "tool": _tool(rules=[_rule(each) for each in RULES]),
         "invocations": [{"executionSuccessful": True}],
@@ -70,17 +73,22 @@ def _rule(rule: Rule) -> _Object:
     return described
 
 
-def _result(finding: Finding, tables: _Tables) -> _Object:
+def _result(finding: Finding, tables: _Tables, seen: Counter[str]) -> _Object:
     fix = f"; fix: {finding.fix}" if finding.fix else ""
     result: _Object = {
         "ruleId": finding.rule,
         "level": _LEVELS[finding.severity],
         "message": {"text": f"{finding.message}{fix}"},
+        "partialFingerprints": {"ruleAndProperty/v1": _fingerprint(finding, seen)},
     }
     if finding.rule in _INDEX:
         result["ruleIndex"] = _INDEX[finding.rule]
     if finding.origin is not None:
         result["locations"] = [_location(finding.origin)]
+        if finding.origin.source is not None and finding.origin.file is not None:
+            result["relatedLocations"] = [
+                {"physicalLocation": _in_template(finding.origin), "message": {"text": "in the template"}}
+            ]
     values = tables.get((finding.origin, finding.subject)) if finding.parameter else None
     if values is not None:
         result["properties"] = {"parameter": values.parameter, "values": _verdicts(values)}
@@ -95,17 +103,37 @@ def _verdicts(values: ValueTable) -> _Object:
     }
 
 
+def _fingerprint(finding: Finding, seen: Counter[str]) -> str:
+    """The same in every run: made of names, not of lines or of what a message says of other resources."""
+    origin = finding.origin
+    file = PurePath(origin.file).name if origin is not None and origin.file is not None else ""
+    names = () if origin is None else (origin.construct_path or origin.resource, *map(str, origin.path[2:]))
+    key = "\n".join((finding.rule, finding.subject, file, *names))
+    seen[key] += 1
+    return sha256(f"{key}\n{seen[key]}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
 def _location(origin: Origin) -> _Object:
     logical: _Object = {"name": origin.resource, "kind": "resource"}
     if origin.construct_path:
         logical["fullyQualifiedName"] = origin.construct_path
     location: _Object = {"logicalLocations": [logical]}
-    if origin.file is not None:
-        physical: _Object = {"artifactLocation": {"uri": _uri(origin.file)}}
-        if origin.line is not None:
-            physical["region"] = {"startLine": origin.line}
-        location["physicalLocation"] = physical
+    if origin.source is not None:
+        location["physicalLocation"] = _physical(origin.source.file, origin.source.line, origin.source.column)
+    elif origin.file is not None:
+        location["physicalLocation"] = _in_template(origin)
     return location
+
+
+def _in_template(origin: Origin) -> _Object:
+    return _physical(origin.file or "", origin.line, origin.column)
+
+
+def _physical(file: str, line: int | None, column: int | None) -> _Object:
+    place: _Object = {"artifactLocation": {"uri": _uri(file)}}
+    if line is not None:
+        place["region"] = {"startLine": line} if column is None else {"startLine": line, "startColumn": column}
+    return place
 
 
 def _uri(file: str) -> str:

@@ -113,7 +113,11 @@ def _heading(finding: Finding) -> str:
     if origin is None:
         return brief(finding.subject, LABEL)
     line = None if origin.line is None else f"line {origin.line}"
-    details = [brief(each, LABEL) for each in (line, origin.construct_path) if each]
+    made_at = None if origin.source is None else f"{origin.source.file}:{origin.source.line}"
+    elsewhere = finding.about is not None and finding.about.resource != origin.resource
+    of_what = f"for {finding.subject}" if elsewhere else None
+    places = (line, origin.property_name, of_what, origin.construct_path, made_at)
+    details = [brief(each, LABEL) for each in places if each]
     return f"{brief(origin.resource, LABEL)} ({', '.join(details)})" if details else brief(origin.resource, LABEL)
 
 

@@ -19,7 +19,7 @@ from gpu_constructs.fleet.keys import (
     METADATA_KEY,
     RESERVED_INSTANCES,
 )
-from gpu_constructs.fleet.origin import Origin
+from gpu_constructs.fleet.origin import Origin, SourceLine
 from gpu_constructs.fleet.pool import HostImage, HostSetup, Pool, PoolKind, Shape, TypeChoice, values_of
 from gpu_constructs.fleet.purchase import (
     BOUGHT_IN_ADVANCE,
@@ -90,6 +90,7 @@ __all__ = [
     "Scheduler",
     "ServiceTarget",
     "Shape",
+    "SourceLine",
     "Starter",
     "StrategyItem",
     "Task",

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["Origin"]
+__all__ = ["Origin", "SourceLine"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLine:
+    """The line of a CDK app that made a construct.
+
+    Attributes:
+        file: The file, as the stack trace names it; below the working directory without the way to that.
+        line: Its line, from 1.
+        column: Its column, from 1; None where the trace has none, as in Python.
+    """
+
+    file: str
+    line: int
+    column: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +32,8 @@ class Origin:
         construct_path: Path of the CDK construct, from the template's ``aws:cdk:path``; None where it is not written.
         path: Keys and indexes from the top of the file to the value, ``("Resources", "Task", "Properties")``.
         line: Line in the file, from 1; None where it is not known.
+        column: Column in that line, from 1; None where it is not known.
+        source: The line of the CDK app behind it; None where the app has no stack traces.
         region: Region that it is deployed to; None where that is only known at deploy time.
     """
 
@@ -25,7 +42,16 @@ class Origin:
     construct_path: str | None = None
     path: tuple[str | int, ...] = ()
     line: int | None = None
+    column: int | None = None
+    source: SourceLine | None = None
     region: str | None = None
+
+    @property
+    def property_name(self) -> str:
+        """The property of the resource, as ``LaunchTemplateData.NetworkInterfaces[0].Groups``; empty for all of it."""
+        steps = self.path[2:] if self.path[:1] == ("Resources",) else self.path
+        steps = steps[1:] if steps[:1] == ("Properties",) else steps
+        return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in steps).removeprefix(".")
 
     def at(self, *path: str | int, line: int | None = None) -> Origin:
         """A place further down in the same resource.

@@ -41,8 +41,10 @@ class Finding:
         allowed: What may stand there instead, in words.
         one_value: Whether that value is wrong by itself, whatever the others are.
         is_shortage: Whether hosts have less of something than is asked for, rather than two things not going together.
-        origin: Where it was written; None where that is not known.
+        origin: Where it was written; None where that is not known. In a report, where the change has to be made.
         parameter: The parameter of which only another value brings it, at whose declaration it then points.
+        changes: The property that has to be changed there; empty where it is not one property.
+        about: Where its subject was written, where a report has another place in `origin`.
     """
 
     rule: str
@@ -57,3 +59,5 @@ class Finding:
     is_shortage: bool = field(default=False, compare=False)
     origin: Origin | None = None
     parameter: str = field(default="", compare=False)
+    changes: str = field(default="", compare=False)
+    about: Origin | None = field(default=None, compare=False)

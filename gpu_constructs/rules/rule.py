@@ -106,6 +106,8 @@ class Rule:
         source: The AWS page or public source that says so; ``UNCONFIRMED: …`` never stands under an error.
         unless: Ids of rules that name the cause better: where one of them finds something about the same thing, this
             rule is silent.
+        changes: The property that has to be changed, where that is not the `property_name` of what it finds: the name
+            may be too short for a place, or stand for an argument of a constructor.
         ask: Looks at the subject.
         in_fleet: Asks the same of the whole fleet, such as where a task is sent; None where one subject says it all.
     """
@@ -117,6 +119,7 @@ class Rule:
     because: str
     source: str
     unless: tuple[str, ...]
+    changes: str
     ask: Callable[[Any], Iterable[Problem]]
     in_fleet: Callable[[Context], Iterable[Problem]] | None = None
 
@@ -148,6 +151,7 @@ class Rule:
             one_value=problem.one_value,
             is_shortage=problem.is_shortage,
             origin=origin,
+            changes=self.changes or problem.property_name,
         )
 
 
@@ -168,6 +172,7 @@ class _Severe:
         because: str,
         source: str,
         unless: tuple[str, ...] = (),
+        changes: str = "",
         in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
     ) -> Callable[[Callable[[_Seen], Iterable[Problem]]], Rule]:
         def made(ask: Callable[[_Seen], Iterable[Problem]]) -> Rule:
@@ -179,6 +184,7 @@ class _Severe:
                 because=because,
                 source=source,
                 unless=unless,
+                changes=changes,
                 ask=ask,
                 in_fleet=in_fleet,
             )

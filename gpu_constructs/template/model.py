@@ -85,6 +85,7 @@ class Resource:
         exists: Whether its condition holds; unknown where that depends on a value of the deploy.
         depends_on: Logical ids of the resources of its stack that it names in ``DependsOn``.
         is_part: Whether the rest of it is written elsewhere, where no file that is read shows it.
+        below: Keys from the resource to its properties; none in a task definition outside of a template.
     """
 
     logical_id: str
@@ -98,6 +99,7 @@ class Resource:
     exists: bool | Unknown = True
     depends_on: tuple[str, ...] = ()
     is_part: bool = False
+    below: tuple[str, ...] = ("Properties",)
 
     @property
     def reference(self) -> Reference:

@@ -104,7 +104,7 @@ def _place(finding: Finding) -> str:
         return f"{finding.subject}: "
     line = "" if origin.line is None else f":{origin.line}"
     file = "" if origin.file in {None, "-"} else f"{origin.file}{line} "
-    return f"{file}{origin.resource}: "
+    return f"{file}{finding.subject}: "
 
 
 def _fix(finding: Finding) -> str:

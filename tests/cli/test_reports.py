@@ -13,7 +13,17 @@ from gpu_constructs.checking.other_values import ValueTable, Verdict
 from gpu_constructs.checking.report import Acknowledged, Report
 from gpu_constructs.cli import json_report, sarif_report, text_report
 from gpu_constructs.cli.terminal import unstyled
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Origin, Pool, ResourceRequirement, Task, Workload
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Container,
+    Fleet,
+    Origin,
+    Pool,
+    ResourceRequirement,
+    SourceLine,
+    Task,
+    Workload,
+)
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import RULES, Finding, Severity, find_rule
 
@@ -25,7 +35,15 @@ POOL = Pool(
     max_instances=4,
 )
 TASK = Task(name="Chat", containers=(Container(name="vllm", requirements=(ResourceRequirement.gpus(1),)),))
-HERE = Origin(resource="Hosts", file="infra/app one.json", line=17, construct_path="Demo/Hosts")
+HERE = Origin(
+    resource="Hosts",
+    file="infra/app one.json",
+    path=("Resources", "Hosts", "Properties", "MaxSize"),
+    line=17,
+    column=9,
+    construct_path="Demo/Hosts",
+)
+MADE = replace(HERE, source=SourceLine(file="app/stack.ts", line=25, column=4))
 FOUND = Finding(
     rule="GPU002",
     severity=Severity.WARNING,
@@ -42,6 +60,7 @@ REPORT = Report(
     acknowledged=(Acknowledged(finding=replace(FOUND, rule="GPU003"), reason="until spring"),),
     files=("infra/app one.json",),
 )
+REPORT_OF_AN_APP = replace(REPORT, findings=(*REPORT.findings, replace(FOUND, origin=MADE)))
 NOTHING = Report(fleet=Fleet(), findings=(), files=("a.json",))
 
 
@@ -57,7 +76,7 @@ def sarif(report: Report) -> dict[str, Any]:
 def test_people_read_it_by_file_and_resource() -> None:
     assert told(replace(REPORT, findings=(GRAVE, FOUND))) == (
         "infra/app one.json\n"
-        "  Hosts (line 17, Demo/Hosts)\n"
+        "  Hosts (line 17, MaxSize, Demo/Hosts)\n"
         "    error    GPU009  8 GPUs are asked, g6.xlarge has 1\n"
         "    warning  GPU002  image al2023-gpu follows the newest release\n"
         "                     fix: pin a release\n"
@@ -70,6 +89,11 @@ def test_people_read_it_by_file_and_resource() -> None:
 def test_no_line_is_wider_than_the_terminal() -> None:
     long = replace(FOUND, message="a host registers less memory than its nominal size " * 5, fix="ask for less " * 9)
     assert max(map(len, told(replace(REPORT, findings=(long,)), width=72).splitlines()[:-1])) <= 72
+
+
+def test_a_place_in_another_resource_says_what_it_is_for() -> None:
+    elsewhere = replace(FOUND, origin=replace(HERE, resource="Template"), about=HERE)
+    assert "  Template (line 17, MaxSize, for Hosts, Demo/Hosts)" in told(replace(REPORT, findings=(elsewhere,)))
 
 
 def test_a_finding_without_a_place_is_told_all_the_same() -> None:
@@ -129,6 +153,9 @@ def test_programs_get_the_fields_by_their_names() -> None:
         "message": "8 GPUs are asked, g6.xlarge has 1",
         "fix": "",
         "parameter": None,
+        "path": ["Resources", "Hosts", "Properties", "MaxSize"],
+        "column": 9,
+        "source": None,
     }
     assert report["files"] == ["infra/app one.json"]
     assert report["summary"] == {
@@ -185,14 +212,42 @@ def test_a_result_points_at_its_rule_file_line_and_resource() -> None:
             "logicalLocations": [{"name": "Hosts", "kind": "resource", "fullyQualifiedName": "Demo/Hosts"}],
             "physicalLocation": {
                 "artifactLocation": {"uri": "infra/app%20one.json"},
-                "region": {"startLine": 17},
+                "region": {"startLine": 17, "startColumn": 9},
             },
         }
     ]
 
 
+def test_a_result_points_at_the_line_of_the_app_where_that_is_known_and_names_the_template_too() -> None:
+    result = sarif(replace(REPORT, findings=(replace(FOUND, origin=MADE),)))["results"][0]
+    assert result["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "app/stack.ts"},
+        "region": {"startLine": 25, "startColumn": 4},
+    }
+    (related,) = result["relatedLocations"]
+    assert related["physicalLocation"]["artifactLocation"] == {"uri": "infra/app%20one.json"}
+    assert json.loads(json_report.text(replace(REPORT, findings=(replace(FOUND, origin=MADE),))))["findings"][0][
+        "source"
+    ] == {"file": "app/stack.ts", "line": 25, "column": 4}
+    assert "Hosts (line 17, MaxSize, Demo/Hosts, app/stack.ts:25)" in told(
+        replace(REPORT, findings=(replace(FOUND, origin=MADE),))
+    )
+
+
+def fingerprints(*findings: Finding) -> list[str]:
+    results = sarif(replace(REPORT, findings=findings, acknowledged=()))["results"]
+    return [each["partialFingerprints"]["ruleAndProperty/v1"] for each in results]
+
+
+def test_a_fingerprint_stays_when_lines_move_and_is_another_one_for_each_finding() -> None:
+    moved = replace(FOUND, origin=replace(HERE, line=99, column=1), message="other words")
+    elsewhere = replace(FOUND, origin=replace(HERE, path=("Resources", "Hosts", "Properties", "MinSize")))
+    assert fingerprints(FOUND) == fingerprints(moved)
+    assert len(set(fingerprints(FOUND, FOUND, GRAVE, elsewhere, NOWHERE))) == 5
+
+
 def test_a_result_without_a_line_has_no_region_and_without_an_origin_no_location() -> None:
-    report = replace(REPORT, findings=(NOWHERE, replace(FOUND, origin=replace(HERE, line=None))))
+    report = replace(REPORT, findings=(NOWHERE, replace(FOUND, origin=replace(HERE, line=None, column=None))))
     nowhere, unlined, _ = sarif(report)["results"]
     assert "locations" not in nowhere
     assert "region" not in unlined["locations"][0]["physicalLocation"]
@@ -220,6 +275,7 @@ def test_what_was_acknowledged_is_suppressed_with_the_reason() -> None:
 
 # For each object of a log: keys that must be there, and keys that may; the schema allows no others.
 # https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json
+RESULT = {"ruleId", "ruleIndex", "level", "locations", "relatedLocations", "suppressions", "partialFingerprints"}
 STRUCTURE: dict[str, tuple[set[str], set[str]]] = {
     "": ({"version", "runs"}, {"$schema"}),
     "runs": ({"tool"}, {"invocations", "columnKind", "results"}),
@@ -232,14 +288,16 @@ STRUCTURE: dict[str, tuple[set[str], set[str]]] = {
     "defaultConfiguration": (set(), {"level"}),
     "invocations": ({"executionSuccessful"}, {"toolExecutionNotifications"}),
     "toolExecutionNotifications": ({"message"}, {"level"}),
-    "results": ({"message"}, {"ruleId", "ruleIndex", "level", "locations", "suppressions"}),
+    "results": ({"message"}, RESULT),
     "message": ({"text"}, {"markdown"}),
     "suppressions": ({"kind"}, {"justification"}),
+    "partialFingerprints": ({"ruleAndProperty/v1"}, set()),
     "locations": (set(), {"logicalLocations", "physicalLocation"}),
+    "relatedLocations": (set(), {"physicalLocation", "message"}),
     "logicalLocations": (set(), {"name", "kind", "fullyQualifiedName"}),
     "physicalLocation": ({"artifactLocation"}, {"region"}),
     "artifactLocation": (set(), {"uri"}),
-    "region": (set(), {"startLine"}),
+    "region": (set(), {"startLine", "startColumn"}),
 }
 VALUES = {
     "version": {"2.1.0"},
@@ -259,7 +317,9 @@ def objects(value: Any, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from objects(child, key)
 
 
-@pytest.mark.parametrize("log", [sarif_report.text(REPORT), sarif_report.text(NOTHING), sarif_report.failure("why")])
+@pytest.mark.parametrize(
+    "log", [sarif_report.text(REPORT_OF_AN_APP), sarif_report.text(NOTHING), sarif_report.failure("why")]
+)
 def test_a_log_is_built_as_the_schema_of_sarif_2_1_0_says(log: str) -> None:
     for name, found in objects(json.loads(log)):
         required, optional = STRUCTURE[name]

@@ -78,6 +78,7 @@ def of_same_cluster(workload: Workload) -> Problems:
     because="a host registers with the cluster that ECS_CLUSTER names, and a capacity provider uses hosts of its "
     "cluster only, so its tasks are never placed",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html",
+    changes="UserData",
 )
 def joins_cluster_of_provider(pool: Pool) -> Problems:
     told = pool.told_cluster

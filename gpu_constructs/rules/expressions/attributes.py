@@ -51,6 +51,7 @@ _MOST_DOUBTS = 5
     question="do the instance types and attributes of placement expressions exist?",
     because="no host has such a name, so the condition is true on no host or excludes none",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
+    changes="PlacementConstraints.Expression",
 )
 def names_exist(context: Context) -> Problems:
     set_by_user = [pool.user_data.get(_CUSTOM) or "" for pool in context.fleet.pools]
@@ -71,6 +72,7 @@ def names_exist(context: Context) -> Problems:
     because="a pattern is a regular expression, in which a dot stands for any character: g5.* also matches g5g, "
     "which is arm64",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html",
+    changes="PlacementConstraints.Expression",
 )
 def only_named_families(context: Context) -> Problems:
     workloads_of: dict[str, list[Workload]] = {}

@@ -32,6 +32,7 @@ _MOST_NAMED = 4
     question="can ECS read every placement expression?",
     because="ECS refuses an expression that is not in the cluster query language",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html",
+    changes="PlacementConstraints.Expression",
 )
 def readable_by_ecs(context: Context) -> Problems:
     for place in constrained(context):
@@ -45,6 +46,7 @@ def readable_by_ecs(context: Context) -> Problems:
                     about=place.about,
                     message=f"the placement expression of {place.about.name} cannot be read, {problem}: {piece}",
                     fix=fix,
+                    value=each.expression,
                 )
 
 
@@ -54,6 +56,7 @@ def readable_by_ecs(context: Context) -> Problems:
     because="ECS places a task on a host that satisfies all its constraints; none satisfies these, so the task never "
     "starts",
     source=_PAGE,
+    changes="PlacementConstraints.Expression",
 )
 def consistent(context: Context) -> Problems:
     for place in constrained(context):
@@ -73,6 +76,7 @@ def consistent(context: Context) -> Problems:
     f"{MAX_EXPRESSION_LENGTH} characters; memberOf needs an expression; distinctInstance takes none and cannot be in a "
     "task definition",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html",
+    changes="PlacementConstraints",
 )
 def within_limits(context: Context) -> Problems:
     for place in constrained(context):
@@ -95,6 +99,7 @@ def within_limits(context: Context) -> Problems:
     because="ECS places a task on a host that satisfies all its constraints; none of the instance types that they name "
     "does, so the task never starts",
     source=_PAGE,
+    changes="PlacementConstraints.Expression",
 )
 def satisfied_by_a_named_type(context: Context) -> Problems:
     for place in constrained(context):
@@ -117,6 +122,7 @@ def satisfied_by_a_named_type(context: Context) -> Problems:
     question="can a host of the pool satisfy the placement constraints?",
     because="if no host matches the constraints, the task remains in a pending state",
     source=_PAGE,
+    changes="PlacementConstraints.Expression",
     unless=("GPU041", "GPU045"),
 )
 def satisfied_by_hosts(context: Context) -> Problems:
@@ -141,6 +147,7 @@ def satisfied_by_hosts(context: Context) -> Problems:
     because="managed scaling samples the instance types of the Auto Scaling group, and may not scale out if one does "
     "not satisfy the constraints",
     source=_SCALING,
+    changes="PlacementConstraints.Expression",
 )
 def satisfied_by_all_types(context: Context) -> Problems:
     for assignment in context.assignments:
@@ -211,4 +218,5 @@ def _wrong_expression(place: ConstrainedThing, constraint: PlacementConstraint) 
             message=f"a placement expression of {name} has {len(expression)} characters; ECS takes "
             f"{MAX_EXPRESSION_LENGTH}",
             fix=f"separate constraints for the parts that `and` joins, at most {MAX_PLACEMENT_CONSTRAINTS}",
+            value=expression,
         )

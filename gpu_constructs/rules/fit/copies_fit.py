@@ -27,6 +27,7 @@ _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapp
     "deployment fails; ECS does not move a copy that the strategy gave to a full capacity provider to one that has "
     "room; a warning where other hosts may join the cluster, or awsvpcTrunking gives hosts more network interfaces",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
+    changes="MaxSize",
     unless=("GPU083", "GPU084", "GPU212"),
 )
 def room_for_all_copies(context: Context) -> Problems:
@@ -73,6 +74,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
     because="a rolling deployment starts a copy above the desired count or stops one below it, as far as "
     "MinimumHealthyPercent and MaximumPercent allow",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
+    changes="MinimumHealthyPercent",
 )
 def room_to_deploy(context: Context) -> Problems:
     for each, wanted in wanted_copies(context):
@@ -187,6 +189,7 @@ def _in_gpus(copies: Copies, wanted: int) -> str:
     because="it cannot be known if the number of copies is only known at deploy time, or if the memory of the copies "
     "is near the nominal memory of a host",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-definition-parameters.html",
+    changes="DesiredCount",
     unless=("GPU084",),
 )
 def known_room(context: Context) -> Problems:
@@ -218,6 +221,7 @@ def known_room(context: Context) -> Problems:
     because="distinctInstance places each task of a service on a different host, so if there are more copies than "
     "hosts, the rest wait and the service never becomes stable; a warning where other hosts may join the cluster",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
+    changes="MaxSize",
 )
 def a_host_for_each_copy(context: Context) -> Problems:
     for each, wanted in wanted_copies(context):
@@ -237,6 +241,7 @@ def a_host_for_each_copy(context: Context) -> Problems:
     because="each host has a host port once, and the ECS agent reserves some for itself; a warning for those, which "
     "ECS_RESERVED_PORTS changes, and where other hosts may join the cluster",
     source=_PORTS,
+    changes="PortMappings.HostPort",
 )
 def static_ports(context: Context) -> Problems:
     for task in context.tasks:
@@ -267,6 +272,7 @@ def static_ports(context: Context) -> Problems:
     question="do the containers of a task take different host ports?",
     because="the first container reserves the host port, so the second never starts",
     source=_PORTS,
+    changes="PortMappings.HostPort",
 )
 def ports_once(task: Task) -> Problems:
     if not demand_of(task).certain_ports:

@@ -18,6 +18,7 @@ from gpu_constructs.rules.rule import Problem, Problems, error
     because="a host only runs images for its own architecture, and ECS does not place a task on it whose "
     "RuntimePlatform names another",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html",
+    changes="RuntimePlatform.CpuArchitecture",
     unless=("GPU063",),
 )
 def same_architecture(context: Context) -> Problems:

@@ -38,6 +38,7 @@ _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
     because="a host registers less memory with ECS than its nominal memory, and how much less is only known once it "
     "runs",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html",
+    changes="Memory",
 )
 def certain_to_fit(context: Context) -> Problems:
     for assignment, each in _in_question(context):
@@ -61,6 +62,7 @@ def certain_to_fit(context: Context) -> Problems:
     because="a number that is only known at deploy time can be more than any host has, and no check can find that "
     "before",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
+    changes="Memory",
 )
 def known_task(context: Context) -> Problems:
     placed = {each.task.name for each in context.assignments}
@@ -106,6 +108,7 @@ def fits(context: Context) -> Problems:
     because="managed scaling compares a task with the smallest type of the Auto Scaling group and does not scale out "
     "for a task that needs more; such a task only runs on a larger host that is already running",
     source=_SCALING,
+    changes="InstanceType",
 )
 def fits_the_smallest(context: Context) -> Problems:
     for assignment, each in _in_question(context):

@@ -26,6 +26,7 @@ _FIX = "check the files that define its hosts together with these"
     question="does a task that no service runs fit a GPU host?",
     because="ECS cannot place it on any of these hosts, whoever starts it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+    changes="ResourceRequirements",
     unless=("GPU063",),
 )
 def fits_somewhere_here(context: Context) -> Problems:
@@ -90,6 +91,7 @@ def some_type_can_run_it(context: Context) -> Problems:
     because="a task without a capacity provider strategy may go to any host of its cluster, and a task that no service "
     "runs may belong to another cluster: only hosts of other files can have what these lack",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+    changes="ResourceRequirements",
     unless=("GPU041", "GPU045", "GPU063"),
 )
 def fits_here(context: Context) -> Problems:

@@ -36,6 +36,7 @@ def _at_maximum(context: Context) -> Proof:
     because="workloads on one capacity provider share its hosts, and a task that finds no room waits, so that its "
     "service never becomes stable; a warning where another order of placement or awsvpcTrunking may make room",
     source=_PLACEMENT,
+    changes="MaxSize",
 )
 def room_at_desired_counts(context: Context) -> Problems:
     if len(context.fleet.workloads) < 2:  # noqa: PLR2004 - fewer than two share nothing
@@ -70,6 +71,7 @@ def room_at_desired_counts(context: Context) -> Problems:
     because="service auto scaling raises the desired count up to its maximum, whether or not there are hosts for the "
     "copies",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-auto-scaling.html",
+    changes="MaxSize",
 )
 def room_at_most_copies(context: Context) -> Problems:
     if all(each.max_count is None for each in context.fleet.workloads):
@@ -95,6 +97,7 @@ def room_at_most_copies(context: Context) -> Problems:
     question="do daemons leave the GPUs to other tasks?",
     because="a daemon runs on every host and is placed before other tasks, which cannot use a GPU that it reserves",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html",
+    changes="ResourceRequirements",
 )
 def daemons(context: Context) -> Problems:
     for each in context.once(_at_desired).workloads if context.fleet.workloads else ():
@@ -120,6 +123,7 @@ def daemons(context: Context) -> Problems:
     because="a host that has no CPU, memory or network interface left takes no more tasks, however many GPUs are free "
     "on it",
     source=_PLACEMENT,
+    changes="InstanceType",
 )
 def stranded(context: Context) -> Problems:
     proof = context.once(_at_desired)
@@ -140,6 +144,7 @@ def stranded(context: Context) -> Problems:
     because="when ECS scales out from zero it always launches two instances, and removes the one that is not needed "
     "later",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
+    changes="MaxSize",
 )
 def two_from_zero(context: Context) -> Problems:
     for each in context.once(_at_desired).pools:

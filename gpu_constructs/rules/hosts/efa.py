@@ -168,6 +168,7 @@ def open_to_itself(pool: Pool) -> Problems:
     because="EFA traffic does not leave its Availability Zone, and a cluster placement group keeps hosts near each "
     "other",
     source=_EFA,
+    changes="PlacementGroup",
 )
 def together(pool: Pool) -> Problems:
     if not _efa(pool) or pool.max_instances in {0, 1}:

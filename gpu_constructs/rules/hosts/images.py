@@ -33,6 +33,7 @@ _PROPERTY = "ImageId"
     because="an image that follows the newest release is resolved at every deploy, so any deploy may change the AMI of "
     "hosts that start after it, and with it the driver",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html",
+    changes="ImageId",
     unless=("GPU003",),
 )
 def pinned(pool: Pool) -> Problems:

@@ -37,6 +37,7 @@ _RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
     question="can an instance type satisfy the requirements?",
     because="requirements that contradict each other select no type, so no host can ever be launched",
     source=_EC2,
+    changes="InstanceRequirements.AcceleratorManufacturers",
 )
 def satisfiable(pool: Pool) -> Problems:
     wanted = pool.requirements
@@ -59,6 +60,7 @@ def satisfiable(pool: Pool) -> Problems:
     because="requirements that no type satisfies launch no host; a type that is newer than the catalogue may satisfy "
     "them",
     source=_EC2,
+    changes="InstanceRequirements",
     unless=("GPU100",),
 )
 def satisfied(pool: Pool) -> Problems:
@@ -72,6 +74,7 @@ def satisfied(pool: Pool) -> Problems:
     because="AcceleratorCount alone is satisfied by any accelerator, such as a Neuron device or an FPGA, which ECS "
     "cannot hand to a task as a GPU",
     source=_EC2,
+    changes="InstanceRequirements.AcceleratorManufacturers",
     unless=("GPU060", "GPU103"),
 )
 def nvidia_only(pool: Pool) -> Problems:

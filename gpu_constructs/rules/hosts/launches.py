@@ -54,6 +54,7 @@ def launch_template(pool: Pool) -> Problems:
     because="a host that cannot reach the ECS endpoints never registers; only the constructs find it, because a "
     "template does not show what kind of subnet an id stands for",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/networking-outbound.html",
+    changes="InstanceType",
 )
 def way_out(pool: Pool) -> Problems:
     """Hosts without a public address in a public subnet."""

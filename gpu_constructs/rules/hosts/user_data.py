@@ -167,6 +167,7 @@ def has_local_disks(pool: Pool) -> Problems:
     "a shell for user data, and a curl that signs requests, as on Amazon Linux 2023; a host that cannot answer is "
     "abandoned, and so is every host after it",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html",
+    changes="ImageId",
 )
 def can_count(pool: Pool) -> Problems:
     if not pool.group.checks_gpus:
@@ -190,6 +191,7 @@ def can_count(pool: Pool) -> Problems:
     because="a launching lifecycle hook holds a host twice, before the warm pool and after it, and the host answers "
     "when it boots: a host that waited in another state than Stopped never answers the second time and is abandoned",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/warm-pool-instance-lifecycle.html",
+    changes="WarmPool.PoolState",
 )
 def boots_again(pool: Pool) -> Problems:
     warm = pool.group.warm_pool

@@ -24,6 +24,7 @@ _SMALL_VCPUS = 128
     question="does any recorded region offer the instance type?",
     because="sources disagree on whether an account may still launch an old type; only the account shows it",
     source=_OFFERINGS,
+    changes="InstanceType",
     unless=("GPU106", "GPU117", "GPU180"),
 )
 def offered(pool: Pool) -> Problems:
@@ -51,6 +52,7 @@ def offered(pool: Pool) -> Problems:
     question="does the region of the stack offer the instance type?",
     because="a region launches only types that it offers; offerings change, and this is what was recorded",
     source=_OFFERINGS,
+    changes="InstanceType",
 )
 def offered_here(pool: Pool) -> Problems:
     if pool.region not in regions():
@@ -68,6 +70,7 @@ def offered_here(pool: Pool) -> Problems:
     question="are instance types and numbers of hosts known before the deploy?",
     because="what depends on a value that exists at deploy time only cannot be checked",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
+    changes="InstanceType",
 )
 def known_before_deploy(pool: Pool) -> Problems:
     values = {
@@ -87,6 +90,7 @@ def known_before_deploy(pool: Pool) -> Problems:
     because="instances above the vCPU quota of their group are not launched; the quotas of GPU groups are small or 0 "
     "in a new account",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html",
+    changes="MaxSize",
 )
 def quotas(context: Context) -> Problems:
     asked: dict[tuple[str, str, str], list[tuple[Pool, int]]] = defaultdict(list)

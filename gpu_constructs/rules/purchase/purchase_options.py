@@ -14,6 +14,7 @@ from gpu_constructs.rules.rule import Problem, Problems, warning
     because="DescribeInstanceTypes lists how a type is sold, and a request for another purchase option is never "
     "fulfilled; the list is one record and may differ by region",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html",
+    changes="InstanceType",
 )
 def sold_as_spot(pool: Pool) -> Problems:
     missing = _not_sold(pool, PurchaseClass.SPOT) if pool.bought.option in PARTLY_SPOT else []
@@ -103,6 +104,7 @@ def one_block(pool: Pool) -> Problems:
     "AWS recommends no maximum price, since a host costs the current spot price in any case; the list of prices is one "
     "record",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-interruptions.html",
+    changes="SpotMaxPrice",
 )
 def maximum_price_on_demand(pool: Pool) -> Problems:
     most = pool.bought.max_price_usd_per_hour

@@ -78,6 +78,7 @@ def block_without_group(pool: Pool) -> Problems:
     question="does a launch into a Capacity Block name the block?",
     because="EC2 launches into a Capacity Block only by the id of its reservation or by a resource group that holds it",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-launch.html",
+    changes="CapacityReservationSpecification",
 )
 def block_is_named(pool: Pool) -> Problems:
     if pool.kind not in _WITH_TEMPLATE or (pool.bought.reservation is not None and pool.bought.reservation.is_targeted):
@@ -166,6 +167,7 @@ def reserved_in_the_group(pool: Pool) -> Problems:
     question="do the hosts of a Capacity Block leave before EC2 terminates them?",
     because="30 minutes before a block ends, EC2 terminates the hosts that still run, without draining them",
     source=_BLOCKS,
+    changes="MinSize",
 )
 def block_is_drained(pool: Pool) -> Problems:
     if pool.bought.block is not None and pool.bought.block.ends is None:
@@ -183,6 +185,7 @@ def block_is_drained(pool: Pool) -> Problems:
     because="a Capacity Reservation holds capacity for On-Demand hosts; a Spot host never runs in it, so it is paid "
     "for and stays empty",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
+    changes="InstanceMarketOptions",
     unless=("GPU160", "GPU161", "GPU187"),
 )
 def reserved_for_on_demand(pool: Pool) -> Problems:
@@ -218,6 +221,7 @@ def block_can_drain(pool: Pool) -> Problems:
     question="does the preference for reservations use the target that is named?",
     because="EC2 refuses a CapacityReservationTarget together with the preference open or none",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservationSpecification.html",
+    changes="CapacityReservationSpecification.CapacityReservationPreference",
 )
 def target_is_used(pool: Pool) -> Problems:
     if pool.bought.reservation is None or pool.bought.reservation.preference not in {"open", "none"}:
@@ -235,6 +239,7 @@ def target_is_used(pool: Pool) -> Problems:
     question="is the zone of the hosts of a Capacity Block known?",
     because="a Capacity Block is in one Availability Zone, and launches in another fail",
     source=_BLOCKS,
+    changes="VPCZoneIdentifier",
 )
 def zone_is_known(pool: Pool) -> Problems:
     if _is_in_one_block(pool) and pool.zones is None:

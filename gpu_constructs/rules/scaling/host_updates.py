@@ -58,6 +58,7 @@ def takes_a_host_out(pool: Pool) -> Problems:
     question="does an instance refresh replace hosts that are protected from scale-in?",
     because="by default it waits an hour until somebody removes the protection, and then fails",
     source=_PREFERENCES,
+    changes="UpdatePolicy.AutoScalingInstanceRefresh.Preferences.ScaleInProtectedInstances",
 )
 def replaces_protected(pool: Pool) -> Problems:
     update = pool.group.update
@@ -81,6 +82,7 @@ def replaces_protected(pool: Pool) -> Problems:
     question="is there a reserved host for each one that an instance refresh launches first?",
     because="hosts that start in what was bought in advance start nowhere else, so that none comes before one has gone",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
+    changes="UpdatePolicy.AutoScalingInstanceRefresh.Preferences.MinHealthyPercentage",
 )
 def has_one_to_launch_first(pool: Pool) -> Problems:
     update, reservation = pool.group.update, pool.bought.reservation
@@ -104,6 +106,7 @@ def has_one_to_launch_first(pool: Pool) -> Problems:
     question="does managed scaling stand still during a rolling update?",
     because="a scaling action in the middle of a rolling update can make it fail; managed scaling acts through alarms",
     source="https://aws.amazon.com/premiumsupport/knowledge-center/auto-scaling-group-rolling-updates/",
+    changes="UpdatePolicy.AutoScalingRollingUpdate.SuspendProcesses",
 )
 def stands_still(pool: Pool) -> Problems:
     update = pool.group.update

@@ -17,6 +17,7 @@ _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-
     question="do tasks on pools with managed scaling have a capacity provider strategy?",
     because="a task without a capacity provider strategy does not make a capacity provider scale out while it waits",
     source=_SCALING,
+    changes="LaunchType",
     unless=("GPU218",),
 )
 def makes_hosts_scale_out(context: Context) -> Problems:

@@ -57,6 +57,7 @@ def few_providers(context: Context) -> Problems:
     question="does something start hosts for the tasks?",
     because="without managed scaling, a task that finds no room fails at once and starts no host",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
+    changes="ManagedScaling.Status",
 )
 def started(context: Context) -> Problems:
     idle = [
@@ -116,6 +117,7 @@ def sizes_in_order(pool: Pool) -> Problems:
     because="managed termination protection needs managed scaling and an Auto Scaling group that protects new hosts "
     "from scale-in; ECS has refused capacity providers without them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html",
+    changes="NewInstancesProtectedFromScaleIn",
 )
 def protection_works(pool: Pool) -> Problems:
     # A maintainer wrote in 2024 that ECS turns the protection on by itself, and the API page asks for it still
@@ -141,6 +143,7 @@ def protection_works(pool: Pool) -> Problems:
     question="is DesiredCapacity within MinSize and MaxSize?",
     because="EC2 Auto Scaling refuses a desired capacity outside MinSize and MaxSize",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
+    changes="MaxSize",
     unless=("GPU111",),
 )
 def desired_within_sizes(pool: Pool) -> Problems:

@@ -44,6 +44,7 @@ def without_spot(pool: Pool) -> Problems:
     because="without ECS_WARM_POOLS_CHECK the agent registers its host while it is prepared; the host gets tasks and "
     "is stopped with them; Bottlerocket has no such setting (github.com/bottlerocket-os/bottlerocket/issues/4888)",
     source=_ECS,
+    changes="UserData",
 )
 def wait(pool: Pool) -> Problems:
     if pool.group.warm_pool is None:
@@ -108,6 +109,7 @@ def keep_images(pool: Pool) -> Problems:
     because="a warm pool may be larger than the group, and hosts above MaxSize are paid for and never used; those that "
     "always run are in service already",
     source=_PUT,
+    changes="WarmPool.MinSize",
 )
 def within_group(pool: Pool) -> Problems:
     warm, most = pool.group.warm_pool, pool.max_instances

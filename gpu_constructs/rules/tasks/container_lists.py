@@ -40,6 +40,7 @@ def _of_task(task: Task) -> Problems:
     "essential, and containers depend on other containers of the same task, never in a circle; ECS refuses other task "
     "definitions",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
+    changes="ContainerDefinitions",
     in_fleet=_in_other_tasks(_of_task),
 )
 def taken_together(task: Task) -> Problems:

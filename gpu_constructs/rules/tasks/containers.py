@@ -81,6 +81,7 @@ def has_image(task: Task) -> Iterator[Problem]:
     because=f"a container reserves no more memory than its limit, which is at least {MIN_CONTAINER_MEMORY_MIB} MiB, "
     "and all containers together have no more CPU and memory than their task; ECS or Docker refuses other sizes",
     source=_CONTAINER,
+    changes="Memory",
 )
 def sizes(task: Task) -> Problems:
     for container in task.containers:
@@ -177,6 +178,7 @@ def shared_memory(task: Task) -> Problems:
     "each GPU, the GPUs wait for data and for kernels to be launched (a heuristic: instance types have four vCPUs or "
     "more for each GPU)",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size",
+    changes="Cpu",
 )
 def fed(context: Context) -> Problems:
     reported = set()

@@ -88,6 +88,7 @@ def apart(context: Context) -> Problems:
     because="each Elastic Fabric Adapter of a host is one device, and a container does not start where its host does "
     "not have a device that it is given",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
+    changes="LinuxParameters.Devices",
     unless=("GPU090", "GPU091"),
 )
 def given_efa(context: Context) -> Problems:
@@ -113,6 +114,7 @@ def given_efa(context: Context) -> Problems:
     because="NCCL and MPI connect their ranks over IP before EFA carries anything, and the address of a container in "
     "mode bridge exists only on its host",
     source="https://docs.docker.com/engine/network/drivers/bridge/",
+    changes="NetworkMode",
 )
 def reachable(task: Task) -> Problems:
     if task.scheduler is Scheduler.ECS and task.network_mode in _UNREACHABLE and _highest_efa(task) is not None:

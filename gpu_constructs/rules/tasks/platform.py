@@ -32,6 +32,7 @@ def _sent_to_fargate(context: Context) -> Problems:
     question="does the GPU task run on EC2 hosts or Managed Instances rather than Fargate?",
     because="gpu is among the parameters that are not valid in Fargate tasks, so the task definition is refused",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-tasks-services.html",
+    changes="RequiresCompatibilities",
     in_fleet=_sent_to_fargate,
 )
 def on_hosts(task: Task) -> Problems:
@@ -50,6 +51,7 @@ def on_hosts(task: Task) -> Problems:
     question="does the GPU task run on Linux?",
     because="the ECS agent finds and assigns GPUs on Linux only, so a Windows host registers none",
     source="https://github.com/aws/amazon-ecs-agent/blob/master/agent/gpu/nvidia_gpu_manager_unix.go",
+    changes="RuntimePlatform.OperatingSystemFamily",
 )
 def on_linux(task: Task) -> Problems:
     if demand_of(task).windows and _accelerated(task):

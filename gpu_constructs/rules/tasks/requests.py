@@ -38,6 +38,7 @@ _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRe
     because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; it refuses a "
     "task definition with another value, or gives it no GPU",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
+    changes="ResourceRequirements",
 )
 def countable(task: Task) -> Problems:
     for container, each in _entries(task):
@@ -62,6 +63,7 @@ def countable(task: Task) -> Problems:
     because="the API knows the types GPU, NeuronDevice and InferenceAccelerator, in this case, and the keys type, "
     "value and sharingStrategy; CloudFormation refuses any other",
     source=_API,
+    changes="ResourceRequirements",
 )
 def right_form(task: Task) -> Problems:
     keys = [each for each in task.unknown_keys if plain(each) in GPU_WORDS]
@@ -80,6 +82,7 @@ def right_form(task: Task) -> Problems:
     question="does each request for GPUs say either how many or how one is shared?",
     because="the API takes either value or sharingStrategy, not both",
     source=_API,
+    changes="ResourceRequirements",
 )
 def one_amount(task: Task) -> Problems:
     for container, each in _entries(task):
@@ -144,6 +147,7 @@ def one_option(task: Task) -> Problems:
     question="does each container have at most one entry for GPUs?",
     because="no page says whether ECS adds up two entries, takes one of them or refuses the task definition",
     source="UNCONFIRMED: API_ResourceRequirement says nothing of a type that is listed twice",
+    changes="ResourceRequirements",
 )
 def one_entry(task: Task) -> Problems:
     for container in task.containers:
@@ -165,6 +169,7 @@ def one_entry(task: Task) -> Problems:
     question="does a container that is set up for a GPU also ask for one?",
     because="ECS places a task that asks for no GPU on any host and runs its containers without the NVIDIA runtime",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+    changes="ResourceRequirements",
     unless=("GPU038",),
 )
 def asked_at_all(task: Task) -> Problems:
@@ -186,6 +191,7 @@ def asked_at_all(task: Task) -> Problems:
     question="is the accelerator one that AWS still offers?",
     because="Amazon Elastic Inference ended in April 2024",
     source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ElasticInferenceAccelerator.html",
+    changes="InferenceAccelerators",
 )
 def no_elastic_inference(task: Task) -> Problems:
     using = [c.name for c in task.containers if any(each.type == "InferenceAccelerator" for each in c.requirements)]

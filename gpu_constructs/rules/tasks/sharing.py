@@ -131,6 +131,7 @@ def new_enough(context: Context) -> Problems:
     because="containers that share a GPU fail together: a fatal fault of one container, such as an illegal memory "
     "access, restarts the others, and there are no GPU metrics for each task",
     source=_SHARING,
+    changes="ResourceRequirements",
 )
 def apart(context: Context) -> Problems:
     copies: dict[str, list[Workload]] = {}

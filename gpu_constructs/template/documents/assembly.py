@@ -6,12 +6,14 @@ https://docs.aws.amazon.com/cdk/v2/guide/deploy.html#deploy-how-synth-app
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import TypeAlias
 
 from gpu_constructs.budget import ASSEMBLY_DEPTH
 from gpu_constructs.errors import shown
+from gpu_constructs.fleet import SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.files import Files
 from gpu_constructs.template.documents.node import Node
@@ -28,6 +30,7 @@ _NESTED_ASSEMBLY = "cdk:cloud-assembly"
 _ASSETS = "cdk:asset-manifest"
 _ENVIRONMENT = "aws://"
 _ANY_REGION = "unknown-region"
+_LONGEST = 5000  # characters of a frame in a stack trace
 
 
 _Notes: TypeAlias = "Callable[[], Mapping[str, Node]]"
@@ -94,6 +97,7 @@ class _Assembly:
             region=_region(artifact.get("environment")),
             nested=lambda declaration, url: self._nested(declaration, url, notes),
             construct=lambda logical_id: constructs().get(logical_id),
+            made_at=lambda path: _made_at(notes().get(f"/{path}")),
             is_of_assembly=True,
             acknowledged=cache(lambda: _acknowledged(notes())),
         )
@@ -148,6 +152,38 @@ def _logical_ids(notes: Mapping[str, Node]) -> dict[str, str]:
         for path, logical_id in _noted(notes, "aws:cdk:logicalId")
         if isinstance(logical_id, str)
     }
+
+
+# A frame, as `make (/app/lib/stack.ts:3:25)`, and one of a library: CDK takes most of those out of a trace itself.
+_FRAME = re.compile(r".*\((?P<file>[^()]+?):(?P<line>[0-9]{1,7})(?::(?P<column>[0-9]{1,7}))?\)")
+_LIBRARY = re.compile(r"(?:^|[/\\])(?:node_modules|site-packages|dist-packages)[/\\]|^(?:node:|<|internal/)")
+
+
+def _made_at(entries: Node) -> SourceLine | None:
+    """The line of the app that made a construct, which CDK notes where it runs with ``CDK_DEBUG=1`` or ``--debug``.
+
+    The frames are an entry of their own, the innermost first; older releases have them as the trace of another entry.
+    Those of Python are there with ``JSII_HOST_STACK_TRACES=1`` as well.
+    """
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            is_own = entry.get("type") == "aws:cdk:creationStack"
+            frames = entry.get("data") if is_own else entry.get("trace")
+            for frame in frames if isinstance(frames, list) else ():
+                found = _FRAME.fullmatch(frame.strip()) if isinstance(frame, str) and len(frame) < _LONGEST else None
+                if found is not None and not _LIBRARY.search(found["file"]):
+                    return SourceLine(
+                        file=_nearby(found["file"]),
+                        line=int(found["line"]),
+                        column=int(found["column"]) if found["column"] else None,
+                    )
+    return None
+
+
+def _nearby(file: str) -> str:
+    """A file below the working directory, without the way to that."""
+    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - a path keeps the user's spelling
+    return file.removeprefix("file://").removeprefix(here)
 
 
 def _acknowledged(notes: Mapping[str, Node]) -> dict[str, dict[str, str]]:

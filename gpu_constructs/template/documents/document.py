@@ -9,7 +9,7 @@ from functools import cache
 
 from gpu_constructs.budget import BYTES
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
-from gpu_constructs.template.documents.node import Node, Path, TooDeepError, plain_values
+from gpu_constructs.template.documents.node import Node, Path, Position, TooDeepError, plain_values
 from gpu_constructs.template.documents.yaml_events import YamlLines
 from gpu_constructs.template.documents.yaml_text import parse_yaml
 from gpu_constructs.template.unreadable import UnreadableError
@@ -71,9 +71,16 @@ class Document:
         kind = "a list" if isinstance(self.data, list) else "a single value"
         raise UnreadableError(f"{kind}, not an object", file=self.file, allowed=allowed)
 
+    def position(self, path: Path) -> Position | None:
+        """Where a path is, or the deepest part of it that is there; None where no text is at hand."""
+        # A list of containers alone is what the key of a task definition would hold.
+        steps = path[1:] if isinstance(self.data, list) else path
+        return None if self.lines is None else self.lines().find(steps)
+
     def line(self, path: Path) -> int | None:
         """The line of a path, or of the deepest part of it that is there; None where no text is at hand."""
-        return None if self.lines is None else self.lines().find(path)
+        found = self.position(path)
+        return None if found is None else found.line
 
 
 def _decoded(content: bytes, file: str) -> str:

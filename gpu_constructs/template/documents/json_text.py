@@ -7,7 +7,16 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from gpu_constructs.budget import DEPTH, JSON_MARKS
-from gpu_constructs.template.documents.node import Node, Path, decimal, deeper_than, integer, of_any_case, paths_to
+from gpu_constructs.template.documents.node import (
+    Node,
+    Path,
+    Position,
+    decimal,
+    deeper_than,
+    integer,
+    of_any_case,
+    paths_to,
+)
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["JsonLines", "parse_json"]
@@ -114,17 +123,21 @@ class JsonLines:
         self._children: dict[Path, dict[str | int, tuple[int, int]]] = {}
         self._line_of_block: list[int] = []
 
-    def find(self, path: Path) -> int | None:
-        """The line of a path, or of the deepest part of it that is there; None if no part is."""
+    def find(self, path: Path) -> Position | None:
+        """The position of a path, or of the deepest part of it that is there; None if no part is."""
         start, value = -1, self._skip(0)
-        for depth, step in enumerate(path):
-            if path[:depth] not in self._children:
-                self._children[path[:depth]] = self._scan(value)
-            found = of_any_case(self._children[path[:depth]], step)
+        spelled: Path = ()
+        for step in path:
+            if spelled not in self._children:
+                self._children[spelled] = self._scan(value)
+            found = of_any_case(self._children[spelled], step)
             if found is None:
                 break
-            start, value = found
-        return self._line(start) if start >= 0 else None
+            name, (start, value) = found
+            spelled = (*spelled, name)
+        if start < 0:
+            return None
+        return Position(spelled, self._line(start), start - self._text.rfind("\n", 0, start))
 
     def _line(self, position: int) -> int:
         """The line of a position; lines are counted through the text once, whatever the number of positions."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from gpu_constructs.budget import DEPTH, DIGITS, YAML_NODES
 
 __all__ = [
     "Node",
     "Path",
+    "Position",
     "TooDeepError",
     "decimal",
     "deeper_than",
@@ -28,6 +29,20 @@ Node: TypeAlias = "bool | int | float | str | list[Node] | dict[str, Node] | Non
 
 Path: TypeAlias = "tuple[str | int, ...]"
 """Keys and indexes from the top of the file."""
+
+
+class Position(NamedTuple):
+    """Where something is in a text.
+
+    Attributes:
+        path: Keys and indexes from the top of the file, as the file spells them.
+        line: Its line, from 1.
+        column: Its column, from 1.
+    """
+
+    path: Path
+    line: int
+    column: int
 
 
 class TooDeepError(ValueError):
@@ -78,12 +93,13 @@ def paths_to(root: Node, targets: set[int]) -> Iterator[tuple[Path, Node]]:
             waiting += [((*path, index), child) for index, child in enumerate(node) if isinstance(child, (dict, list))]
 
 
-def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> _Child | None:
-    """The child of a key or an index; a key in another spelling counts too, as ``memory`` for ``Memory``."""
-    if step in children or not isinstance(step, str):
-        return children.get(step)
-    wanted = step.lower()
-    return next((child for name, child in children.items() if isinstance(name, str) and name.lower() == wanted), None)
+def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> tuple[str | int, _Child] | None:
+    """A key or an index with its child; a key in another spelling counts too, as ``memory`` for ``Memory``."""
+    if step in children:
+        return step, children[step]
+    wanted = step.lower() if isinstance(step, str) else None
+    found = (each for each in children.items() if isinstance(each[0], str) and each[0].lower() == wanted)
+    return next(found, None) if wanted is not None else None
 
 
 def plain_values(value: object) -> Node:

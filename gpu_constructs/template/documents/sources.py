@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from gpu_constructs.fleet import SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.files import Files
 from gpu_constructs.template.documents.node import Node
@@ -44,6 +45,7 @@ class Source:
         region: Where it is deployed to; None where only the deploy knows.
         nested: Finds the templates of its nested stacks.
         construct: Finds the path of the CDK construct of a logical id.
+        made_at: Finds the line of the app that made a construct, by its path.
         acknowledged: Looks up what the app accepts of a stack, by construct path and by id.
         is_of_assembly: Whether it is one stack of an app of which all are read.
     """
@@ -55,6 +57,7 @@ class Source:
     region: str | None = None
     nested: FindNested = lambda _declaration, _url: None
     construct: Callable[[str], str | None] = lambda _logical_id: None
+    made_at: Callable[[str], SourceLine | None] = lambda _construct_path: None
     is_of_assembly: bool = False
     acknowledged: Callable[[], Mapping[str, Mapping[str, str]]] = dict
 

@@ -71,7 +71,9 @@ def task_definition(data: Node, *, file: str, region: str | None) -> Resource | 
         return None
     origin = Origin(resource=name, file=file, path=path, region=region)
     is_part = isinstance(data, list)
-    return Resource(logical_id=name, type=_TYPE, stack=file, properties=properties, origin=origin, is_part=is_part)
+    return Resource(
+        logical_id=name, type=_TYPE, stack=file, properties=properties, origin=origin, is_part=is_part, below=()
+    )
 
 
 def _is_container(node: Node) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpu_constructs.budget import YAML_DIRECTIVES
-from gpu_constructs.template.documents.node import Path, of_any_case
+from gpu_constructs.template.documents.node import Path, Position, of_any_case
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["Event", "YamlLines", "events"]
@@ -23,6 +23,7 @@ class Event(NamedTuple):
         tag: Its tag, where one is written.
         anchor: The anchor that it gets or, for an alias, that it stands for.
         plain: Whether a scalar has no quotes and no tag.
+        column: Where it starts in its line, from 1.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Event(NamedTuple):
     tag: str | None = None
     anchor: str | None = None
     plain: bool = False
+    column: int = 1
 
 
 def events(text: str, *, file: str) -> Iterator[Event]:
@@ -51,13 +53,14 @@ def events(text: str, *, file: str) -> Iterator[Event]:
         get_event = loader.get_event
         while (event := get_event()) is not None:
             of = type(event)
-            line = event.start_mark.line + 1
+            mark = event.start_mark
+            line, column = mark.line + 1, mark.column + 1
             if of is scalar:
                 tag = event.tag
-                yield Event("scalar", line, event.value, tag, event.anchor, tag is None and event.implicit[0])
+                yield Event("scalar", line, event.value, tag, event.anchor, tag is None and event.implicit[0], column)
             elif of in kinds:
-                kind = kinds[of]
-                yield Event(kind, line, "", getattr(event, "tag", None), getattr(event, "anchor", None))
+                tag, anchor = getattr(event, "tag", None), getattr(event, "anchor", None)
+                yield Event(kinds[of], line, "", tag, anchor, column=column)
     except yaml.YAMLError as error:
         raise _failure(error, file) from None
     except (UnicodeError, RecursionError, MemoryError) as error:
@@ -108,22 +111,23 @@ def _failure(error: Exception, file: str) -> UnreadableError:
 
 
 class _Place:
-    """Line of a value, and the places below it; an object that is open has the key that waits for its value."""
+    """Where a value is, and the places below it; an object that is open has the key that waits for its value."""
 
-    __slots__ = ("children", "is_object", "key", "line")
+    __slots__ = ("children", "column", "is_object", "key", "line")
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, column: int) -> None:
         self.line = line
+        self.column = column
         self.children: dict[str | int, _Place] = {}
         self.is_object = False
-        self.key: tuple[str, int] | None = None
+        self.key: Event | None = None
 
 
 class YamlLines:
     """Lines of the values of one YAML text."""
 
     def __init__(self, text: str, *, file: str) -> None:
-        self._top = _Place(1)
+        self._top = _Place(1, 1)
         open_ones: list[_Place] = []
         anchors: dict[str | None, _Place] = {}
         for event in events(text, file=file):
@@ -131,7 +135,7 @@ class YamlLines:
             if event.kind == "end":
                 open_ones.pop()
             elif parent is not None and parent.is_object and parent.key is None:
-                parent.key = event.value, event.line
+                parent.key = event
             elif event.kind != "document":
                 place = self._top if parent is None else _placed(event, parent)
                 if event.kind == "alias":
@@ -142,19 +146,20 @@ class YamlLines:
                     place.is_object = event.kind == "map"
                     open_ones.append(place)
 
-    def find(self, path: Path) -> int | None:
-        """The line of a path, or of the deepest part of it that is there; None if no part is."""
-        place, line = self._top, None
+    def find(self, path: Path) -> Position | None:
+        """The position of a path, or of the deepest part of it that is there; None if no part is."""
+        place = self._top
+        spelled: Path = ()
         for step in path:
             found = of_any_case(place.children, step)
             if found is None:
                 break
-            place, line = found, found.line
-        return line
+            spelled, place = (*spelled, found[0]), found[1]
+        return Position(spelled, place.line, place.column) if spelled else None
 
 
 def _placed(event: Event, parent: _Place) -> _Place:
-    name, line = parent.key or (len(parent.children), event.line)
-    parent.key = None
-    place = parent.children[name] = _Place(line)
+    key, parent.key = parent.key, None
+    name, start = (len(parent.children), event) if key is None else (key.value, key)
+    place = parent.children[name] = _Place(start.line, start.column)
     return place

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_constructs.budget import ASSEMBLY_DEPTH, STACKS
-from gpu_constructs.fleet import Origin, Remark, RemarkKind
+from gpu_constructs.fleet import Origin, Remark, RemarkKind, SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
@@ -47,6 +47,7 @@ class Stacks:
         whole: Whether everything that was given could be read, the templates of nested stacks and macros among it.
         documents: The files, by the name that an `Origin` has for them.
         evaluators: The templates of the stacks.
+        made_at: Finds the line of an app that made a construct, by the name of the file and the construct's path.
     """
 
     stacks: tuple[Stack, ...] = ()
@@ -54,6 +55,7 @@ class Stacks:
     remarks: tuple[Remark, ...] = ()
     whole: bool = False
     documents: Mapping[str, Document] = field(default_factory=dict, repr=False, compare=False)
+    made_at: Mapping[str, Callable[[str], SourceLine | None]] = field(default_factory=dict, repr=False, compare=False)
     evaluators: tuple[Evaluator, ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -62,11 +64,16 @@ class Stacks:
         return choices_of(self.evaluators)
 
     def locate(self, origin: Origin) -> Origin:
-        """The same place with its line, which is looked for only here, as few places are ever shown."""
+        """The same place with its position, which is looked for only here, as few places are ever shown."""
         document = self.documents.get(origin.file) if origin.file is not None else None
         if document is None or origin.line is not None:
             return origin
-        return replace(origin, line=document.line(origin.path))
+        find = self.made_at.get(document.file)
+        source = find(origin.construct_path) if find is not None and origin.construct_path else None
+        found = document.position(origin.path)
+        if found is None:
+            return replace(origin, source=source)
+        return replace(origin, path=found.path, line=found.line, column=found.column, source=source)
 
 
 def assembled(
@@ -104,6 +111,7 @@ class _Assembler:
             whole=self._shared.is_complete and all(remark.kind is not RemarkKind.NOT_READ for remark in remarks),
             documents=documents,
             evaluators=tuple(evaluator for evaluator, _ in self._evaluators),
+            made_at={evaluator.file: source.made_at for evaluator, source in self._evaluators},
         )
 
     def _add(self, source: Source) -> None:

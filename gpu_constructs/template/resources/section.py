@@ -79,7 +79,7 @@ class Section:
     @classmethod
     def of(cls, resource: Resource, notes: Notes) -> Section:
         """The properties of a resource."""
-        return cls(resource.properties, resource.origin, ("Properties",), notes)
+        return cls(resource.properties, resource.origin, resource.below, notes)
 
     @property
     def origin(self) -> Origin:

@@ -118,7 +118,8 @@ TEXT = """{
     ],
 )
 def test_a_line_is_that_of_the_deepest_part_that_is_there(path: tuple[str | int, ...], line: int | None) -> None:
-    assert JsonLines(TEXT).find(path) == line
+    found = JsonLines(TEXT).find(path)
+    assert (found and found.line) == line
 
 
 @pytest.mark.parametrize(
@@ -127,15 +128,17 @@ def test_a_line_is_that_of_the_deepest_part_that_is_there(path: tuple[str | int,
 )
 def test_items_and_names_in_another_case_are_found(path: tuple[str | int, ...], line: int) -> None:
     text = TEXT.replace('"Task": {"Type": "U"}', '"Last": {}')
-    assert JsonLines(text).find(("Resources", "Task", "Properties", *path)) == line
+    found = JsonLines(text).find(("Resources", "Task", "Properties", *path))
+    assert found is not None
+    assert found.line == line
 
 
 def test_lines_are_right_on_either_side_of_a_long_text() -> None:
     long = {"Metadata": "x" * 100_000, "Lines": [0] * 50_000, "Resources": {"A": 1}}
     text = json.dumps(long, indent=1)
     lines = JsonLines(text)
-    assert lines.find(("Lines", 20_000)) == 20_004
-    assert lines.find(("Resources", "A")) == 50_006
+    assert lines.find(("Lines", 20_000)) == (("Lines", 20_000), 20_004, 3)
+    assert lines.find(("Resources", "A")) == (("Resources", "A"), 50_006, 3)
 
 
 def test_thousands_of_lines_are_found_in_a_large_file_in_no_time() -> None:
@@ -143,7 +146,7 @@ def test_thousands_of_lines_are_found_in_a_large_file_in_no_time() -> None:
     text = json.dumps({"Metadata": "x" * 14_000_000, "Resources": resources}, indent=1)
     lines = JsonLines(text)
     before = time.process_time()
-    assert lines.find(("Resources", "R3999", "Type")) == 12_002
+    assert lines.find(("Resources", "R3999", "Type")) == (("Resources", "R3999", "Type"), 12_002, 4)
     assert len({lines.find(("Resources", name)) for name in resources}) == 4000
     assert time.process_time() - before < 1  # 14 s when lines were counted from the top for each
 
@@ -166,9 +169,11 @@ def test_any_json_is_read_and_every_value_of_it_has_a_line(data: Any, indent: in
     while waiting:
         path, value = waiting.pop()
         if path:
-            line = lines.find(path)
-            assert line is not None
-            assert json.dumps(path[-1])[1:-1] in text.splitlines()[line - 1] or isinstance(path[-1], int)
+            found = lines.find(path)
+            assert found is not None
+            assert found.path == path
+            name = "" if isinstance(path[-1], int) else json.dumps(path[-1])
+            assert text.split("\n")[found.line - 1][found.column - 1 :].startswith(name)
         if isinstance(value, dict):
             waiting += [((*path, key), child) for key, child in value.items()]
         elif isinstance(value, list):

@@ -260,7 +260,9 @@ Resources:
     ],
 )
 def test_a_line_is_that_of_the_deepest_part_that_is_there(path: tuple[str | int, ...], line: int) -> None:
-    assert YamlLines(TEXT, file="f").find(("Resources", "Task", "Properties", *path)) == line
+    found = YamlLines(TEXT, file="f").find(("Resources", "Task", "Properties", *path))
+    assert found is not None
+    assert found.line == line
 
 
 # PyYAML takes 1e3 for a text and writes it without quotes; YAML takes it for a number.

@@ -1,0 +1,252 @@
+"""Where a change has to be made: the property of a launch template, a task definition or a parameter.
+
+A reader knows the resource that a thing is called after, such as a capacity provider. What is wrong about it may stand
+in another one: the type and the image in the launch template of its group, the memory of a service in its task
+definition, and a value in the parameter that holds it. That is looked for here, and only for what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from gpu_constructs.fleet import Origin
+from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.evaluation import Stacks
+from gpu_constructs.template.model import Reference, Resource, Text, Value
+
+__all__ = ["Places"]
+
+_GROUP = "AWS::AutoScaling::AutoScalingGroup"
+_TEMPLATE = "AWS::EC2::LaunchTemplate"
+
+# The resources that a thing is made of, each after the one that refers to it.
+_PARTS = frozenset(
+    {
+        _GROUP,
+        _TEMPLATE,
+        "AWS::AutoScaling::LaunchConfiguration",
+        "AWS::Batch::ComputeEnvironment",
+        "AWS::Batch::JobDefinition",
+        "AWS::EC2::Instance",
+        "AWS::ECS::CapacityProvider",
+        "AWS::ECS::Service",
+        "AWS::ECS::TaskDefinition",
+        "AWS::ElasticLoadBalancingV2::TargetGroup",
+    }
+)
+# The resources that say more about one of these, to which they refer.
+_BESIDE = frozenset(
+    {
+        "AWS::ApplicationAutoScaling::ScalableTarget",
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+        "AWS::AutoScaling::LifecycleHook",
+        "AWS::AutoScaling::WarmPool",
+        "AWS::ECS::ClusterCapacityProviderAssociations",
+    }
+)
+# Where a property is to be written that no resource has yet.
+_HOMES: Mapping[str, tuple[str, Path]] = {
+    **dict.fromkeys(
+        (
+            "BlockDeviceMappings",
+            "CapacityReservationSpecification",
+            "ImageId",
+            "InstanceMarketOptions",
+            "InstanceType",
+            "MetadataOptions",
+            "NetworkInterfaces",
+            "UserData",
+        ),
+        (_TEMPLATE, ("Properties", "LaunchTemplateData")),
+    ),
+    **dict.fromkeys(
+        (
+            "LifecycleHookSpecificationList",
+            "MaxSize",
+            "MinSize",
+            "MixedInstancesPolicy",
+            "NewInstancesProtectedFromScaleIn",
+            "PlacementGroup",
+            "VPCZoneIdentifier",
+        ),
+        (_GROUP, ("Properties",)),
+    ),
+    "UpdatePolicy": (_GROUP, ()),
+}
+
+
+class Places:
+    """Finds places in some stacks.
+
+    Args:
+        stacks: What was read.
+    """
+
+    def __init__(self, stacks: Stacks) -> None:
+        self._stacks = stacks
+        self._parts: dict[tuple[str | None, str], tuple[Resource, ...]] = {}
+        self._names: dict[tuple[str | None, Path], Mapping[str, Sequence[Path]]] = {}
+
+    def of(self, origin: Origin, property_name: str = "", value: object = None) -> Origin:
+        """Where a property is written, or is to be written, with its line and its column.
+
+        Args:
+            origin: Where the thing was written that has the property.
+            property_name: The property in the words of CloudFormation, with those around it: ``Volumes.Name``.
+            value: What is written there, which tells several of that name apart.
+        """
+        steps = tuple(each for each in property_name.split(".") if each.isalnum())
+        parts = self._parts_of(origin)
+        for length in range(len(steps), 0, -1):
+            named = [each.origin for each in parts[1:] if each.type.rpartition("::")[2] == steps[length - 1]]
+            if named:
+                return self._stacks.locate(named[0])
+            for start in (origin, *(each.origin for each in parts)):
+                found = self._within(start, steps[:length], value, self._type(start))
+                if found is not None:
+                    return self._stacks.locate(found)
+            if (home := self._home(steps[length - 1], parts)) is not None:
+                return self._stacks.locate(home)
+        return self._stacks.locate(origin)
+
+    def _within(self, start: Origin, steps: tuple[str, ...], value: object, kind: str) -> Origin | None:
+        """The place of a property in a resource or a part of it; the one with a certain value, where there is one."""
+        above = tuple(str(each).lower() for each in (kind.rpartition("::")[2], *start.path[2:]))
+        wanted = [each.lower() for each in steps]
+        found = [
+            path
+            for path in self._index(start).get(wanted[-1], ())
+            if _has_in_order((*above, *(str(each).lower() for each in path[:-1])), wanted[:-1])
+        ]
+        if not found:
+            return None
+        top = self._node(start)
+        exact = ((*path, *below) for path in found for below in self._held(_at(top, path), value, start))
+        path = next(exact, found[0])
+        parameter = self._parameter(_at(top, path), start)
+        return replace(start, path=parameter or (*start.path, *path), line=None, column=None)
+
+    def _held(self, node: Node, value: object, at: Origin) -> Iterator[Path]:
+        """Where below a node a value stands: at the node itself, or at an item of its list."""
+        wanted = {str(each) for each in (value if isinstance(value, (list, tuple)) else (value,)) if each is not None}
+        for path, each in [((), node), *(((number,), item) for number, item in enumerate(_items(node)))]:
+            if isinstance(each, (dict, list)):
+                parameter = self._parameter(each, at)
+                each = None if parameter is None else _at(self._document(at), parameter)  # noqa: PLW2901 - its value
+            if each is not None and not isinstance(each, (dict, list)) and str(each) in wanted:
+                yield path
+
+    def _parameter(self, node: Node, at: Origin) -> Path | None:
+        """Where the value of a parameter is written; None for anything else."""
+        name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
+        declared = _at(self._document(at), ("Parameters", name)) if isinstance(name, str) else None
+        if not isinstance(declared, dict) or not isinstance(name, str):
+            return None
+        return ("Parameters", name, "Default") if "Default" in declared else ("Parameters", name)
+
+    def _home(self, name: str, parts: Sequence[Resource]) -> Origin | None:
+        kind, below = _HOMES.get(name, ("", ()))
+        return next((each.origin.at(*below) for each in parts if each.type == kind), None)
+
+    # -- what a thing is made of -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _resources(self) -> Mapping[Reference, Resource]:
+        found = (each for stack in self._stacks.stacks for each in stack.resources.values())
+        return {each.reference: each for each in (*found, *self._stacks.tasks)}
+
+    @cached_property
+    def _by_place(self) -> Mapping[tuple[str | None, str], Resource]:
+        return {(each.origin.file, each.logical_id): each for each in self._resources.values()}
+
+    @cached_property
+    def _beside(self) -> Mapping[Reference, Sequence[Resource]]:
+        found: dict[Reference, list[Resource]] = {}
+        for each in self._resources.values():
+            if each.type in _BESIDE:
+                for reference in _references(each.properties):
+                    found.setdefault(reference, []).append(each)
+        return found
+
+    def _type(self, origin: Origin) -> str:
+        resource = self._by_place.get((origin.file, origin.resource))
+        return "" if resource is None else resource.type
+
+    def _parts_of(self, origin: Origin) -> tuple[Resource, ...]:
+        """The resource that something was written in, those that it is made of, and those that say more about them."""
+        key = origin.file, origin.resource
+        if key not in self._parts:
+            first = self._by_place.get(key)
+            found = {} if first is None else {first.reference: first}
+            waiting = list(found.values())
+            for each in waiting:
+                for reference in _references(each.properties):
+                    other = self._resources.get(Reference(reference.stack, reference.logical_id))
+                    if other is not None and other.type in _PARTS and other.reference not in found:
+                        found[other.reference] = other
+                        waiting.append(other)
+            beside = [more for each in found for more in self._beside.get(each, ())]
+            self._parts[key] = tuple(dict.fromkeys((*found.values(), *beside)))
+        return self._parts[key]
+
+    # -- what is written -------------------------------------------------------------------------------------------
+
+    def _document(self, origin: Origin) -> Node:
+        document = self._stacks.documents.get(origin.file or "")
+        return None if document is None else document.data
+
+    def _node(self, origin: Origin) -> Node:
+        document = self._document(origin)
+        return _at(document, origin.path[1:] if isinstance(document, list) else origin.path)
+
+    def _index(self, origin: Origin) -> Mapping[str, Sequence[Path]]:
+        """Paths below a place by the last name in them, those of the fewest steps first."""
+        key = origin.file, origin.path
+        if key not in self._names:
+            found: dict[str, list[Path]] = {}
+            waiting: list[tuple[Path, Node]] = [((), self._node(origin))]
+            for path, node in waiting:
+                for step, child in node.items() if isinstance(node, dict) else enumerate(_items(node)):
+                    if isinstance(step, str):
+                        found.setdefault(step.lower(), []).append((*path, step))
+                    if isinstance(child, (dict, list)):
+                        waiting.append(((*path, step), child))
+            self._names[key] = found
+        return self._names[key]
+
+
+def _at(node: Node, path: Path) -> Node:
+    """What is at a path; None if there is nothing."""
+    for step in path:
+        if isinstance(node, dict):
+            name = step if step in node else next((each for each in node if each.lower() == str(step).lower()), None)
+            node = None if name is None else node[str(name)]
+        else:
+            items = _items(node)
+            node = items[step] if isinstance(step, int) and step < len(items) else None
+    return node
+
+
+def _items(node: Node) -> Sequence[Node]:
+    return node if isinstance(node, list) else ()
+
+
+def _has_in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    left = iter(names)
+    return all(each in left for each in wanted)
+
+
+def _references(value: Value) -> Iterator[Reference]:
+    """The resources that a value refers to."""
+    waiting: list[Value] = [value]
+    for each in waiting:
+        if isinstance(each, Reference):
+            yield Reference(each.stack, each.logical_id)
+        elif isinstance(each, Text):
+            waiting += each.pieces
+        elif isinstance(each, Mapping):
+            waiting += each.values()
+        elif isinstance(each, Sequence) and not isinstance(each, str):
+            waiting += each

@@ -1,0 +1,113 @@
+"""A finding is at the line that has to be changed: where the corrected example of its rule differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.rules import RULES
+from gpu_constructs.template.documents.node import Node, Path
+from gpu_constructs.template.documents.yaml_text import parse_yaml
+from tools.rule_examples import example_of
+
+_PAIR = "two things do not go together, and the example changes the other one"
+_TASK_OR_HOSTS = "the finding is at what the task asks for, and the example changes the hosts"
+
+ELSEWHERE = {
+    "GPU004": _PAIR,
+    "GPU013": "the example shortens a loop, and what a loop makes is not written anywhere",
+    "GPU030": _TASK_OR_HOSTS,
+    "GPU032": _TASK_OR_HOSTS,
+    "GPU033": _TASK_OR_HOSTS,
+    "GPU060": _TASK_OR_HOSTS,
+    "GPU061": _TASK_OR_HOSTS,
+    "GPU062": _TASK_OR_HOSTS,
+    "GPU064": _TASK_OR_HOSTS,
+    "GPU065": _TASK_OR_HOSTS,
+    "GPU066": _TASK_OR_HOSTS,
+    "GPU075": _TASK_OR_HOSTS,
+    "GPU085": "GPUs of the hosts stay idle: the finding is at the hosts, the example changes the task",
+    "GPU086": "two containers take one port, and the example changes that of the second one",
+    "GPU091": _PAIR,
+    "GPU097": _PAIR,
+    "GPU115": "the example leaves one of two equal keys out, which no reader of YAML sees",
+    "GPU117": _PAIR,
+    "GPU118": _PAIR,
+    "GPU121": "the strategy or the association may be changed",
+    "GPU143": "the strategy or the cluster may be changed",
+    "GPU165": "the example adds a scheduled action, which is a resource of its own",
+    "GPU169": "the value is that of a parameter, and the example writes subnets instead",
+    "GPU180": _TASK_OR_HOSTS,
+    "GPU190": "the example changes the name of the role that is passed",
+    "GPU195": "the example gives the association a cluster of its own",
+    "GPU203": "the strategy of the deployment or the room may be changed",
+    "GPU206": "the example changes a rule of the security group, which has several",
+    "GPU207": "the service uses Service Connect, and the example gives its task a size",
+    "GPU209": "the parameters of a namespace or the namespace may be changed",
+    "GPU225": "the example replaces hosts at each update instead",
+    "GPU228": "the example adds endpoints, which are resources of their own",
+    "GPU234": _TASK_OR_HOSTS,
+    "GPU235": _TASK_OR_HOSTS,
+    "GPU238": _TASK_OR_HOSTS,
+    "GPU254": "the example adds a rule of the security group, which is a resource of its own",
+    "GPU255": "the example adds the container that the logs go to",
+    "GPU257": "the finding is at the container that needs the role, and the example gives the task one",
+    "GPU258": "the service allows ECS Exec, and the example gives its task a role",
+    "GPU262": "the service names a port, and the example gives the port of its task that name",
+}
+"""Rules whose example changes something else, each with the reason."""
+
+_LEAST = 3  # steps to a section of a resource: Resources, its name, Properties
+
+
+def differences(one: Node, other: Node, path: Path = ()) -> Iterator[tuple[Path, bool]]:
+    """Every value that differs, and whether only the second one has it."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            if key in one and key in other:
+                yield from differences(one[key], other[key], (*path, key))
+            else:
+                yield (*path, key), key in other
+    elif isinstance(one, list) and isinstance(other, list):
+        for index in range(max(len(one), len(other))):
+            if index < min(len(one), len(other)):
+                yield from differences(one[index], other[index], (*path, index))
+            else:
+                yield (*path, index), index < len(other)
+    elif one != other:
+        yield path, False
+
+
+def leads_to(place: Path, changed: Path, *, is_new: bool) -> bool:
+    """Whether a place is a changed value, in it, or the property or section in which it is."""
+    if place[: len(changed)] == changed:
+        return True
+    least = min(_LEAST - 1, len(changed) - 1) if is_new else _LEAST + 1
+    return changed[: len(place)] == place and len(place) >= least
+
+
+def places(rule: str) -> list[tuple[Path, bool]]:
+    """Where its example has findings, and whether the corrected one differs there."""
+    example = example_of(rule)
+    wrong, right = (example.file(each) for each in (example.wrong, example.right))
+    both: list[Any] = [parse_yaml(each, file="example")[0] for each in (wrong, right)]
+    changed = list(differences(*both))
+    return [
+        (
+            each.origin.path,
+            each.origin.line is not None
+            and any(leads_to(each.origin.path, path, is_new=is_new) for path, is_new in changed),
+        )
+        for each in check_files(["-"], stdin=wrong.encode()).findings
+        if each.rule == rule and each.origin is not None
+    ]
+
+
+@pytest.mark.parametrize("rule", [each.id for each in RULES if not example_of(each.id).python])
+def test_a_finding_is_where_the_corrected_example_differs(rule: str) -> None:
+    found = places(rule)
+    assert found
+    assert [path for path, is_right in found if not is_right] == ([] if rule not in ELSEWHERE else [found[0][0]])

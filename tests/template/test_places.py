@@ -1,0 +1,162 @@
+"""A place is where the change has to be made: in a launch template, in a task definition, in a parameter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.fleet import Origin, SourceLine
+from gpu_constructs.template import Inputs, Places
+
+HOSTS = """\
+Parameters:
+  Image:
+    Type: String
+    Default: ami-1
+  Largest: {Type: Number}
+Resources:
+  Provider:
+    Type: AWS::ECS::CapacityProvider
+    Properties:
+      Name: gpus
+      AutoScalingGroupProvider: {AutoScalingGroupArn: !Ref Hosts}
+  Hosts:
+    Type: AWS::AutoScaling::AutoScalingGroup
+    Properties:
+      MaxSize: !Ref Largest
+      MixedInstancesPolicy:
+        LaunchTemplate:
+          LaunchTemplateSpecification: {LaunchTemplateId: !Ref Template, Version: '1'}
+          Overrides:
+            - InstanceType: g6.xlarge
+            - InstanceType: g6.2xlarge
+  Template:
+    Type: AWS::EC2::LaunchTemplate
+    Properties:
+      LaunchTemplateData:
+        ImageId: !Ref Image
+        NetworkInterfaces: [{InterfaceType: efa}]
+  Warm:
+    Type: AWS::AutoScaling::WarmPool
+    Properties: {AutoScalingGroupName: !Ref Hosts, MinSize: 2}
+"""
+PROVIDER = ("Resources", "Provider")
+
+
+def place(name: str, value: object = None, text: str = HOSTS) -> Origin:
+    stacks = Inputs(["-"], stdin=text.encode()).stacks()
+    return Places(stacks).of(Origin(resource="Provider", file="-", path=PROVIDER), name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "resource", "line", "column"),
+    [
+        ("Name", None, "Provider", 10, 7),
+        ("CapacityProvider.Name", None, "Provider", 10, 7),
+        ("InstanceType", None, "Hosts", 20, 15),
+        ("InstanceType", "g6.2xlarge", "Hosts", 21, 15),
+        ("ImageId", None, "Template", 4, 5),
+        ("MaxSize", None, "Hosts", 5, 3),
+        ("NetworkInterfaces.InterfaceType", None, "Template", 27, 30),
+        ("NetworkInterfaces.Groups", None, "Template", 27, 9),
+        ("UserData", None, "Template", 25, 7),
+        ("MinSize", None, "Warm", 30, 52),
+        ("WarmPool.PoolState", None, "Warm", 28, 3),
+        ("NoSuchProperty", None, "Provider", 7, 3),
+        ("", None, "Provider", 7, 3),
+    ],
+)
+def test_a_place_is_that_of_the_property(name: str, value: object, resource: str, line: int, column: int) -> None:
+    found = place(name, value)
+    assert (found.resource, found.line, found.column) == (resource, line, column)
+
+
+def test_a_property_is_named_as_its_resource_has_it() -> None:
+    assert place("InterfaceType").property_name == "LaunchTemplateData.NetworkInterfaces[0].InterfaceType"
+    assert place("ImageId").property_name == "Parameters.Image.Default"
+    assert place("").property_name == ""
+
+
+def test_resources_that_refer_to_each_other_in_a_circle_end_the_search() -> None:
+    circle = HOSTS.replace("Name: gpus", "Name: !Ref Provider").replace("InterfaceType: efa", "X: !Ref Hosts")
+    assert place("NoSuchProperty", text=circle).resource == "Provider"
+
+
+CONTAINER = {"name": "train", "image": "train:1", "resourceRequirements": [{"type": "GPU", "value": "1.5"}]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"family": "train", "requiresCompatibilities": ["EC2"], "containerDefinitions": [CONTAINER]},
+        {"taskDefinition": {"family": "train", "containerDefinitions": [CONTAINER]}},
+        [CONTAINER],
+    ],
+)
+def test_a_task_definition_in_json_has_lines_too(content: Any) -> None:
+    text = json.dumps(content, indent=2)
+    (found,) = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU020"]
+    assert found.origin is not None
+    assert found.origin.line is not None
+    assert text.splitlines()[found.origin.line - 1].lstrip().startswith('"resourceRequirements"')
+    assert found.origin.path[-1] == "resourceRequirements"
+
+
+FRAMES = ["...new Queue2 in aws-cdk-lib...", "make ({}/lib/stack.ts:3:25)", "<anonymous> ({}/bin/app.ts:4:1)"]
+
+
+def assembly(folder: Path, entry: dict[str, Any]) -> str:
+    stack = {
+        "type": "aws:cloudformation:stack",
+        "properties": {"templateFile": "Demo.template.json"},
+        "metadata": {"/Demo/Train/Resource": [{"type": "aws:cdk:logicalId", "data": "Train"}, entry]},
+    }
+    container = {"Name": "train", "Image": "train:1", "ResourceRequirements": [{"Type": "GPU", "Value": "1.5"}]}
+    task = {
+        "Type": "AWS::ECS::TaskDefinition",
+        "Properties": {"ContainerDefinitions": [container]},
+        "Metadata": {"aws:cdk:path": "Demo/Train/Resource"},
+    }
+    (folder / "manifest.json").write_text(json.dumps({"version": "55.0.0", "artifacts": {"Demo": stack}}))
+    (folder / "Demo.template.json").write_text(json.dumps({"Resources": {"Train": task}}, indent=1))
+    return str(folder)
+
+
+def source(folder: Path, entry: dict[str, Any]) -> SourceLine | None:
+    (found,) = [each for each in check_files([assembly(folder, entry)]).findings if each.rule == "GPU020"]
+    assert found.origin is not None
+    assert found.origin.construct_path == "Demo/Train/Resource"
+    assert found.origin.line is not None
+    return found.origin.source
+
+
+@pytest.mark.parametrize("kind", [("aws:cdk:creationStack", "data"), ("aws:cdk:logicalId", "trace")])
+def test_an_app_with_stack_traces_has_the_line_that_made_the_construct(
+    kind: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = {"type": kind[0], kind[1]: [each.format(tmp_path) for each in FRAMES]}
+    monkeypatch.chdir(tmp_path)
+    assert source(tmp_path, entry) == SourceLine(file="lib/stack.ts", line=3, column=25)
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        (["(no user code in 10 frames)", "<module> (/srv/app.py:5)"], SourceLine(file="/srv/app.py", line=5)),
+        (
+            ["__init__ (/v/lib/python3.12/site-packages/x/y.py:7)", "main (/srv/a.py:9)"],
+            SourceLine(file="/srv/a.py", line=9),
+        ),
+        (["new Stack (/srv/node_modules/aws-cdk-lib/core/lib/stack.js:1:2)"], None),
+        (["run (node:internal/main:1:2)", 7, None, "x" * 9000], None),
+        ("no list", None),
+    ],
+)
+def test_a_line_of_a_library_is_not_the_line_of_the_app(
+    frames: Any, expected: SourceLine | None, tmp_path: Path
+) -> None:
+    assert source(tmp_path, {"type": "aws:cdk:creationStack", "data": frames}) == expected
