@@ -10,6 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs.capacity.plan import CapacityPlan
+from gpu_constructs.cdk.given import defined
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
@@ -35,7 +36,9 @@ def launch_template(
     Raises:
         IncompatibleError: The image is of Windows.
     """
-    made = ec2.LaunchTemplate(
+    made = defined(
+        ec2.LaunchTemplate,
+        ec2.LaunchTemplateProps,
         scope,
         "LaunchTemplate",
         machine_image=plan.machine_image.to_machine_image(),

@@ -11,7 +11,7 @@ from functools import cache
 
 from gpu_constructs.errors import DoesNotFitError, GpuConstructsError, IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Fleet, Pool, StrategyItem, Task, Workload
-from gpu_constructs.rules import RULES, Finding, Severity, check, check_alone, rules_of
+from gpu_constructs.rules import RULES, Finding, Severity, check, check_alone, find_rule, rules_of
 from gpu_constructs.rules import tasks as rules_of_tasks
 
 __all__ = ["ARGUMENTS", "in_arguments", "raise_any", "raise_first", "require_allowed", "require_served", "require_yes"]
@@ -47,7 +47,10 @@ ARGUMENTS: Mapping[str, str] = {
 }
 """Properties of templates, and what the constructs call them."""
 
-_OF_TASKS = tuple(each for each in RULES if each.about is Task or each in rules_of(rules_of_tasks))
+# Findings that no constructor raises are not looked for.
+_ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
+_ALONE = {kind: tuple(each.id for each in _ERRORS if each.about is kind) for kind in (Pool, Task, Workload)}
+_OF_TASKS = tuple(each for each in _ERRORS if each.about is Task or each in rules_of(rules_of_tasks))
 
 
 def require_allowed(thing: Pool | Task | Workload, arguments: Mapping[str, str] | None = None) -> None:
@@ -61,7 +64,7 @@ def require_allowed(thing: Pool | Task | Workload, arguments: Mapping[str, str] 
         InvalidValueError: One value is wrong by itself.
         IncompatibleError: Two values cannot work together.
     """
-    raise_first(check_alone(thing), arguments)
+    raise_first(check_alone(thing, rules=_ALONE[type(thing)]), arguments)
 
 
 def require_yes(thing: Pool | Task | Workload, *rules: str, arguments: Mapping[str, str] | None = None) -> None:
@@ -120,7 +123,8 @@ def require_served(
     strategy = tuple(StrategyItem(provider=name, pool=pool, weight=1) for name, pool in by_name.items())
     workload = Workload(name=task.name, task=task, strategy=strategy)
     fleet = Fleet(pools=tuple(by_name.values()), tasks=(task,), workloads=(workload,))
-    raise_first(check(fleet, rules=_OF_TASKS), arguments, given=given, also=also)
+    rules = (*_OF_TASKS, *map(find_rule, also))
+    raise_first(check(fleet, rules=rules), arguments, given=given, also=also)
 
 
 def raise_first(

@@ -53,9 +53,10 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]
     context = Context(fleet)
     asked = tuple(rules)
     found = {each.id: tuple(each.problems(context)) for each in asked}
+    if not any(found.values()):  # a good fleet, as most are that constructors ask about
+        return ()
     yielding = [each for each in asked if each.unless and found[each.id]]
     preferred = {id_ for each in yielding for id_ in each.unless}
-    # None for a good fleet, which is what makes the questions of a constructor cheap.
     found |= {id_: tuple(_BY_ID[id_].problems(context)) for id_ in preferred - found.keys()}
     causes = {id_: Causes(found[id_]) for id_ in preferred}
     findings = (

@@ -41,6 +41,11 @@ class Context:
         """Workloads with a GPU task whose copies certainly go to a pool, by the name of the pool."""
         return gpu_workloads(self.fleet)
 
+    def assigned(self, suspect: Callable[[Task], bool]) -> Iterator[Assignment]:
+        """The assignments of tasks of a kind; without such a task nothing is placed to find them."""
+        if any(map(suspect, self.tasks)):
+            yield from (each for each in self.assignments if suspect(each.task))
+
     def awaited(self, suspect: Callable[[Pool], bool]) -> Iterator[tuple[Pool, tuple[Workload, ...]]]:
         """Pools of a kind to which copies of GPU tasks certainly go, with the workloads."""
         for pool in self.fleet.pools:

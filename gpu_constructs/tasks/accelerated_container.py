@@ -9,6 +9,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.given import defined
 from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan
 from gpu_constructs.tasks.rehearsal import rehearse
@@ -92,7 +93,13 @@ def _linux_parameters(
 ) -> ecs.LinuxParameters | None:
     if given is None and not (plan.shared_memory_mib or plan.devices or plan.capabilities):
         return None
-    parameters = given or ecs.LinuxParameters(task_definition, parameters_id, shared_memory_size=plan.shared_memory_mib)
+    parameters = given or defined(
+        ecs.LinuxParameters,
+        ecs.LinuxParametersProps,
+        task_definition,
+        parameters_id,
+        shared_memory_size=plan.shared_memory_mib,
+    )
     if plan.devices:
         parameters.add_devices(
             *(ecs.Device(host_path=each, container_path=each, permissions=_PERMISSIONS) for each in plan.devices)

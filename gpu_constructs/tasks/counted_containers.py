@@ -58,7 +58,10 @@ class CountedContainers(NamedVolumes):
         self, construct_id: str, container: Container, logging: ecs.LogDriver | None, *, is_router: bool = False
     ) -> None:
         self._so_far.add(construct_id, container, logging, is_router=is_router)
-        write_size(self._resource, self.task)
+        if (
+            self.task.memory_limit_mib is not None
+        ):  # else its resource is not asked for, which takes two requests to Node
+            write_size(self._resource, self.task)
 
     def _require_new(self, name: str) -> None:
         require_construct_id(name)

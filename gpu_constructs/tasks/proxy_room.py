@@ -90,7 +90,6 @@ def write_size(resource: ecs.CfnTaskDefinition, task: Task) -> None:
 
     Args:
         resource: The task definition.
-        task: What it asks of a host so far.
+        task: What it asks of a host so far, its own size among it.
     """
-    if task.memory_limit_mib is not None:
-        resource.cpu, resource.memory = str(task.cpu_limit), str(task.memory_limit_mib)
+    resource.cpu, resource.memory = str(task.cpu_limit), str(task.memory_limit_mib)

@@ -13,6 +13,7 @@ from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.given import define, defined
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.fleet import METADATA_KEY
@@ -100,7 +101,9 @@ class GpuTaskDefinition(CountedContainers):
         mode = landing.network_mode(network_mode)
         landing.require_ipc_mode(ipc_mode)
         with creating(scope, construct_id):
-            super().__init__(
+            define(
+                self,
+                ecs.Ec2TaskDefinitionProps,
                 scope,
                 construct_id,
                 family=family,
@@ -114,7 +117,9 @@ class GpuTaskDefinition(CountedContainers):
                 else [ecs.PlacementConstraint.member_of(landing.expression)],
             )
         with rolled_back_on_error(scope, construct_id):
-            self.log_group: logs.ILogGroup = log_group or logs.LogGroup(
+            self.log_group: logs.ILogGroup = log_group or defined(
+                logs.LogGroup,
+                logs.LogGroupProps,
                 self,
                 "Logs",
                 retention=log_retention,

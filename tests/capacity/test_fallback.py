@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs import (
@@ -19,6 +18,7 @@ from gpu_constructs import (
     Purchase,
     UnknownNameError,
 )
+from gpu_constructs.cdk.given import defined
 from gpu_constructs.errors import RefusedByCdkError
 from gpu_constructs.fleet import PurchaseOption
 from tests.synthesis import Properties, Site
@@ -178,15 +178,15 @@ def test_an_order_of_which_cdk_refuses_one_leaves_nothing_behind(site: Site, mon
     other = site.capacity("g6e.xlarge", name="Other")
     nothing = site.children()
     order = [choice("First"), choice("Second", "g5.xlarge")]
-    made = ecs.AsgCapacityProvider.__init__
 
-    def refused(self: ecs.AsgCapacityProvider, scope: Construct, *given: Any, **options: Any) -> None:
-        made(self, scope, *given, **options)
+    def refused(kind: type[Construct], props: type, scope: Construct, *given: Any, **options: Any) -> Construct:
+        provider = defined(kind, props, scope, *given, **options)
         if scope.node.id.endswith("Second"):
             raise RuntimeError("CDK has a reason of its own")
+        return provider
 
     with monkeypatch.context() as patched:
-        patched.setattr(ecs.AsgCapacityProvider, "__init__", refused)
+        patched.setattr("gpu_constructs.capacity.scaling.defined", refused)
         with pytest.raises(RefusedByCdkError):
             site.cluster.add_fallback("Chat", order=order)
     assert site.children() == nothing

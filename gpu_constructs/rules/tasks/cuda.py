@@ -76,13 +76,18 @@ def still_compiled(context: Context) -> Problems:
 def _pairs(context: Context) -> Iterator[tuple[Task, Container, CudaImage, Destination]]:
     """Every container of an image with a known CUDA, with each pool that its task may be placed on, once."""
     seen: set[tuple[int, str, int]] = set()
-    for task, each in ((one.task, each) for one in context.assignments for each in one.destinations):
+    of_cuda = context.assigned(lambda task: any(map(_cuda_of, task.containers)))
+    for task, each in ((one.task, each) for one in of_cuda for each in one.destinations):
         for container in task.containers:
-            found = cuda_image(container.image) if isinstance(container.image, str) and container.wants_gpu else None
+            found = _cuda_of(container)
             key = (id(task), container.name, id(each.pool))
             if found is not None and key not in seen:
                 seen.add(key)
                 yield task, container, found, each
+
+
+def _cuda_of(container: Container) -> CudaImage | None:
+    return cuda_image(container.image) if isinstance(container.image, str) and container.wants_gpu else None
 
 
 def _is_dropped(each: InstanceType, found: CudaImage) -> bool:

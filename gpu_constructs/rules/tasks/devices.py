@@ -25,7 +25,7 @@ _UNREACHABLE = frozenset({"bridge", "none"})
 
 
 def _sent_elsewhere(context: Context) -> Problems:
-    pools = {each.workload.name: each.destinations for each in context.assignments}
+    pools = {each.workload.name: each.destinations for each in context.assigned(_asks)}
     for workload in context.fleet.workloads:
         if workload.task is not None and _asks(workload.task) and not _is_for_others(workload.task):
             yield from _elsewhere(workload, pools.get(workload.name, ()))
@@ -92,10 +92,8 @@ def apart(context: Context) -> Problems:
     unless=("GPU090", "GPU091"),
 )
 def given_efa(context: Context) -> Problems:
-    for assignment in context.assignments:
-        wanted = _highest_efa(assignment.task)
-        if wanted is None:
-            continue
+    for assignment in context.assigned(lambda task: _highest_efa(task) is not None):
+        wanted = _highest_efa(assignment.task) or 0
         for each in assignment.destinations:
             reason = _lacking_efa(each.pool, wanted) if each.is_certain else ""
             if reason:

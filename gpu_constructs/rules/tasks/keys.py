@@ -37,6 +37,8 @@ _NOT_MANAGED = {
 
 
 def _sent_to_managed(context: Context) -> Problems:
+    if all(each.kind is not PoolKind.MANAGED_INSTANCES for each in context.fleet.pools):
+        return
     sent = {
         assignment.task.name
         for assignment in context.assignments

@@ -175,7 +175,7 @@ def limitable(context: Context) -> Problems:
 
 def _shared(context: Context) -> Iterator[tuple[Assignment, Destination]]:
     """Workloads with shares of a GPU, with each pool they may run on."""
-    return ((one, each) for one in context.assignments if one.task.shares_gpu for each in one.destinations)
+    return ((one, each) for one in context.assigned(lambda task: task.shares_gpu) for each in one.destinations)
 
 
 def _problem(assignment: Assignment, each: Destination, why: str, *, fix: str) -> Problem:

@@ -1,0 +1,48 @@
+"""CDK's constructs made of the arguments that are given, and of no others.
+
+A class of aws-cdk-lib checks every argument that it could have twice, and sends Node each of them, given or not. For an
+Auto Scaling group those are fifty, and in Python they take three times as long as everything else. What this library
+makes for every capacity and task it makes by the call that those classes end with. What users give is checked before,
+see `gpu_constructs.cdk.kinds`; Node checks the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import jsii
+from constructs import Construct
+
+__all__ = ["define", "defined"]
+
+_Made = TypeVar("_Made", bound=Construct)
+
+
+def defined(kind: type[_Made], props: type, scope: Construct, construct_id: str, **given: object) -> _Made:
+    """A construct of CDK.
+
+    Args:
+        kind: Its class.
+        props: The struct of its arguments, such as `aws_cdk.aws_logs.LogGroupProps`.
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        **given: Its arguments; those that are None are left out.
+    """
+    construct = kind.__new__(kind)
+    define(construct, props, scope, construct_id, **given)
+    return construct
+
+
+def define(construct: Construct, props: type, scope: Construct, construct_id: str, **given: object) -> None:
+    """What the constructor of a class of CDK does, for a class of this library that extends it.
+
+    Args:
+        construct: The construct, so far in Python only.
+        props: The struct of its arguments.
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        **given: Its arguments; those that are None are left out.
+    """
+    names: dict[str, str] = props.__jsii_name_mapping__  # type: ignore[attr-defined]  # set by jsii on every struct
+    written = {names[name]: value for name, value in given.items() if value is not None}
+    jsii.create(type(construct), construct, [scope, construct_id, written])
