@@ -18,11 +18,23 @@ WARNINGS: dict[str, set[str]] = {
     "23-launch-configuration-old-type": {"GPU056"},
     "29-capacity-block": {"GPU165"},  # nothing drains its hosts before the block ends
     "32-old-sharing-recipe": {"GPU038"},
+    "52-launch-type-on-standing-hosts": {"GPU072"},  # the hosts between MinSize and MaxSize never start
+    "75-rule-on-standing-hosts": {"GPU072"},
+    "85-type-from-the-parameter-store": {"GPU005"},
+    "106-cdk-rule-on-a-standing-host": {"GPU072"},
+    "110-cdk-queue-worker": {"GPU259"},  # CDK's pattern does not wait for the association
+    "113-cdk-of-2021-launch-configuration": {"GPU056"},
+}
+
+# Said, and wrong: this list only shrinks.
+FALSE_ALARMS: dict[str, set[str]] = {
+    # ECS switches the protection of the group on itself since 2024: aws/containers-roadmap#860
+    "53-protection-that-ecs-switches-on": {"GPU123"},
 }
 
 
-def test_there_are_at_least_forty_five() -> None:
-    assert len(GOOD) >= 45
+def test_there_are_at_least_a_hundred_and_ten() -> None:
+    assert len(GOOD) >= 110
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
@@ -34,4 +46,4 @@ def test_it_gets_no_error(path: Path) -> None:
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_its_warnings_are_meant(path: Path) -> None:
     warnings = {each.rule for each in check_files([path]).findings if each.severity is Severity.WARNING}
-    assert warnings == WARNINGS.get(path.stem, set())
+    assert warnings == WARNINGS.get(path.stem, set()) | FALSE_ALARMS.get(path.stem, set())
