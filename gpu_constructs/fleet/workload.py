@@ -98,6 +98,7 @@ class Workload:
         connect_ports: Names of ports that Service Connect makes known, as far as they are known.
         may_come_early: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
+        lacking: Capacity providers of its strategy that its cluster certainly does not have; only templates say so.
         origin: Where it was written.
     """
 
@@ -123,6 +124,7 @@ class Workload:
     connect_ports: tuple[str, ...] = field(default=(), compare=False)
     may_come_early: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)
+    lacking: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 
+from gpu_constructs.budget import NAME, brief
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -52,12 +54,53 @@ def associated(workload: Workload) -> Problems:
             )
 
 
+@error(
+    "GPU217",
+    question="does the cluster have every capacity provider of a strategy?",
+    because="a strategy can use capacity providers that are associated with the cluster; ECS refuses a service or a "
+    "run whose strategy names another",
+    source=_STRATEGY,
+    unless=("GPU121",),
+)
+def of_the_cluster(context: Context) -> Problems:
+    for workload in context.fleet.workloads:
+        for name in workload.lacking:
+            yield Problem(
+                about=workload,
+                property_name="CapacityProviderStrategy",
+                value=name,
+                message=f"the strategy of {workload.name} names {brief(name)}, which no list of capacity providers "
+                f"associates with the cluster {_named(workload.cluster)}",
+                fix=_association(context, workload, name),
+                involves=tuple(item.pool for item in workload.strategy if item.pool is not None),
+            )
+
+
+def _association(context: Context, workload: Workload, name: str) -> str:
+    """What gives a strategy a provider of its cluster: the name that was meant, the other cluster, or a list."""
+    cluster = _named(workload.cluster)
+    there = {
+        each.provider if isinstance(each.provider, str) else each.name: each
+        for each in context.fleet.pools
+        if each.has_provider and each.associated is True
+    }
+    if name in there:
+        other = _named(there[name].cluster)
+        return f"run {workload.name} in the cluster {other}, or use a capacity provider of {cluster}"
+    own = [each for each, pool in there.items() if pool.cluster == workload.cluster]
+    meant = get_close_matches(name[:NAME], own, n=1, cutoff=0.7)
+    if meant:
+        return meant[0]
+    return f"add {brief(name)} to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of {cluster}"
+
+
 @warning(
     "GPU143",
     question="do the capacity providers of a strategy belong to the cluster of the service?",
     because="a capacity provider belongs to one cluster, and ECS refuses a service of another cluster whose strategy "
     "has it; whether two names mean one cluster may only be known at deploy time",
     source=_STRATEGY,
+    unless=("GPU217",),
 )
 def of_same_cluster(workload: Workload) -> Problems:
     for pool in _pools_with_known_cluster(workload):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, ProviderList, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, is_open
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.mentions import mentioned
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.purchases import own_metadata
@@ -54,6 +56,7 @@ class Clusters:
         self._orders = {at: Order(index, associations) for at, associations in _associations(index, self.named).items()}
         self._defined = frozenset(self._names.values())
         self._listings = listings
+        self._of_clusters = {(each.cluster, key) for each in listings for key in each.providers}
         self._of_provider = {key: each.cluster for each in listings for key in each.providers}
         written = [each for each in listings if each.is_written]
         self.provider_lists: tuple[ProviderList, ...] = tuple(each.written for each in written)
@@ -87,6 +90,30 @@ class Clusters:
         if self.lists(provider):
             return True
         return UNKNOWN if isinstance(cluster, Unknown) or cluster not in self._listed else False
+
+    def lacks(self, provider: ProviderKey, cluster: str | Unknown | None) -> bool:
+        """Whether a cluster certainly does not have this capacity provider.
+
+        It is defined here, no list of it here names the provider, and nothing else here may change its list.
+        """
+        return (
+            isinstance(cluster, str)
+            and cluster in self._defined
+            and (cluster, provider) not in self._of_clusters
+            and not any(each.is_open for each in self._listings if each.cluster in {cluster, UNKNOWN})
+            and not any(isinstance(each.cluster, Unknown) and provider in each.providers for each in self._listings)
+            and not self._may_be_listed_otherwise
+        )
+
+    @cached_property
+    def _may_be_listed_otherwise(self) -> bool:
+        """Whether a custom resource speaks of clusters or capacity providers, so that it may write a list."""
+        for resource in self._index.of_custom_types():
+            text, references = mentioned(resource)
+            types = {None if found is None else found.type for found in map(self._index.at, references)}
+            if "capacityprovider" in text.lower() or types & {_CLUSTER, CAPACITY_PROVIDER}:
+                return True
+        return False
 
     def defines(self, cluster: str | Unknown | None) -> bool:
         """Whether the files define a cluster."""

@@ -23,6 +23,7 @@ _NAMED_BY = {
     "AWS::ECS::Service": "ServiceName",
     "AWS::ECS::TaskDefinition": "Family",
 }
+_CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 
 
 class Index:
@@ -46,6 +47,10 @@ class Index:
     def all(self, *types: str) -> Iterable[Resource]:
         """Every resource of these types, in the order in which they were written."""
         return chain.from_iterable(self._by_type.get(each, ()) for each in types)
+
+    def of_custom_types(self) -> Iterable[Resource]:
+        """Every resource that a function of somebody makes."""
+        return self.all(*(each for each in self._by_type if each.startswith(_CUSTOM)))
 
     def at(self, reference: Reference, resource_type: str | None = None) -> Resource | None:
         """The resource behind a reference; None if it is not among those that are read."""

@@ -159,6 +159,7 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
         launch_type=parameters.text("LaunchType") or None,
         desired_count=0 if run.is_off else given(parameters.integer(run.count), 1),
         constraints=constraints_of(parameters),
+        lacking=services.lacking(parameters, cluster),
         network_configuration=UNKNOWN if network.is_unknown else configured,
         origin=parameters.origin,
     )

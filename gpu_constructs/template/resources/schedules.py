@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 
-from gpu_constructs.budget import FOLLOWED, SEARCHED
+from gpu_constructs.budget import FOLLOWED
 from gpu_constructs.fleet import UNKNOWN, Block, Unknown
-from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource, Text, Value
+from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.mentions import mentioned
 from gpu_constructs.template.resources.section import Notes, Section
 
 __all__ = ["Schedules"]
@@ -86,7 +87,7 @@ class Schedules:
     @cached_property
     def _somebody_may_call(self) -> bool:
         """Whether a role of these files may set the size of a group, as one of a function that does."""
-        return any(_MAY_CALL.search(_said(each)[0]) for each in self._index.all(*_PERMISSIONS))
+        return any(_MAY_CALL.search(mentioned(each)[0]) for each in self._index.all(*_PERMISSIONS))
 
     def _may_be_emptied(self, group: Resource) -> bool:
         """Whether a schedule of EventBridge speaks of a group, and does not certainly leave hosts."""
@@ -104,7 +105,7 @@ class Schedules:
         texts: dict[str, None] = {}
         referred: set[Reference] = set()
         for each in self._others:
-            text, references = _said(each)
+            text, references = mentioned(each)
             if not _LEAVES_HOSTS.search(text):
                 texts[text] = None
                 referred.update(references)
@@ -116,7 +117,7 @@ class Schedules:
 
     def _said_once(self, resource: Resource) -> tuple[str, list[Reference]]:
         if resource.reference not in self._known:
-            self._known[resource.reference] = _said(resource)
+            self._known[resource.reference] = mentioned(resource)
         return self._known[resource.reference]
 
 
@@ -136,26 +137,3 @@ def _shrinks(action: Section) -> bool:
 def _grows(action: Section) -> bool:
     """Whether there are hosts afterwards, or may be."""
     return not _shrinks(action) and any(action.integer(key) not in {None, 0} for key in _SIZES)
-
-
-def _said(resource: Resource) -> tuple[str, list[Reference]]:
-    """Every text in the properties of a resource, one after the other, and every reference."""
-    waiting: list[Value] = [resource.properties]
-    texts: list[str] = []
-    referred: list[Reference] = []
-    seen = 0
-    while waiting and seen < SEARCHED:
-        here = waiting.pop()
-        seen += 1
-        if isinstance(here, str):
-            texts.append(here)
-        elif isinstance(here, Reference):
-            referred.append(here)
-        elif isinstance(here, Text):
-            texts.append("".join(each for each in here.pieces if isinstance(each, str)))
-            referred += [each for each in here.pieces if isinstance(each, Reference)]
-        elif isinstance(here, Mapping):
-            waiting.extend(here.values())
-        elif isinstance(here, Sequence):
-            waiting.extend(here[:SEARCHED])
-    return "\n".join(texts), referred

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import UNKNOWN, Pool, StrategyItem, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index
@@ -18,6 +18,8 @@ from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 
 __all__ = ["Services"]
+
+_OF_AWS = frozenset({"FARGATE", "FARGATE_SPOT"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,7 @@ class Services:
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             targets=tuple(self.balancing.targets(properties, task)),
             may_come_early=bool(strategy) and self.clusters.may_come_before_providers(resource, cluster),
+            lacking=self.lacking(properties, cluster),
             execute_command=given(properties.flag("EnableExecuteCommand"), default=False),
             origin=resource.origin,
         )
@@ -81,6 +84,18 @@ class Services:
         if not items and properties.get("LaunchType") is None and has_default:
             items = self.clusters.default_strategy(cluster)
         return tuple(self._item(each) for each in items)
+
+    def lacking(self, properties: Section, cluster: str | Unknown | None) -> tuple[str, ...]:
+        """Capacity providers that its own strategy names and its cluster does not have."""
+        found: dict[str, None] = {}
+        for item in properties.sections("CapacityProviderStrategy"):
+            key = provider_key(item.get("CapacityProvider"), self.index)
+            pool = None if key is None else self.pools.get(key)
+            # Those of Managed Instances name their cluster themselves, and references to what is no provider are open.
+            is_known = isinstance(key, str) if pool is None else pool.kind is not PoolKind.MANAGED_INSTANCES
+            if key is not None and is_known and key not in _OF_AWS and self.clusters.lacks(key, cluster):
+                found[str(key) if pool is None else _called(pool)] = None
+        return tuple(found)
 
     def task(self, value: Value) -> Task | None:
         """The task definition that a property names, by reference, ARN, or family with or without a revision."""
@@ -96,10 +111,14 @@ class Services:
         value = section.get("CapacityProvider")
         key = provider_key(value, self.index)
         pool = None if key is None else self.pools.get(key)
-        given = pool.provider if pool is not None else None
         name: str | Unknown = value if isinstance(value, str) else UNKNOWN
         if pool is not None and not isinstance(value, str):
-            name = given if isinstance(given, str) else pool.name
+            name = _called(pool)
         return StrategyItem(
             provider=name, pool=pool, weight=section.integer("Weight") or 0, base=section.integer("Base") or 0
         )
+
+
+def _called(pool: Pool) -> str:
+    """What a capacity provider is called: its name, or that of its pool where CloudFormation makes one."""
+    return pool.provider if isinstance(pool.provider, str) else pool.name

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, StrategyItem, UserData
-from gpu_constructs.rules import Severity, rules_of
+from gpu_constructs.rules import Finding, Severity, rules_of
 from gpu_constructs.rules.clusters import cluster_membership
 from gpu_constructs.rules.clusters.cluster_membership import (
     associated,
     joins_cluster_of_provider,
     of_same_cluster,
+    of_the_cluster,
     one_provider,
 )
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, only, running_on, said, service
@@ -121,3 +122,25 @@ def test_groups_of_their_own_and_providers_of_which_one_may_not_exist_are_silent
 def test_managed_instances_of_a_strategy_are_of_no_group() -> None:
     pools = (managed_pool("g6.xlarge"), hosts())
     assert said(one_provider, Fleet(pools=pools, workloads=(service(GPU_TASK, *pools),))) == []
+
+
+class TestProvidersThatTheClusterDoesNotHave:
+    def of(self, name: str, **changes: Any) -> list[Finding]:
+        pool = a_pool(provider="gpu-l4", **{"cluster": "prod", "associated": True, **changes})
+        fleet = running_on(pool, cluster="prod", lacking=(name,))
+        return said(of_the_cluster, fleet)
+
+    def test_are_refused(self) -> None:
+        (finding,) = self.of("Other", associated=UNKNOWN)
+        assert finding.severity is Severity.ERROR
+        assert "names Other, which no list of capacity providers associates with the cluster prod" in finding.message
+        assert finding.fix == (
+            "add Other to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of prod"
+        )
+
+    def test_may_be_misspelt(self) -> None:
+        assert self.of("gpu-14")[0].fix == "gpu-l4"
+
+    def test_may_belong_to_another_cluster(self) -> None:
+        fix = "run chat-service in the cluster test, or use a capacity provider of prod"
+        assert self.of("gpu-l4", cluster="test")[0].fix == fix

@@ -134,3 +134,52 @@ def test_a_strategy_beside_a_launch_type_is_kept() -> None:
     properties = {"LaunchType": "EC2", "CapacityProviderStrategy": [{"CapacityProvider": "gpu", "Weight": 1}]}
     found = only_workload({"Service": {"Type": "AWS::ECS::Service", "Properties": properties}})
     assert (found.launch_type, [each.provider for each in found.strategy]) == ("EC2", ["gpu"])
+
+
+def service(provider_name: Any = None, cluster: Any = None) -> dict[str, Any]:
+    strategy = [{"CapacityProvider": provider_name or {"Ref": "Provider"}}]
+    properties = {"Cluster": cluster or {"Ref": "Cluster"}, "CapacityProviderStrategy": strategy}
+    return {"Type": "AWS::ECS::Service", "Properties": properties}
+
+
+def lacking(others: dict[str, Any] | None = None, provider_name: Any = None) -> tuple[str, ...]:
+    found = {"Cluster": CLUSTER, **hosts(), "Provider": provider(), "Service": service(provider_name)}
+    return only_workload({**found, **(others or {})}).lacking
+
+
+def custom(**properties: Any) -> dict[str, Any]:
+    return {"Type": "Custom::Association", "Properties": properties}
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({}, ("Provider",)),
+        ({"List": listing(["FARGATE"])}, ("Provider",)),
+        ({"Other": OTHER, "List": listing([{"Ref": "Provider"}], cluster={"Ref": "Other"})}, ("Provider",)),
+        ({"List": listing([{"Ref": "Provider"}])}, ()),
+        ({"List": listing({"Unknown": 0})}, ()),
+        ({"List": listing(["FARGATE", {"Unknown": 0}])}, ()),
+        ({"List": listing([{"Ref": "Provider"}], cluster={"Unknown": 0})}, ()),
+        ({"Own": custom(Cluster={"Ref": "Cluster"}, Providers=["gpu"])}, ()),
+        ({"Own": custom(Create='{"service":"ECS","action":"putClusterCapacityProviders"}')}, ()),
+        ({"Own": custom(Bucket="models")}, ("Provider",)),
+    ],
+)
+def test_a_cluster_lacks_a_provider_that_nothing_here_may_give_it(
+    others: dict[str, Any], expected: tuple[str, ...]
+) -> None:
+    assert lacking(others) == expected
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [("gpu-14", ("gpu-14",)), ("FARGATE_SPOT", ()), ({"Unknown": 0}, ()), ({"Fn::GetAtt": ["Group", "Arn"]}, ())],
+)
+def test_a_name_that_no_list_has_is_lacking(named: Any, expected: tuple[str, ...]) -> None:
+    assert lacking({"List": listing([{"Ref": "Provider"}])}, named) == expected
+
+
+def test_a_cluster_of_other_files_may_have_any_provider() -> None:
+    found = {**hosts(), "Provider": provider(), "Service": service(cluster="elsewhere")}
+    assert only_workload(found).lacking == ()

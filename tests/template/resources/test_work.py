@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.template.resources import schedules, security_groups
+from gpu_constructs.template.resources import mentions, schedules, security_groups
 from gpu_constructs.template.resources.index import Index
 from tests.template.resources.declared import fleet, joined
 
@@ -126,13 +126,13 @@ def test_policies_are_read_once_for_all_managed_instances(looked_up: list[str]) 
 def test_schedules_are_read_once_for_all_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     number = 30
     read: list[Resource] = []
-    said = schedules._said
+    said = mentions.mentioned
 
     def counted(resource: Resource) -> tuple[str, list[Reference]]:
         read.append(resource)
         return said(resource)
 
-    monkeypatch.setattr(schedules, "_said", counted)
+    monkeypatch.setattr(schedules, "mentioned", counted)
     resources = _of_hosts()
     data = resources["Template"]["Properties"]["LaunchTemplateData"]
     data["InstanceMarketOptions"] = {"MarketType": "capacity-block"}
