@@ -15,7 +15,7 @@ import aws_cdk as cdk
 import hypothesis
 import pytest
 
-from tests.synthesis import Landlord, Site, Tenant
+from tests.synthesis import Ground, Landlord, Site, Tenant
 
 # A busy machine fails no test.
 hypothesis.settings.register_profile("untimed", deadline=None)
@@ -38,6 +38,18 @@ def tenant(landlord: Landlord) -> Iterator[Tenant]:
     """A stack of its own with task definitions on shared hosts, in a third of the time of a site of its own."""
     yield Tenant(landlord, "Tenant")
     landlord.app.node.try_remove_child("Tenant")
+
+
+@pytest.fixture(scope="module")
+def _ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    return Ground(_app(tmp_path_factory.mktemp("ground")))
+
+
+@pytest.fixture
+def ground(_ground: Ground) -> Iterator[Ground]:
+    """A cluster of the module, on which the services of a test stand until its end; they are not synthesized."""
+    yield _ground
+    _ground.sweep()
 
 
 @pytest.fixture(scope="module")

@@ -157,6 +157,38 @@ class Landlord(Site):
         return self._managed[key]
 
 
+class Ground(Site):
+    """A cluster that stays while what a test adds to the stack is swept away after it: for what is refused.
+
+    One capacity stands for the same arguments. What services changed in the cluster stays, so nothing is read of it.
+    """
+
+    def __init__(self, app: cdk.App) -> None:
+        super().__init__(app)
+        self._groups: dict[str, GpuCapacity] = {}
+        self._managed: dict[str, ManagedGpuCapacity] = {}
+        self._staying = {"Vpc": self.vpc, "Cluster": self.cluster}
+
+    def capacity(self, *instance_types: str, name: str = "Capacity", **arguments: Any) -> GpuCapacity:
+        key = f"{name} {instance_types} {arguments}"
+        if key not in self._groups:
+            self._groups[key] = super().capacity(*instance_types, name=f"{name}{len(self._groups)}", **arguments)
+        return self._groups[key]
+
+    def managed(self, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
+        key = f"{name} {arguments}"
+        if key not in self._managed:
+            self._managed[key] = super().managed(f"{name}{len(self._managed)}", **arguments)
+        return self._managed[key]
+
+    def sweep(self) -> None:
+        """Removes what stands on the stack besides."""
+        for each in self.stack.node.children:
+            name = each.node.id
+            if name not in self._staying:
+                self.stack.node.try_remove_child(name)
+
+
 class Tenant(Site):
     """A stack of its own with tasks on the hosts of a landlord, which are not synthesized with it.
 

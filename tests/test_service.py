@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, IncompatibleError, InvalidValueError
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 
 def chat(site: Site, max_instances: int = 8, gpus: int = 1) -> GpuTaskDefinition:
@@ -85,17 +85,17 @@ def test_on_a_cluster_of_another_stack_it_waits_for_the_list_there_is(site: Site
 
 
 @pytest.mark.parametrize("desired_count", [-1, 1.5, "2", True])
-def test_a_count_is_a_whole_number(site: Site, desired_count: Any) -> None:
-    task = chat(site)
-    before = site.children()
+def test_a_count_is_a_whole_number(ground: Ground, desired_count: Any) -> None:
+    task = chat(ground)
+    before = ground.children()
     with pytest.raises(InvalidValueError, match="desired_count: expects a whole number"):
-        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=desired_count)
-    assert site.children() == before
+        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=task, desired_count=desired_count)
+    assert ground.children() == before
 
 
-def test_a_task_without_a_container_is_refused(site: Site) -> None:
+def test_a_task_without_a_container_is_refused(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match="no container with GPUs"):
-        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=site.task())
+        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=ground.task())
 
 
 def test_capacity_of_another_cluster_is_refused(site: Site) -> None:
@@ -107,11 +107,11 @@ def test_capacity_of_another_cluster_is_refused(site: Site) -> None:
         GpuService(site.stack, "Service", cluster=other, task_definition=chat(site))
 
 
-def test_a_plain_cluster_and_a_plain_task_are_named_for_what_they_are(site: Site) -> None:
+def test_a_plain_cluster_and_a_plain_task_are_named_for_what_they_are(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match="cluster: expects a GpuCluster"):
-        GpuService(site.stack, "A", cluster=site.cluster.cluster, task_definition=chat(site))  # type: ignore[arg-type]
+        GpuService(ground.stack, "A", cluster=ground.cluster.cluster, task_definition=chat(ground))  # type: ignore[arg-type]
     with pytest.raises(InvalidValueError, match="task_definition: expects a GpuTaskDefinition"):
-        GpuService(site.stack, "B", cluster=site.cluster, task_definition="chat")  # type: ignore[arg-type]
+        GpuService(ground.stack, "B", cluster=ground.cluster, task_definition="chat")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -142,13 +142,13 @@ def test_one_percentage_that_is_given_gets_another_that_goes_with_it(
         {"min_healthy_percent": 100, "max_healthy_percent": 100},
     ],
 )
-def test_a_percentage_that_cannot_be_is_refused_and_nothing_goes_with_it(site: Site, given: dict[str, Any]) -> None:
-    task = chat(site)
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
-    before = site.children()
+def test_a_percentage_that_cannot_be_is_refused_and_nothing_goes_with_it(ground: Ground, given: dict[str, Any]) -> None:
+    task = chat(ground)
+    GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=task)
+    before = ground.children()
     with pytest.raises(InvalidValueError, match="percent"):
-        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **given)
-    assert site.children() == before
+        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=task, **given)
+    assert ground.children() == before
 
 
 def test_percentages_and_counts_that_are_tokens_pass_and_are_marked(site: Site) -> None:
@@ -207,11 +207,11 @@ def test_tags_reach_the_tasks_and_the_rest_of_the_service_is_open(site: Site) ->
     assert service["HealthCheckGracePeriodSeconds"] == 600
 
 
-def test_a_task_with_sidecars_only_is_no_gpu_task(site: Site) -> None:
-    task = site.task()
-    task.add_container("side", image=site.image, memory_limit_mib=64)
+def test_a_task_with_sidecars_only_is_no_gpu_task(ground: Ground) -> None:
+    task = ground.task()
+    task.add_container("side", image=ground.image, memory_limit_mib=64)
     with pytest.raises(InvalidValueError, match="no container with GPUs"):
-        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=task)
 
 
 def test_more_tasks_than_the_hosts_ever_hold_are_an_error_with_the_numbers(site: Site) -> None:
@@ -256,6 +256,8 @@ def test_a_larger_pool_gets_more_of_the_tasks(site: Site) -> None:
         ({"service_name": ""}, "not a name that ECS takes"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_in_our_words(site: Site, arguments: dict[str, Any], message: str) -> None:
+def test_settings_that_cannot_be_are_refused_in_our_words(
+    ground: Ground, arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InvalidValueError, match=message):
-        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site), **arguments)
+        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=chat(ground), **arguments)

@@ -31,7 +31,7 @@ from gpu_constructs import (
     ModelServer,
 )
 from tests.reaching import Estate
-from tests.synthesis import Site, user_data
+from tests.synthesis import Ground, Site, user_data
 
 _MODES = [ecs.NetworkMode.BRIDGE, ecs.NetworkMode.HOST, ecs.NetworkMode.AWS_VPC]
 _EFS = {"IAM": "ENABLED"}
@@ -264,12 +264,12 @@ def test_a_copy_ends_before_the_server_starts(site: Site) -> None:
     ],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_a_copy_whose_server_is_refused_leaves_nothing_behind(site: Site, wrong: Any) -> None:
-    task, cache = site.task(), ModelCache.s3_copy(bucket_of(site))
-    before = site.children()
+def test_a_copy_whose_server_is_refused_leaves_nothing_behind(ground: Ground, wrong: Any) -> None:
+    task, cache = ground.task(), ModelCache.s3_copy(bucket_of(ground))
+    before = ground.children()
     with pytest.raises(GpuConstructsError):
         task.add_model_server("Vllm", server=ModelServer.vllm("/models"), cache=cache, **wrong)
-    assert site.children() == before
+    assert ground.children() == before
     serve(task, cache)
 
 
@@ -295,14 +295,14 @@ def test_only_copies_of_the_same_part_of_the_same_bucket_share_a_volume() -> Non
     assert volumes_of_copies("tenant-b", bucket="a-weights") == names[0]
 
 
-def test_a_copy_whose_server_is_there_already_leaves_nothing_behind(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    cache = ModelCache.s3_copy(bucket_of(site))
+def test_a_copy_whose_server_is_there_already_leaves_nothing_behind(ground: Ground) -> None:
+    task = ground.task(ground.capacity("g6.12xlarge"))
+    cache = ModelCache.s3_copy(bucket_of(ground))
     serve(task, cache)
-    before = site.children()
+    before = ground.children()
     with pytest.raises(GpuConstructsError, match="is already used"):
         serve(task, cache)
-    assert site.children() == before
+    assert ground.children() == before
 
 
 @pytest.mark.parametrize("kind", ["lustre", "bucket"])
@@ -325,11 +325,11 @@ def test_what_hosts_mount_is_a_volume_of_the_host(site: Site, kind: str) -> None
     assert any("s3:GetObject*" in each for each in allowed(site, "ClusterHostRole")) is (kind == "bucket")
 
 
-def test_hosts_that_do_not_mount_it_are_refused_with_the_mount(site: Site) -> None:
-    bucket = bucket_of(site)
-    other = site.capacity("g6.xlarge", storage=HostStorage(mounts=[HostMount.s3(bucket, prefix="llama")]))
+def test_hosts_that_do_not_mount_it_are_refused_with_the_mount(ground: Ground) -> None:
+    bucket = bucket_of(ground)
+    other = ground.capacity("g6.xlarge", storage=HostStorage(mounts=[HostMount.s3(bucket, prefix="llama")]))
     with pytest.raises(IncompatibleError, match="do not mount the storage of the cache on /mnt/s3") as refused:
-        serve(site.task(other), ModelCache.s3_mount(bucket, prefix="qwen"))
+        serve(ground.task(other), ModelCache.s3_mount(bucket, prefix="qwen"))
     assert refused.value.argument == "cache"
     assert "HostStorage(mounts=[HostMount.s3(bucket, …)])" in str(refused.value.fix)
 
@@ -357,10 +357,10 @@ def test_managed_instances_copy_for_each_task_and_mount_files(site: Site) -> Non
     assert site.findings("GPU047") == []
 
 
-def test_a_server_without_a_directory_has_no_cache(site: Site) -> None:
-    server = ModelServer.comfyui(image=site.image)
+def test_a_server_without_a_directory_has_no_cache(ground: Ground) -> None:
+    server = ModelServer.comfyui(image=ground.image)
     with pytest.raises(GpuConstructsError, match="not known where comfyui keeps models") as refused:
-        site.task().add_model_server("ComfyUi", server=server, cache=ModelCache.host_disk())
+        ground.task().add_model_server("ComfyUi", server=server, cache=ModelCache.host_disk())
     assert refused.value.argument == "cache"
 
 
@@ -394,16 +394,16 @@ BAD: list[tuple[str, Callable[[Site], object]]] = [
 
 
 @pytest.mark.parametrize(("argument", "call"), BAD)
-def test_a_wrong_value_is_named_with_a_fix(site: Site, argument: str, call: Callable[[Site], object]) -> None:
+def test_a_wrong_value_is_named_with_a_fix(ground: Ground, argument: str, call: Callable[[Site], object]) -> None:
     with pytest.raises(GpuConstructsError) as refused:
-        call(site)
+        call(ground)
     assert refused.value.argument == argument
     assert refused.value.fix
 
 
-def test_an_imported_lustre_file_system_says_its_mount_name(site: Site) -> None:
+def test_an_imported_lustre_file_system_says_its_mount_name(ground: Ground) -> None:
     with pytest.raises(GpuConstructsError, match="does not say its mount name"):
-        HostMount.fsx_lustre(imported_lustre(site, "fs-1.fsx.us-east-1.amazonaws.com"))
+        HostMount.fsx_lustre(imported_lustre(ground, "fs-1.fsx.us-east-1.amazonaws.com"))
 
 
 def test_a_name_that_is_known_at_deploy_time_is_one_word_of_the_script(site: Site) -> None:
@@ -459,11 +459,11 @@ def by_hand(site: Site, task: GpuTaskDefinition, files: efs.FileSystem) -> None:
     files.connections.allow_default_port_from(site.cluster.cluster)
 
 
-def test_other_systems_have_no_packages(site: Site) -> None:
+def test_other_systems_have_no_packages(ground: Ground) -> None:
     bottlerocket = GpuMachineImage.newest("bottlerocket-ecs-2-nvidia-x86_64")
-    storage = HostStorage(mounts=[HostMount.s3(bucket_of(site))])
+    storage = HostStorage(mounts=[HostMount.s3(bucket_of(ground))])
     with pytest.raises(IncompatibleError, match="bottlerocket has no packages") as refused:
-        site.capacity("g6.xlarge", image=bottlerocket, storage=storage)
+        ground.capacity("g6.xlarge", image=bottlerocket, storage=storage)
     assert refused.value.argument == "mounts"
 
 

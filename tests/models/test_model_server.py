@@ -26,7 +26,7 @@ from gpu_constructs.hardware import records
 from gpu_constructs.hardware.servers import repository_of, server_facts
 from gpu_constructs.rules import Severity
 from tests.linting import linted
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 _IMAGE = ecs.ContainerImage.from_registry("registry.example.com/mine:1")
 _QWEN = "Qwen/Qwen2.5-7B-Instruct"
@@ -167,8 +167,8 @@ def test_the_cuda_of_an_image_is_known_by_its_tag() -> None:
     assert ModelServer.comfyui(image=_IMAGE).cuda is None
 
 
-def test_an_image_without_code_for_the_gpus_is_refused(site: Site) -> None:
-    task = site.task(site.capacity("p3.2xlarge"))
+def test_an_image_without_code_for_the_gpus_is_refused(ground: Ground) -> None:
+    task = ground.task(ground.capacity("p3.2xlarge"))
     with pytest.raises(IncompatibleError, match="has no code for the GPUs") as refused:
         task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN))
     assert (refused.value.argument, refused.value.rule) == ("server", "GPU235")
@@ -208,14 +208,14 @@ def test_a_wrong_value_is_named_with_a_fix(argument: str, call: Callable[[], obj
     ("argument", "value"),
     [("server", "vllm"), ("cache", "efs"), ("cache", ModelCache()), ("gpus", 2.5), ("gpus", "all")],
 )
-def test_a_wrong_argument_leaves_nothing_behind(site: Site, argument: str, value: Any) -> None:
-    task = site.task()
-    before = site.children()
+def test_a_wrong_argument_leaves_nothing_behind(ground: Ground, argument: str, value: Any) -> None:
+    task = ground.task()
+    before = ground.children()
     with pytest.raises(GpuConstructsError) as refused:
         task.add_model_server("Vllm", **{"server": ModelServer.vllm(_QWEN), argument: value})
     assert refused.value.argument == argument
     assert refused.value.fix
-    assert site.children() == before
+    assert ground.children() == before
     assert task.server is None
 
 

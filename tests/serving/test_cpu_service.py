@@ -14,7 +14,7 @@ from gpu_constructs.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.query import evaluate, parse
-from tests.synthesis import Properties, Site
+from tests.synthesis import Ground, Properties, Site
 
 SERVICE = "AWS::ECS::Service"
 
@@ -150,12 +150,12 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
     ],
 )
 def test_what_cannot_work_is_refused_and_leaves_nothing_behind(
-    site: Site, cpu: GpuCapacity, web: ecs.Ec2TaskDefinition, arguments: Make, message: str
+    ground: Ground, cpu: GpuCapacity, web: ecs.Ec2TaskDefinition, arguments: Make, message: str
 ) -> None:
-    given = {"cluster": site.cluster, "task_definition": web, **arguments(site, cpu, web)}
+    given = {"cluster": ground.cluster, "task_definition": web, **arguments(ground, cpu, web)}
     with pytest.raises(GpuConstructsError, match=message):
-        CpuService(site.stack, "Service", **given)
-    assert not any("Service" in each for each in site.children())
+        CpuService(ground.stack, "Service", **given)
+    assert not any("Service" in each for each in ground.children())
 
 
 def test_accelerators_are_shared_with_cpu_tasks_by_choice(site: Site, web: ecs.Ec2TaskDefinition) -> None:

@@ -19,7 +19,7 @@ from gpu_constructs import (
     InvalidValueError,
     UnknownNameError,
 )
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 _PORTS = [ecs.PortMapping(container_port=8000)]
 _SHIFTING = [ecs.DeploymentStrategy.BLUE_GREEN, ecs.DeploymentStrategy.LINEAR, ecs.DeploymentStrategy.CANARY]
@@ -74,9 +74,9 @@ def test_copies_on_different_hosts_are_counted_by_hosts(site: Site) -> None:
 
 
 @pytest.mark.parametrize("strategy", _SHIFTING)
-def test_both_versions_of_a_shifted_deployment_have_room(site: Site, strategy: ecs.DeploymentStrategy) -> None:
+def test_both_versions_of_a_shifted_deployment_have_room(ground: Ground, strategy: ecs.DeploymentStrategy) -> None:
     with pytest.raises(DoesNotFitError, match=r"deployment_strategy: .*runs 3 tasks twice, and .*holds 4.*\(GPU203"):
-        serve(site, hosts=1, desired_count=3, deployment_strategy=strategy)
+        serve(ground, hosts=1, desired_count=3, deployment_strategy=strategy)
 
 
 def test_requests_are_shifted_to_a_second_target_group(site: Site) -> None:
@@ -135,11 +135,11 @@ def test_a_namespace_may_come_after_the_first_service_on_managed_instances(site:
     assert site.only("AWS::ServiceDiscovery::Service")["Name"] == "chat"
 
 
-def test_a_record_of_an_address_needs_an_address_of_its_own(site: Site) -> None:
-    namespace = cloudmap.PrivateDnsNamespace(site.stack, "Names", name="gpu.local", vpc=site.vpc)
+def test_a_record_of_an_address_needs_an_address_of_its_own(ground: Ground) -> None:
+    namespace = cloudmap.PrivateDnsNamespace(ground.stack, "Names", name="gpu.local", vpc=ground.vpc)
     record = ecs.CloudMapOptions(cloud_map_namespace=namespace, dns_record_type=cloudmap.DnsRecordType.A)
     with pytest.raises(GpuConstructsError, match="SRV"):
-        serve(site, cloud_map_options=record)
+        serve(ground, cloud_map_options=record)
 
 
 @pytest.mark.parametrize("flags", ["site", "recommended_flags"])
@@ -168,20 +168,20 @@ def test_a_plain_service_becomes_one_of_ours_without_being_replaced(
         assert plain.get(name) == same.get(name), name
 
 
-def test_what_ecs_does_not_deploy_is_refused(site: Site) -> None:
+def test_what_ecs_does_not_deploy_is_refused(ground: Ground) -> None:
     code_deploy = ecs.DeploymentController(type=ecs.DeploymentControllerType.CODE_DEPLOY)
     with pytest.raises(
         IncompatibleError, match="deployment_controller: a GPU service is deployed by ECS itself.*BLUE_GREEN"
     ):
-        serve(site, deployment_controller=code_deploy)
+        serve(ground, deployment_controller=code_deploy)
 
 
 @pytest.mark.parametrize("constraints", ["x", [1]])
-def test_constraints_are_those_of_cdk(site: Site, constraints: Any) -> None:
+def test_constraints_are_those_of_cdk(ground: Ground, constraints: Any) -> None:
     with pytest.raises(InvalidValueError, match="placement_constraints: expects a list of ecs.PlacementConstraint"):
-        serve(site, placement_constraints=constraints)
+        serve(ground, placement_constraints=constraints)
 
 
-def test_a_misspelt_option_gets_the_nearest_name(site: Site) -> None:
+def test_a_misspelt_option_gets_the_nearest_name(ground: Ground) -> None:
     with pytest.raises(UnknownNameError, match="circuit_breaker"):
-        serve(site, circuit_braker=_ROLLED_BACK)
+        serve(ground, circuit_braker=_ROLLED_BACK)

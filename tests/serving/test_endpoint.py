@@ -13,7 +13,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 
 from gpu_constructs import GpuConstructsError, GpuService, IncompatibleError, InvalidValueError, RefusedByCdkError
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 _PORT = 8000
 
@@ -172,15 +172,15 @@ def test_a_listener_of_yours_gets_a_rule(site: Site) -> None:
     assert rule["Actions"][0]["TargetGroupArn"]["Ref"].startswith("ServiceRuleTargets")
 
 
-def test_an_imported_listener_does_not_say_whose_it_is(site: Site) -> None:
-    group = ec2.SecurityGroup.from_security_group_id(site.stack, "Group", "sg-12345678")
+def test_an_imported_listener_does_not_say_whose_it_is(ground: Ground) -> None:
+    group = ec2.SecurityGroup.from_security_group_id(ground.stack, "Group", "sg-12345678")
     listener = elbv2.ApplicationListener.from_application_listener_attributes(
-        site.stack,
+        ground.stack,
         "Given",
         listener_arn="arn:aws:elasticloadbalancing:us-east-1:1:listener/app/a/b/c",
         security_group=group,
     )
-    endpoint = chat(site).add_application_load_balancer(
+    endpoint = chat(ground).add_application_load_balancer(
         "Rule",
         listener=listener,
         priority=1,
@@ -224,17 +224,17 @@ def test_connections_that_are_not_http_have_a_network_load_balancer(site: Site) 
     ],
 )
 def test_what_cannot_be_is_refused_on_the_line_and_leaves_nothing(
-    site: Site, given: dict[str, Any], refused: type[GpuConstructsError], message: str
+    ground: Ground, given: dict[str, Any], refused: type[GpuConstructsError], message: str
 ) -> None:
-    service = chat(site, mode=ecs.NetworkMode.AWS_VPC)
+    service = chat(ground, mode=ecs.NetworkMode.AWS_VPC)
     plain = (
         {"protocol": elbv2.ApplicationProtocol.HTTP} if given and not given.keys() & {"certificate", "protocol"} else {}
     )
     arguments = {"construct_id": "Https", "health_check_path": "/health", **plain, **given}
-    before = site.children()
+    before = ground.children()
     with pytest.raises(refused, match=message):
         service.add_application_load_balancer(**arguments)
-    assert site.children() == before
+    assert ground.children() == before
 
 
 def test_what_cdk_refuses_late_leaves_nothing(site: Site) -> None:
@@ -256,8 +256,8 @@ def test_what_cdk_refuses_late_leaves_nothing(site: Site) -> None:
         ({"protocol": elbv2.ApplicationProtocol.HTTP}, "protocol: an existing listener has its own"),
     ],
 )
-def test_a_rule_of_a_listener_has_what_a_rule_has(site: Site, given: dict[str, Any], message: str) -> None:
-    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Yours", vpc=site.vpc)
+def test_a_rule_of_a_listener_has_what_a_rule_has(ground: Ground, given: dict[str, Any], message: str) -> None:
+    balancer = elbv2.ApplicationLoadBalancer(ground.stack, "Yours", vpc=ground.vpc)
     arguments = {
         "listener": balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404)),
         "priority": 10,
@@ -265,18 +265,18 @@ def test_a_rule_of_a_listener_has_what_a_rule_has(site: Site, given: dict[str, A
         "health_check_path": "/health",
         **given,
     }
-    service = chat(site)
-    before = site.children()
+    service = chat(ground)
+    before = ground.children()
     with pytest.raises(GpuConstructsError, match=message):
         service.add_application_load_balancer("Rule", **arguments)
-    assert site.children() == before
+    assert ground.children() == before
 
 
-def test_a_port_of_a_load_balancer_has_one_listener(site: Site) -> None:
-    service, certificate = chat(site), certificate_of(site.stack)
+def test_a_port_of_a_load_balancer_has_one_listener(ground: Ground) -> None:
+    service, certificate = chat(ground), certificate_of(ground.stack)
     https = service.add_application_load_balancer("Https", certificate=certificate, health_check_path="/health")
     again: dict[str, Any] = {"load_balancer": https.load_balancer, "certificate": certificate}
-    before = site.children()
+    before = ground.children()
     refused: list[tuple[dict[str, Any], str]] = [
         ({}, "port: the load balancer has a listener on port 443 already"),
         ({"port": 80}, "port: the load balancer has a listener on port 80 already"),
@@ -285,7 +285,7 @@ def test_a_port_of_a_load_balancer_has_one_listener(site: Site) -> None:
     for given, message in refused:
         with pytest.raises(InvalidValueError, match=message):
             service.add_application_load_balancer("Again", health_check_path="/health", **again, **given)
-    assert site.children() == before
+    assert ground.children() == before
     service.add_application_load_balancer("Again", health_check_path="/health", port=8443, **again)
 
 
@@ -298,33 +298,33 @@ def test_https_on_port_80_redirects_nobody(site: Site) -> None:
     assert site.only("AWS::ElasticLoadBalancingV2::Listener")["Port"] == 80
 
 
-def test_a_priority_of_a_listener_has_one_rule(site: Site) -> None:
-    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Yours", vpc=site.vpc)
+def test_a_priority_of_a_listener_has_one_rule(ground: Ground) -> None:
+    balancer = elbv2.ApplicationLoadBalancer(ground.stack, "Yours", vpc=ground.vpc)
     listener = balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404))
     conditions = [elbv2.ListenerCondition.path_patterns(["/v1/*"])]
     arguments: dict[str, Any] = {"listener": listener, "conditions": conditions, "health_check_path": "/health"}
-    service = chat(site)
+    service = chat(ground)
     service.add_application_load_balancer("First", priority=10, **arguments)
-    before = site.children()
+    before = ground.children()
     with pytest.raises(InvalidValueError, match=r"priority: .*priority 10 already.*in use: 10; fix: priority=11"):
         service.add_application_load_balancer("Second", priority=10, **arguments)
-    assert site.children() == before
+    assert ground.children() == before
     service.add_application_load_balancer("Second", priority=11, **arguments)
 
 
-def test_a_service_has_five_target_groups_at_most(site: Site) -> None:
-    service = chat(site)
+def test_a_service_has_five_target_groups_at_most(ground: Ground) -> None:
+    service = chat(ground)
     for index in range(5):
         service.add_network_load_balancer(f"Tcp{index}", protocol=elbv2.Protocol.TCP)
-    before = site.children()
+    before = ground.children()
     with pytest.raises(InvalidValueError, match="the service has 5 target groups.*allowed: up to 5"):
         service.add_network_load_balancer("Tcp5", protocol=elbv2.Protocol.TCP)
-    assert site.children() == before
+    assert ground.children() == before
 
 
 @pytest.mark.parametrize("argument", ["redirect_http", "ssl_policy"])
-def test_what_only_encryption_has_is_refused_without(site: Site, argument: str) -> None:
-    service = chat(site)
+def test_what_only_encryption_has_is_refused_without(ground: Ground, argument: str) -> None:
+    service = chat(ground)
     value: dict[str, Any] = {argument: True if argument == "redirect_http" else elbv2.SslPolicy.TLS12}
     message = f"{argument}: only a listener with encryption has it"
     with pytest.raises(IncompatibleError, match=message):
@@ -336,23 +336,23 @@ def test_what_only_encryption_has_is_refused_without(site: Site, argument: str) 
             service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, **value)
 
 
-def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(site: Site) -> None:
+def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match=r"vllm maps no TCP port.*fix: container\.add_port_mappings"):
-        chat(site, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+        chat(ground, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
 
 
-def test_a_task_without_a_network_is_refused(site: Site) -> None:
+def test_a_task_without_a_network_is_refused(ground: Ground) -> None:
     with pytest.raises(
         IncompatibleError, match="network_mode: a load balancer cannot reach a task in network mode none"
     ):
-        chat(site, mode=ecs.NetworkMode.NONE, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+        chat(ground, mode=ecs.NetworkMode.NONE, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
 
 
-def test_a_network_load_balancer_is_not_taken_for_the_other_kind(site: Site) -> None:
-    balancer = elbv2.NetworkLoadBalancer(site.stack, "Yours", vpc=site.vpc)
+def test_a_network_load_balancer_is_not_taken_for_the_other_kind(ground: Ground) -> None:
+    balancer = elbv2.NetworkLoadBalancer(ground.stack, "Yours", vpc=ground.vpc)
     arguments: dict[str, Any] = {"load_balancer": balancer, "health_check_path": "/health"}
     with pytest.raises(InvalidValueError, match="load_balancer: expects an .*IApplicationLoadBalancer"):
-        chat(site).add_application_load_balancer("Http", **arguments)
+        chat(ground).add_application_load_balancer("Http", **arguments)
 
 
 def test_a_selection_of_subnets_may_be_a_mapping_as_in_cdk(site: Site) -> None:

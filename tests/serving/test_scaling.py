@@ -20,7 +20,7 @@ from gpu_constructs.serving.scaling import Scaling
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.serving.auto_scaling import Minute, Scaled
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 _POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
@@ -38,7 +38,7 @@ def service_of(site: Site, *, most: int = 4, **arguments: Any) -> GpuService:
 
 
 def managed(site: Site, **arguments: Any) -> GpuService:
-    return service_on(site, site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"]), **arguments)
+    return service_on(site, site.managed(instance_types=["g6.xlarge"]), **arguments)
 
 
 def behind(service: GpuService) -> ServiceEndpoint:
@@ -316,9 +316,9 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (lambda _: ScaleBy.gpu_utilization(percent=101), "percent: .*up to 100"),
     ],
 )
-def test_what_contradicts_itself_is_refused_on_the_line(site: Site, call: Any, message: str) -> None:
+def test_what_contradicts_itself_is_refused_on_the_line(ground: Ground, call: Any, message: str) -> None:
     with pytest.raises((InvalidValueError, IncompatibleError), match=message) as refused:
-        call(site)
+        call(ground)
     assert refused.value.fix
 
 
