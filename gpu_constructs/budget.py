@@ -35,6 +35,8 @@ __all__ = [
     "TEXT",
     "TOTAL_BYTES",
     "TOTAL_TEXT",
+    "TRIED_FIXES",
+    "TRIED_THINGS",
     "USER_DATA",
     "YAML_DIRECTIVES",
     "YAML_NODES",
@@ -121,6 +123,12 @@ READINGS = 100
 
 READ_RESOURCES = 20_000
 """Resources and parameters that are read to try other values, so that a large app is not read `READINGS` times."""
+
+TRIED_FIXES = 40
+"""Fixes that are tried on one fleet: each is a check of everything. Who has more to fix checks again."""
+
+TRIED_THINGS = 5_000
+"""Pools, tasks and workloads that are checked to try fixes, so that a large fleet is not checked that often."""
 
 # -- words: what is looked up and quoted -------------------------------------------------------------------------------
 

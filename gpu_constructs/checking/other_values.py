@@ -16,12 +16,7 @@ from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.template import REGION, Choice, Inputs, Stacks
 
-__all__ = ["OtherValue", "Trial", "ValueTable", "Verdict", "is_grave", "other_values", "place", "tables", "warnings"]
-
-# Warnings that work does not fit, or may not: whether it does is what somebody who chooses a value wants to know.
-_DO_NOT_FIT = frozenset(
-    {"GPU006", "GPU009", "GPU062", "GPU064", "GPU065", "GPU066", "GPU069", "GPU075", "GPU080", "GPU081"}
-)
+__all__ = ["OtherValue", "Trial", "ValueTable", "Verdict", "other_values", "place", "tables", "warnings"]
 
 Place = tuple[str, str, str, "str | None"]
 """Rule, subject, resource and file: what makes two findings one, whatever their words are."""
@@ -168,7 +163,7 @@ def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueT
         trials: What was found with each other value.
         found: What was found with the values that were read with.
     """
-    grave = [each for each in found if is_grave(each)]
+    grave = [each for each in found if each.is_grave]
     made: set[tuple[tuple[Choice, ...], str]] = set()
     for trial in trials:
         choices = trial.tried.choices
@@ -195,11 +190,6 @@ def _of(like: Finding, found: Iterable[Finding], elsewhere: Iterable[Finding] = 
     """What is found about the same thing, or else about another one."""
     own = next((each for each in found if place(each)[1:] == place(like)[1:]), None)
     return own or next(iter(elsewhere), None)
-
-
-def is_grave(finding: Finding) -> bool:
-    """Whether it keeps something from running as far as the files show: an error, or work that does not fit."""
-    return finding.severity is Severity.ERROR or finding.rule in _DO_NOT_FIT
 
 
 def place(finding: Finding) -> Place:

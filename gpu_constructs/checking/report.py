@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
-from gpu_constructs.checking.other_values import Trial, ValueTable, is_grave, other_values, place, tables, warnings
+from gpu_constructs.checking.other_values import Trial, ValueTable, other_values, place, tables, warnings
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.hardware import regions
@@ -139,13 +139,14 @@ def _found(
     places = Places(stacks)
     found = [_located(each, places) for each in check(fleet, rules=asked)]
     others, untried = other_values(stacks, given)
-    known = {place(each) for each in found if is_grave(each)}
+    known = {place(each) for each in found if each.is_grave}
     grave = tuple(each for each in asked if each.severity is not Severity.INFO)
     trials: list[Trial] = []
     for other in others if grave else ():
         there = other.read(inputs, given)
         places = Places(there)
-        now = tuple(_located(each, places) for each in check(_fleet(there), rules=grave) if is_grave(each))
+        found_there = check(_fleet(there), rules=grave, fixes=False)
+        now = tuple(_located(each, places) for each in found_there if each.is_grave)
         new = tuple(each for each in now if place(each) not in known)
         trials.append(Trial(tried=other, found=now, new=new))
     return found, trials, untried

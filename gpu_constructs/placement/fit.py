@@ -262,6 +262,7 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
             text=f"a {instance_type} of nominally {instance_type.memory_mib} MiB may register as little as {expected} "
             "MiB with ECS, and more is asked for",
             fix=f"ask for no more than {expected} MiB",
+            most_mib=expected,
         )
     elif asked_mib and isinstance(offer.reserved_mib, Unknown):
         yield Doubt(

@@ -132,11 +132,13 @@ class Doubt:
         kind: What it is about.
         text: Why, in words.
         fix: The smallest change after which it fits; empty where only the user can know.
+        most_mib: Memory that certainly fits, where that is what it is about.
     """
 
     kind: DoubtKind
     text: str
     fix: str = ""
+    most_mib: int | None = None
 
     def __str__(self) -> str:
         return f"{self.text}; {self.fix}" if self.fix else self.text

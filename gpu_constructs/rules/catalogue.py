@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from gpu_constructs.budget import NAME
+from gpu_constructs.budget import NAME, TRIED_FIXES, TRIED_THINGS
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules import batch, clusters, expressions, files, fit, hosts, purchase, scaling, tasks
+from gpu_constructs.rules.change import Way, changed
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Finding
-from gpu_constructs.rules.rule import Causes, Rule
+from gpu_constructs.rules.finding import Finding, Severity
+from gpu_constructs.rules.rule import Causes, Problem, Rule
 
 __all__ = ["ROOMS", "RULES", "check", "check_alone", "find_rule", "rules_of"]
 
@@ -41,14 +43,16 @@ _BY_ID = {each.id: each for each in RULES}
 _ABOUT = {kind: tuple(each for each in RULES if each.about is kind) for kind in (Pool, Task, Workload)}
 
 
-def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
+def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True) -> tuple[Finding, ...]:
     """Everything that rules find in a fleet: errors first, then by rule, in the order of the fleet.
 
     A rule is silent where a rule that it yields to has found the same cause, whether that rule is among `rules` or not.
+    A fix with a value is told only if the fleet with it is better: what was found is gone, and nothing else is broken.
 
     Args:
         fleet: What was asked for.
         rules: Which rules to ask; by default all.
+        fixes: Whether fixes with values are tried and told.
     """
     context = Context(fleet)
     asked = tuple(rules)
@@ -59,13 +63,57 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]
     preferred = {id_ for each in yielding for id_ in each.unless}
     found |= {id_: tuple(_BY_ID[id_].problems(context)) for id_ in preferred - found.keys()}
     causes = {id_: Causes(found[id_]) for id_ in preferred}
+    trials = _Trials(fleet)
     findings = (
-        each.signed(problem)
+        each.signed(problem, trials.working(each, problem) if fixes and problem.ways else ())
         for each in asked
         for problem in found[each.id]
         if not any(causes[id_].include(problem) for id_ in each.unless)
     )
     return tuple(sorted(dict.fromkeys(findings), key=lambda each: (each.severity.rank, each.rule)))
+
+
+class _Trials:
+    """Tries fixes on one fleet, as many as there is time for."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._known: dict[str, Counter[tuple[str, str]]] = {}
+        size = len(fleet.pools) + len(fleet.tasks) + len(fleet.workloads)
+        self._left = min(TRIED_FIXES, TRIED_THINGS // max(1, size))
+
+    def _before(self, rule: str) -> Counter[tuple[str, str]]:
+        if rule not in self._known:
+            self._known[rule] = _grave(self._fleet, rule)
+        return self._known[rule]
+
+    def working(self, rule: Rule, problem: Problem) -> tuple[Way, ...]:
+        """Of each group of ways the first that works."""
+        about = rule.id, rule.signed(problem).subject
+        return tuple(each for group in problem.ways if (each := self._first(group, about)) is not None)
+
+    def _first(self, group: Iterable[Way], about: tuple[str, str]) -> Way | None:
+        return next((each for each in group if not each.things or self._works(each, about)), None)
+
+    def _works(self, way: Way, about: tuple[str, str]) -> bool:
+        self._left -= 1
+        if self._left < 0:
+            return False
+        after = _grave(changed(self._fleet, way.things), about[0])
+        before = self._before(about[0])
+        return after[about] < before[about] and all(count <= before[each] for each, count in after.items())
+
+
+def _grave(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:
+    """How often each rule finds something grave about each thing.
+
+    Args:
+        fleet: What was asked for.
+        also: Id of a rule of which everything counts.
+    """
+    asked = [each for each in RULES if each.severity is not Severity.INFO or each.id == also]
+    found = check(fleet, rules=asked, fixes=False)
+    return Counter((each.rule, each.subject) for each in found if each.is_grave or each.rule == also)
 
 
 def check_alone(thing: Pool | Task | Workload, *, rules: Iterable[str] | None = None) -> tuple[Finding, ...]:

@@ -6,8 +6,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gpu_constructs.fleet import Origin
+from gpu_constructs.rules.change import Way
 
 __all__ = ["Finding", "Severity"]
+
+
+# Warnings that work does not fit, or may not.
+_DO_NOT_FIT = frozenset(
+    {"GPU006", "GPU009", "GPU062", "GPU064", "GPU065", "GPU066", "GPU069", "GPU075", "GPU080", "GPU081"}
+)
 
 
 class Severity(str, Enum):
@@ -35,13 +42,14 @@ class Finding:
         severity: ``error`` cannot work, and the message names the mechanism; ``warning`` may not, or not as meant.
         subject: Name of the pool, task or workload that it is about.
         message: What was asked for, what exists, and why they do not go together.
-        fix: The smallest change that would do; empty where only the user can know.
+        fix: Changes that would do, the smallest first; empty where only the user can know.
         property_name: The property to change, in the words of CloudFormation; empty where there is none.
         value: What was written there.
         allowed: What may stand there instead, in words.
         one_value: Whether that value is wrong by itself, whatever the others are.
         is_shortage: Whether hosts have less of something than is asked for, rather than two things not going together.
         origin: Where it was written; None where that is not known. In a report, where the change has to be made.
+        ways: What `fix` says, as far as it was tried, with what it changes.
         parameter: The parameter of which only another value brings it, at whose declaration it then points.
         changes: The property that has to be changed there; empty where it is not one property.
         about: Where its subject was written, where a report has another place in `origin`.
@@ -61,3 +69,9 @@ class Finding:
     parameter: str = field(default="", compare=False)
     changes: str = field(default="", compare=False)
     about: Origin | None = field(default=None, compare=False)
+    ways: tuple[Way, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def is_grave(self) -> bool:
+        """Whether it keeps something from running as far as the files show: an error, or work that does not fit."""
+        return self.severity is Severity.ERROR or self.rule in _DO_NOT_FIT

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
+from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 
@@ -32,7 +33,8 @@ class Problem:
     Attributes:
         about: What it is about; by default the pool, task or workload that the rule looks at.
         message: What was asked for, what exists, and why they do not go together: lower case, no full stop.
-        fix: The smallest change that would do; empty where only the user can know.
+        fix: The smallest change that would do, where none of `ways` does; empty where only the user can know.
+        ways: Changes with concrete values, which are tried before they are told.
         property_name: The property to change, in the words of CloudFormation, such as ``MaxSize``.
         value: What was written there.
         allowed: What may stand there instead, in words.
@@ -48,6 +50,7 @@ class Problem:
     message: str
     about: Pool | Task | Workload | str = ""
     fix: str = ""
+    ways: Ways = ()
     property_name: str = ""
     value: object = None
     allowed: str = ""
@@ -131,8 +134,13 @@ class Rule:
         if self.in_fleet is not None:
             yield from self.in_fleet(context)
 
-    def signed(self, problem: Problem) -> Finding:
-        """A problem as a finding of this rule."""
+    def signed(self, problem: Problem, ways: tuple[Way, ...] = ()) -> Finding:
+        """A problem as a finding of this rule.
+
+        Args:
+            problem: What it found.
+            ways: What of its ways works.
+        """
         is_softer = self.severity is Severity.ERROR and not problem.is_certain
         origin = problem.origin
         if origin is None and problem.container is not None:
@@ -144,7 +152,8 @@ class Rule:
             severity=Severity.WARNING if is_softer else self.severity,
             subject=problem.about if isinstance(problem.about, str) else problem.about.name,
             message=problem.message,
-            fix=problem.fix,
+            fix=", or ".join(each.text for each in ways) or problem.fix,
+            ways=ways,
             property_name=problem.property_name,
             value=problem.value,
             allowed=problem.allowed,

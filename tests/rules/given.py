@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
@@ -54,6 +55,7 @@ __all__ = [
     "said",
     "service",
     "task_of",
+    "unpriced",
 ]
 
 _FIT = (task_fits, gpu_needs, host_kinds, unused_tasks, hosts_from_zero)
@@ -176,3 +178,8 @@ def asked(rules: Rule | Iterable[Rule], what: Fleet | Pool) -> dict[str, Finding
 def found(fleet: Fleet) -> list[tuple[str, str, str]]:
     """Rule, message and fix of everything that the rules about fit find."""
     return [(each.rule, each.message, each.fix) for each in said(FIT_RULES, fleet)]
+
+
+def unpriced(fix: str) -> str:
+    """A fix without the prices of instance types, which change."""
+    return re.sub(r" \(\$[^)]*\)", "", fix)

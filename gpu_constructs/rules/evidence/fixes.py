@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
-from gpu_constructs.fleet import Pool, Task
+from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.fleet import GPU, HostImage, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.hardware import InstanceType, Verdict, compatibility, default_image
+from gpu_constructs.hardware.prices import dollars, on_demand_price
 from gpu_constructs.placement import (
     Fit,
     HostResource,
@@ -14,9 +18,27 @@ from gpu_constructs.placement import (
     profile_of,
     runs_somewhere,
 )
+from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.evidence.lists import and_list
 
-__all__ = ["PROPERTIES", "can_run", "fix_of", "provider_for", "worst"]
+__all__ = [
+    "LESS",
+    "PROPERTIES",
+    "can_run",
+    "hosts_for",
+    "larger",
+    "of_types",
+    "provider_for",
+    "ways_of",
+    "with_memory",
+    "worst",
+]
+
+LESS = "ask for less, or larger hosts"
+"""What is left where no change of one value does."""
+
+_MOST_TYPES = 4
+_TYPE = "ecs.instance-type"
 
 PROPERTIES: Mapping[HostResource, str] = {
     HostResource.GPU: "ContainerDefinitions.ResourceRequirements",
@@ -36,16 +58,65 @@ def can_run(task: Task) -> bool:
     return not task.wants_gpu or runs_somewhere(task)
 
 
-def fix_of(task: Task, pool: Pool, found: Fit) -> str:
-    """The smallest change that makes a task fit: a type that has as much, or asking for less."""
+def ways_of(task: Task, pool: Pool, found: Fit) -> Ways:
+    """Changes that make a task fit the hosts of a pool: types that have as much, or asking for less."""
     if found.hosts:
-        return provider_for(found)
-    types = alternatives(task, like=pool)
-    larger = f"hosts of a type such as {types[0]}" if types else "ask for less: no instance type has as much"
-    less = [text for short in found.shortfalls if (text := _less(short, pool))]
-    if not less and pool.shape is not None and task.wants_gpu:
-        less = ["whole GPUs" if pool.shape.partition == 1 else f"{pool.shape.partition:g} of a GPU, as its hosts have"]
-    return ", or ".join((larger, *([and_list(less)] if less else [])))
+        return ((Way(text=provider_for(found), things=(of_types(pool, found.hosts),)),),)
+    return hosts_for(task, pool, "hosts of a type"), *_less(task, pool, found)
+
+
+def hosts_for(task: Task, pool: Pool, what: str) -> tuple[Way, ...]:
+    """Types that can run a task, the nearest first: each with its price, where that is known.
+
+    Args:
+        task: What is to run.
+        pool: Where it is to run.
+        what: What its hosts are to be, such as ``hosts of a type``.
+    """
+    return tuple(_as(task, pool, each, what) for each in alternatives(task, like=pool)[:_MOST_TYPES])
+
+
+def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str) -> Way:
+    new = of_types(pool, (instance_type,))
+    kept = tuple(each for each in task.constraints if _TYPE not in str(each.expression))
+    # The constructs write such a list themselves.
+    listed = len(kept) < len(task.constraints) and task.origin is not None and task.origin.file is not None
+    old, image = pool.image, new.image
+    driven = "" if image is old or isinstance(image, Unknown) else f" and image {image.image.name}"
+    price = on_demand_price(instance_type.name, pool.region)
+    costs = (
+        f" ({dollars(price.usd_per_hour)} an hour on demand, {price.region}, {price.recorded})"
+        if price is not None
+        else ""
+    )
+    too = ", in its placement constraint too" if listed else ""
+    return Way(
+        text=f"{what} such as {instance_type}{driven}{costs}{too}", things=(new, replace(task, constraints=kept))
+    )
+
+
+def of_types(pool: Pool, types: tuple[InstanceType, ...]) -> Pool:
+    """The pool with other types, and with an image for them where its own cannot be."""
+    new = replace(pool, instance_types=types, requirements=None, has_unknown_types=False, unknown_type_names=())
+    if isinstance(pool.image, Unknown) or compatibility(pool.image.image, types[0]).verdict is not Verdict.CANNOT:
+        return new
+    try:
+        return replace(new, image=HostImage(image=default_image(types[0])))
+    except IncompatibleError:
+        return new
+
+
+def larger(pool: Pool, *sizes: int) -> tuple[Way, ...]:
+    """More hosts at most.
+
+    Args:
+        pool: The hosts.
+        sizes: Numbers to try, the smallest first.
+    """
+    return tuple(
+        Way(text=f"raise MaxSize of {pool.name} to {size}", things=(replace(pool, max_instances=size),))
+        for size in sizes
+    )
 
 
 def worst(shortfalls: Iterable[Shortfall]) -> Shortfall | None:
@@ -58,9 +129,65 @@ def provider_for(found: Fit) -> str:
     return f"a separate capacity provider for {and_list(found.hosts)}"
 
 
-def _less(short: Shortfall, pool: Pool) -> str:
-    available = short.available or 0
-    if short.resource is HostResource.MEMORY:
-        # A host registers less than the most that it may have.
-        available = expected_memory_mib(short.instance_type, profile_of(pool).may_reserve_mib)
-    return f"{short.resource.label} no higher than {short.resource.amount(available)}" if available > 0 else ""
+def _less(task: Task, pool: Pool, found: Fit) -> Ways:
+    """Asking for no more than the hosts have of everything that they have too little of."""
+    most = {each.resource: _available(each, pool) for each in found.shortfalls}
+    less: Task | None = task
+    for resource, available in most.items():
+        lower = _LOWER.get(resource)
+        less = lower(less, available) if lower is not None and less is not None and available > 0 else None
+    if most and less is not None:
+        text = and_list(f"{each.label} no higher than {each.amount(available)}" for each, available in most.items())
+        return ((Way(text=text, things=(less,)),),)
+    if not most and pool.shape is not None and task.wants_gpu:
+        part = pool.shape.partition
+        return ((Way(text="whole GPUs" if part == 1 else f"{part:g} of a GPU, as its hosts have"),),)
+    return ()
+
+
+def _available(short: Shortfall, pool: Pool) -> int:
+    # A host registers less memory than the most that it may have.
+    is_memory = short.resource is HostResource.MEMORY
+    available = (
+        expected_memory_mib(short.instance_type, profile_of(pool).may_reserve_mib) if is_memory else short.available
+    )
+    return int(available or 0)
+
+
+def _with_gpus(task: Task, most: int) -> Task | None:
+    """A task with fewer GPUs; None where several containers have some, which only the user can divide."""
+    asking = [each for each in task.containers if each.wants_gpu]
+    if len(asking) != 1:
+        return None
+    others = tuple(each for each in asking[0].requirements if each.type != GPU)
+    fewer = replace(asking[0], requirements=(*others, ResourceRequirement.gpus(most)))
+    return replace(task, containers=tuple(fewer if each is asking[0] else each for each in task.containers))
+
+
+def _with_cpu(task: Task, most: int) -> Task | None:
+    if task.cpu_limit is not None:
+        return replace(task, cpu_limit=most)
+    if len(task.containers) != 1:
+        return None
+    return replace(task, containers=(replace(task.containers[0], cpu=most),))
+
+
+def with_memory(task: Task, most: int) -> Task | None:
+    """A task of one container with less memory; None for another one, whose containers share it as only users know."""
+    if len(task.containers) != 1:
+        return None
+    container = task.containers[0]
+    limit, kept = container.memory_limit_mib, container.memory_reservation_mib
+    lower = replace(
+        container,
+        memory_limit_mib=limit if limit is None or kept is not None else most,
+        memory_reservation_mib=None if kept is None else most,
+    )
+    return replace(task, containers=(lower,), memory_limit_mib=None if task.memory_limit_mib is None else most)
+
+
+_LOWER: Mapping[HostResource, Callable[[Task, int], Task | None]] = {
+    HostResource.GPU: _with_gpus,
+    HostResource.CPU: _with_cpu,
+    HostResource.MEMORY: with_memory,
+}

@@ -11,8 +11,10 @@ from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, RESE
 from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, demand_of, task_slots
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
+from gpu_constructs.rules.change import Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import Copies, counted, most_copies, wanted_copies
+from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -47,10 +49,20 @@ def room_for_all_copies(context: Context) -> Problems:
                     else f"{all_of_them}: {held}"
                 ),
                 fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise MaxSize",
+                ways=() if trunk else _more_hosts(each, wanted, slots),
                 is_certain=each.assignment.is_closed and not trunk,
             )
         elif wanted > min(map(known, each.possible)):
             yield from _badly_split(each, wanted)
+
+
+def _more_hosts(copies: Copies, wanted: int, slots: int) -> Ways:
+    """As many hosts as the copies need, where all of them go to one pool."""
+    pool = copies.pools[0]
+    if len(copies.pools) > 1 or isinstance(pool.max_instances, Unknown) or not slots:
+        return ()
+    hosts = -(-wanted * pool.max_instances // slots)
+    return (larger(pool, hosts, hosts + 1),)
 
 
 def _badly_split(copies: Copies, wanted: int) -> Problems:

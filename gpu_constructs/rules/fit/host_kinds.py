@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from gpu_constructs.placement import HostResource, ObstacleKind, alternatives
+from gpu_constructs.fleet import Task
+from gpu_constructs.placement import HostResource, ObstacleKind
 from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.route import Assignment, Destination
+from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import PROPERTIES
+from gpu_constructs.rules.evidence.fixes import PROPERTIES, hosts_for
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 
@@ -29,7 +32,8 @@ def same_architecture(context: Context) -> Problems:
                 about=assignment.workload,
                 involves=(assignment.task,),
                 message=f"{task.name} cannot run on {each.pool.name}: {obstacle}",
-                fix=_such_as(assignment, each, f"{task.architecture} hosts"),
+                fix=f"{task.architecture} hosts",
+                ways=(hosts_for(task, each.pool, f"{task.architecture} hosts,"),),
             )
 
 
@@ -48,9 +52,11 @@ def enough_to_share(context: Context) -> Problems:
                     about=assignment.workload,
                     involves=(assignment.task,),
                     message=f"{assignment.task.name} fits on no GPU of {each.pool.name}: {short}",
-                    fix=_such_as(assignment, each, "GPUs with more memory")
-                    + f", or MemoryMiB of NvidiaMps no higher than {expected_shareable_mib(short.available or 0)} for "
-                    "all containers together",
+                    fix="GPUs with more memory",
+                    ways=(
+                        hosts_for(assignment.task, each.pool, "GPUs with more memory,"),
+                        (_less_shared(assignment.task, expected_shareable_mib(short.available or 0)),),
+                    ),
                     property_name=PROPERTIES[short.resource],
                     value=short.asked,
                     allowed=f"up to {short.resource.amount(short.available)}",
@@ -75,7 +81,8 @@ def enough_neuron_devices(context: Context) -> Problems:
                 involves=(assignment.task,),
                 message=f"{assignment.task.name} cannot run on {each.pool.name}: "
                 f"{'; '.join(map(str, (*short, *none)))}",
-                fix=_such_as(assignment, each, "hosts with as many Neuron devices"),
+                fix="hosts with as many Neuron devices",
+                ways=(hosts_for(assignment.task, each.pool, "hosts with as many Neuron devices,"),),
                 property_name=PROPERTIES[HostResource.NEURON_DEVICES],
                 value=short[0].asked if short else None,
                 allowed=f"up to {short[0].available}" if short else "",
@@ -87,6 +94,15 @@ def _stuck(context: Context) -> Iterator[tuple[Assignment, Destination]]:
     return ((assignment, each) for assignment in context.assignments for each in assignment.stuck)
 
 
-def _such_as(assignment: Assignment, destination: Destination, what: str) -> str:
-    types = alternatives(assignment.task, like=destination.pool)
-    return f"{what}, such as {types[0]}" if types else what
+def _less_shared(task: Task, most: int) -> Way:
+    """Asking for no more of the memory of a GPU, which only the user can divide among several containers."""
+    text = f"MemoryMiB of NvidiaMps no higher than {most} for all containers together"
+    sharing = [each for each in task.containers if each.mps]
+    if len(sharing) != 1 or len(sharing[0].mps) != 1:
+        return Way(text=text)
+    less = tuple(
+        each if each.nvidia_mps is None else replace(each, nvidia_mps=replace(each.nvidia_mps, memory_mib=most))
+        for each in sharing[0].requirements
+    )
+    containers = tuple(replace(each, requirements=less) if each is sharing[0] else each for each in task.containers)
+    return Way(text=text, things=(replace(task, containers=containers),))

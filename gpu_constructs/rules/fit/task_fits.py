@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import InstanceType, Vendor
@@ -18,8 +19,9 @@ from gpu_constructs.placement import (
 )
 from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
+from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import PROPERTIES, fix_of, provider_for, worst
+from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, provider_for, ways_of, with_memory, worst
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -122,7 +124,13 @@ def fits_the_smallest(context: Context) -> Problems:
 
 
 def _may_not_fit(task: Task, pool: Pool, doubt: Doubt) -> Problem:
-    return Problem(about=task, message=f"{task.name} may not fit on {pool.name}: {doubt.text}", fix=doubt.fix)
+    less = None if doubt.most_mib is None else with_memory(task, doubt.most_mib)
+    return Problem(
+        about=task,
+        message=f"{task.name} may not fit on {pool.name}: {doubt.text}",
+        fix="ask for less memory" if less is not None else doubt.fix,
+        ways=() if less is None else ((Way(text=doubt.fix, things=(less,)),),),
+    )
 
 
 def _in_question(context: Context) -> Iterator[tuple[Assignment, Destination]]:
@@ -168,7 +176,8 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
         about=assignment.workload,
         involves=(assignment.task, *([each.pool] if foreign else [])),
         message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
-        fix=f"{_without(foreign, each.pool)}{fix_of(assignment.task, each.pool, each.fit)}",
+        fix=LESS,
+        ways=(*_without(foreign, each.pool), *ways_of(assignment.task, each.pool, each.fit)),
         property_name=PROPERTIES[HostResource.GPU if first is None else first.resource],
         value=None if first is None else first.asked,
         allowed="" if first is None else f"up to {first.resource.amount(first.available)}",
@@ -176,10 +185,12 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
     )
 
 
-def _without(foreign: Iterable[InstanceType], pool: Pool) -> str:
+def _without(foreign: Collection[InstanceType], pool: Pool) -> Ways:
     if not foreign:
-        return ""
-    return f"{f'leave {or_list(foreign)} out' if pool.requirements is None else 'AcceleratorManufacturers nvidia'}, or "
+        return ()
+    text = f"leave {or_list(foreign)} out" if pool.requirements is None else "AcceleratorManufacturers nvidia"
+    kept = tuple(each for each in pool.instance_types if each not in foreign)
+    return ((Way(text=text, things=(replace(pool, instance_types=kept),)),),)
 
 
 def _joined(reasons: Iterable[Shortfall | Obstacle]) -> str:

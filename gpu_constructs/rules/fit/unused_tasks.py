@@ -9,7 +9,7 @@ from gpu_constructs.hardware import accelerated
 from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, alternatives, cpu_units, demand_of, fit
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import PROPERTIES, can_run, fix_of
+from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, ways_of
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -35,7 +35,8 @@ def fits_somewhere_here(context: Context) -> Problems:
         yield Problem(
             about=task,
             message=f"{task.name} fits on none of the GPU hosts here ({where})",
-            fix=fix_of(task, *seen[0]),
+            fix=LESS,
+            ways=ways_of(task, *seen[0]),
         )
 
 

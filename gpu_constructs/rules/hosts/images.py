@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task, Unknown, UserDataFormat, Workload
+from gpu_constructs.fleet import (
+    NO_USER_DATA,
+    HostImage,
+    Pool,
+    PoolKind,
+    Scheduler,
+    Task,
+    Unknown,
+    UserDataFormat,
+    Workload,
+)
 from gpu_constructs.hardware import (
     IMAGES,
     RECORDED,
@@ -20,6 +31,7 @@ from gpu_constructs.hardware import (
 )
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
+from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
@@ -61,7 +73,8 @@ def kept_up(pool: Pool) -> Problems:
         yield Problem(
             message=f"image {image.name} is past its end of life, {image.end_of_life:%Y-%m-%d}, and gets no more "
             "security updates",
-            fix=f"{OperatingSystem.AMAZON_LINUX_2023.value}, which has taken its place",
+            fix="an image that AWS still supports",
+            ways=(_successors(pool),),
             property_name=_PROPERTY,
             value=image.name,
         )
@@ -105,13 +118,12 @@ def drives(context: Context) -> Problems:
         if each.registers_no_gpu and each.pool.kind is PoolKind.BATCH:
             waiting = _jobs(context, undriven)
         if each.is_certain and not each.leaves_others:
-            yield each.problem(
-                f"image {each.image.name} cannot drive {or_list(each.types)}: {each.reason}", fix=each.without_them
-            )
+            yield each.problem(f"image {each.image.name} cannot drive {or_list(each.types)}: {each.reason}")
         elif waiting:
             yield each.problem(
                 f"{with_verb((one.name for one in waiting), 'asks', 'ask')} for GPUs, and image {each.image.name} has "
-                f"no driver for {or_list(each.types)}: {_registers_none(each.image)}"
+                f"no driver for {or_list(each.types)}: {_registers_none(each.image)}",
+                ways=(each.images,),
             )
 
 
@@ -128,8 +140,7 @@ def drives_all(pool: Pool) -> Problems:
         if each.is_certain and each.leaves_others:
             yield each.problem(
                 f"of the types of {pool.name}, image {each.image.name} cannot drive {or_list(each.types)}: "
-                f"{each.reason}",
-                fix=each.without_them,
+                f"{each.reason}"
             )
 
 
@@ -147,12 +158,11 @@ def made_for(pool: Pool) -> Problems:
             continue
         name, devices = each.image.name, each.types[0].accelerators
         if devices is None:
-            yield each.problem(
-                f"image {name} is not made for {or_list(each.types)}: {each.reason}", fix=each.without_them
-            )
+            yield each.problem(f"image {name} is not made for {or_list(each.types)}: {each.reason}")
         else:
             yield each.problem(
-                f"image {name} has no driver for the {devices.model} of {or_list(each.types)}: {_idle(each)}"
+                f"image {name} has no driver for the {devices.model} of {or_list(each.types)}: {_idle(each)}",
+                ways=(each.images,),
             )
 
 
@@ -187,26 +197,21 @@ class _Undriven:
         return registers_no_gpu(self.pool, self.types[0])
 
     @property
-    def instead(self) -> str:
+    def images(self) -> tuple[Way, ...]:
         """The images to take."""
-        system = self.image.operating_system
-        images = self._others
-        if isinstance(images, IncompatibleError):
-            return f"{images.fix}, or an AMI of your own with a driver"
-        form = self.pool.user_data.format
-        others = {each.operating_system for each in images} - {system}
-        toml = OperatingSystem.BOTTLEROCKET in others and form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG}
-        return f"image {or_list(images)}{', with its user data in TOML' if toml else ''}"
+        if isinstance(self._others, IncompatibleError):
+            return (Way(text=f"{self._others.fix}, or an AMI of your own with a driver"),)
+        return tuple(_with_image(self.pool, each) for each in self._others)
 
     @property
-    def without_them(self) -> str:
-        """Leaving them out, where the pool has other types, or an image that drives those as well."""
-        driven = [each for each in self.pool.instance_types if _is_driven(self.image, each)]
+    def ways(self) -> Ways:
+        """Leaving the types out, where the pool has other ones, or an image that drives those as well."""
+        driven = tuple(each for each in self.pool.instance_types if _is_driven(self.image, each))
         if not driven and self.pool.types_are_known:
-            return self.instead
-        images = () if isinstance(self._others, IncompatibleError) else self._others
-        do_all = all(_is_driven(image, each) for image in images for each in driven)
-        return f"leave {or_list(self.types)} out{f', or {self.instead}' if do_all else ''}"
+            return (self.images,)
+        images = () if isinstance(self._others, IncompatibleError) else self.images
+        things = (replace(self.pool, instance_types=driven),) if driven else ()
+        return (Way(text=f"leave {or_list(self.types)} out", things=things),), images
 
     @property
     def _others(self) -> tuple[Image, ...] | IncompatibleError:
@@ -217,12 +222,13 @@ class _Undriven:
         except IncompatibleError as error:
             return error
 
-    def problem(self, message: str, *, fix: str | None = None) -> Problem:
+    def problem(self, message: str, *, ways: Ways | None = None) -> Problem:
         """What a rule says of them."""
         return Problem(
             about=self.pool,
             message=message,
-            fix=self.instead if fix is None else fix,
+            fix="an image and types that go together, in a capacity provider for each architecture",
+            ways=self.ways if ways is None else ways,
             property_name=_PROPERTY,
             value=self.image.name,
         )
@@ -245,6 +251,25 @@ def _undriven(pool: Pool) -> list[_Undriven]:
     return [
         _Undriven(pool=pool, image=image, types=tuple(types), reason=reasons[kind]) for kind, types in groups.items()
     ]
+
+
+def _with_image(pool: Pool, image: Image, why: str = "") -> Way:
+    """Another image for a pool, with user data in its own form."""
+    form, old = pool.user_data.format, pool.image
+    was_shell = form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG}
+    is_other = isinstance(old, Unknown) or image.operating_system is not old.image.operating_system
+    toml = was_shell and is_other and image.operating_system is OperatingSystem.BOTTLEROCKET
+    new = replace(pool, image=HostImage(image=image), user_data=NO_USER_DATA if toml else pool.user_data)
+    return Way(text=f"image {image}{', with its user data in TOML' if toml else ''}{why}", things=(new,))
+
+
+def _successors(pool: Pool) -> tuple[Way, ...]:
+    """The images that AWS recommends today for the types of a pool."""
+    found: list[Image] = []
+    for each in pool.instance_types:
+        with suppress(IncompatibleError):
+            found.append(default_image(each))
+    return tuple(_with_image(pool, each, ", which has taken its place") for each in dict.fromkeys(found))
 
 
 def _is_driven(image: Image, instance_type: InstanceType) -> bool:

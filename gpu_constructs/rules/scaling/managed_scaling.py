@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
 from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.destinations import pools_of, unjudged
+from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
@@ -107,7 +110,8 @@ def sizes_in_order(pool: Pool) -> Problems:
         message=f"MinSize is {low} and MaxSize is {high}",
         one_value=True,
         allowed=f"0 to {high}",
-        fix=f"raise MaxSize to {low}, or lower MinSize",
+        fix="raise MaxSize, or lower MinSize",
+        ways=(larger(pool, low), (Way(text=f"a MinSize of {high}", things=(replace(pool, min_instances=high),)),)),
     )
 
 
@@ -154,10 +158,20 @@ def desired_within_sizes(pool: Pool) -> Problems:
     if not isinstance(high, Unknown) and desired > high:
         yield Problem(
             message=f"DesiredCapacity is {desired} and MaxSize is {high}",
-            fix=f"raise MaxSize to {desired}, or remove DesiredCapacity, which managed scaling sets anyway",
+            fix="remove DesiredCapacity",
+            ways=(larger(pool, desired), _without_desired(pool)),
         )
     elif not isinstance(low, Unknown) and desired < low:
         yield Problem(
             message=f"DesiredCapacity is {desired} and MinSize is {low}",
-            fix=f"lower MinSize to {desired}, or remove DesiredCapacity, which managed scaling sets anyway",
+            fix="remove DesiredCapacity",
+            ways=(
+                (Way(text=f"a MinSize of {desired}", things=(replace(pool, min_instances=desired),)),),
+                _without_desired(pool),
+            ),
         )
+
+
+def _without_desired(pool: Pool) -> tuple[Way, ...]:
+    text = "remove DesiredCapacity, which managed scaling sets anyway"
+    return (Way(text=text, things=(replace(pool, group=replace(pool.group, desired_instances=None)),)),)

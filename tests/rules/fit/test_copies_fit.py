@@ -85,7 +85,7 @@ def found(workload: Workload) -> list[Finding]:
         pytest.param(
             service(task(4), pool(), copies=5, low=0),
             "GPU009",
-            ["5 tasks are wanted", "L4 holds 2 at MaxSize", "never start", "raise MaxSize"],
+            ["5 tasks are wanted", "L4 holds 2 at MaxSize", "never start", "raise MaxSize of L4 to 5"],
             id="more than all hosts take",
         ),
         pytest.param(

@@ -8,7 +8,19 @@ from gpu_constructs.fleet import Fleet, PoolKind, Scheduler, Task, Workload
 from gpu_constructs.hardware import Architecture, instance_type
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.tasks import requests
-from tests.rules.given import FIT_RULES, a_pool, a_task, asked, container, found, gpu, only, running_on, task_of
+from tests.rules.given import (
+    FIT_RULES,
+    a_pool,
+    a_task,
+    asked,
+    container,
+    found,
+    gpu,
+    only,
+    running_on,
+    task_of,
+    unpriced,
+)
 
 GPU, CPU = a_pool("g6.xlarge"), a_pool("c7i.large", name="Cpu")
 BATCH = a_pool("g6.12xlarge", name="Queue", kind=PoolKind.BATCH)
@@ -34,7 +46,7 @@ def test_a_task_that_no_gpu_host_takes_is_an_error() -> None:
     finding = only(FIT_RULES, Fleet(pools=(GPU, CPU), tasks=(a_task("4"),), is_whole=True))
     assert (finding.rule, finding.severity, finding.subject) == ("GPU061", Severity.ERROR, "train")
     assert finding.message == "train fits on none of the GPU hosts here (Hosts: GPUs: 4 asked, g6.xlarge has 1)"
-    assert finding.fix == "hosts of a type such as g6.12xlarge, or GPUs no higher than 1"
+    assert unpriced(finding.fix) == "hosts of a type such as g6.12xlarge, or GPUs no higher than 1"
 
 
 def test_jobs_of_batch_go_to_compute_environments_and_tasks_of_ecs_to_the_others() -> None:

@@ -48,7 +48,7 @@ def test_an_image_past_its_end_of_life_is_told_the_day() -> None:
     found = asked(RULES, a_pool("g5.xlarge", image=of_image("al2-gpu")))
     assert list(found) == ["GPU003"]
     assert "2026-06-30" in found["GPU003"].message
-    assert "amazon-linux-2023" in found["GPU003"].fix
+    assert "image al2023-gpu" in found["GPU003"].fix
 
 
 def test_a_type_that_nobody_confirms_is_a_doubt_with_its_reason() -> None:

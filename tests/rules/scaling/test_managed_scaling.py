@@ -64,7 +64,7 @@ def test_more_hosts_at_least_than_at_most_are_refused() -> None:
     found = asked(RULES, a_pool(min_instances=5, max_instances=2))
     assert list(found) == ["GPU111"]
     assert found["GPU111"].message == "MinSize is 5 and MaxSize is 2"
-    assert "raise MaxSize to 5" in found["GPU111"].fix
+    assert "raise MaxSize of Hosts to 5" in found["GPU111"].fix
 
 
 def test_batch_has_other_words_for_them() -> None:

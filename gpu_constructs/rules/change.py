@@ -1,0 +1,70 @@
+"""What a fix does to a fleet, so that it is tried before anybody reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+from gpu_constructs.fleet import Fleet, Pool, Task, Workload
+
+__all__ = ["Way", "Ways", "changed"]
+
+_Thing = TypeVar("_Thing", Pool, Task, Workload)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One change that would do.
+
+    Attributes:
+        text: The change, for a reader.
+        things: Pools, tasks and workloads as they would be; each takes the place of the one with its name. Without any,
+            the change is told untried, because the values are the reader's.
+    """
+
+    text: str
+    things: tuple[Pool | Task | Workload, ...] = ()
+
+
+Ways: TypeAlias = tuple[tuple[Way, ...], ...]
+"""Ways to settle a problem. Of each group, smallest change first, the first that works is told."""
+
+
+def changed(fleet: Fleet, things: Iterable[Pool | Task | Workload]) -> Fleet:
+    """The fleet with some things in place of those of the same name, wherever they are named.
+
+    Args:
+        fleet: What was asked for.
+        things: What would be asked for instead.
+    """
+    new = tuple(things)
+    pools = {each.name: each for each in new if isinstance(each, Pool)}
+    tasks = {each.name: each for each in new if isinstance(each, Task)}
+    workloads = {each.name: each for each in new if isinstance(each, Workload)}
+    return replace(
+        fleet,
+        pools=_swapped(fleet.pools, pools),
+        tasks=_swapped(fleet.tasks, tasks),
+        workloads=tuple(_joined(each, pools, tasks) for each in _swapped(fleet.workloads, workloads)),
+    )
+
+
+def _swapped(old: tuple[_Thing, ...], new: Mapping[str, _Thing]) -> tuple[_Thing, ...]:
+    return tuple(new.get(each.name, each) for each in old)
+
+
+def _joined(workload: Workload, pools: Mapping[str, Pool], tasks: Mapping[str, Task]) -> Workload:
+    """A workload that names the new pools and the new task; the same object where it names none."""
+    task = workload.task and tasks.get(workload.task.name, workload.task)
+    strategy = tuple(
+        replace(item, pool=pools[item.pool.name]) if item.pool is not None and item.pool.name in pools else item
+        for item in workload.strategy
+    )
+    if task is workload.task and all(map(_is_same, strategy, workload.strategy)):
+        return workload
+    return replace(workload, task=task, strategy=strategy)
+
+
+def _is_same(one: object, other: object) -> bool:
+    return one is other
