@@ -6,7 +6,6 @@ from __future__ import annotations
 KNOWN_MISSES = {
     "006-deep-learning-ami.yaml": "the Deep Learning AMI has no ECS agent, and user data does not install it",
     "010-no-image.yaml": "a launch template of a group needs an image",
-    "011-al2-after-its-end.json": "Amazon Linux 2 ended on 2026-06-30",
     "013-all-memory-of-the-host.json": "GPU006 says it as warning, not as error",
     "021-sixty-four-mebibytes.json": "64 MiB for CUDA",
     "022-vcpu-hard-limit-for-eight-gpus.yaml": "one vCPU for eight GPUs, and no service yet",
@@ -72,11 +71,21 @@ KNOWN_MISSES = {
     "157-no-type.json": "neither the template nor the group has a type",
     "158-signal-that-nobody-sends.yaml": "no host sends a signal: the stack rolls back",
     "159-launch-hook-that-nobody-answers.yaml": "after ten minutes each host is abandoned",
+    "172-number-for-a-string.json": "the CLI refuses a number: value is a string",
+    "173-volume-plugin-that-no-host-has.yaml": "no host has the plugin: missing an attribute required by your task",
+    "175-misspelt-attribute.yaml": "GPU042 says it as warning, not as error",
+    "176-attribute-that-no-host-sets.json": "no user data sets the attribute gpu-model",
+    "178-nginx-on-p5.yaml": "GPU088 says it as info, not as warning",
+    "179-group-from-zero-without-a-provider.json": "GPU002 says it as info, not as error",
+    "180-public-subnet-without-addresses.yaml": "a route to the internet gateway, and no public address",
+    "181-all-memory-of-the-host.json": "GPU006 says it as warning, not as error",
+    "182-timeout-below-a-minute.yaml": "60 seconds at least",
+    "183-rule-without-a-role.yaml": "EventBridge may not run the task",
 }
 
 # Said, and not of the resource whose property has to be changed.
 KNOWN_MISPLACED = {
     "017-smallest-type-of-a-mixed-group.yaml",
-    "163-cdk-launch-configuration-of-g6.json",
     "164-cdk-load-balancer-reaches-no-host.json",
+    "170-task-definition-beside-its-hosts",
 }

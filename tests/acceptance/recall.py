@@ -24,18 +24,19 @@ BROKEN, GOOD = HERE / "broken", HERE / "good"
 
 @dataclass(frozen=True)
 class Expected:
-    """One broken configuration and what has to be said of it."""
+    """One broken configuration, a file or a folder of files given in one call, and what has to be said of it."""
 
     file: str
     kind: str
     severity: str
-    places: tuple[str, ...]  # any of them may be changed; the first is the likely one
+    places: tuple[str, ...]  # any of them may be changed, the first is the likely one; in a folder after "its file#"
     says: tuple[str, ...]  # regular expressions that the message or the fix has to match, each of them
     source: str
 
     @property
-    def path(self) -> Path:
-        return BROKEN / self.file
+    def paths(self) -> list[Path]:
+        path = BROKEN / self.file
+        return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def _expected(kind: str, file: str, entry: dict[str, object]) -> Expected:
 @cache
 def judged(expected: Expected) -> Judged:
     """The verdict of the checker, held against that of the expert."""
-    findings = check_files([expected.path]).findings
+    findings = check_files(expected.paths).findings
     said = [each for each in findings if _says(expected, each)]
     named = [each for each in said if each.severity.value == expected.severity]
     return Judged(
@@ -104,7 +105,8 @@ def _says(expected: Expected, finding: Finding) -> bool:
 
 
 def _is_at_the_resource(expected: Expected, finding: Finding) -> bool:
-    resources = {place.split(".")[1] for place in expected.places if place.startswith("Resources.")}
+    paths = [place.rpartition("#")[2] for place in expected.places]
+    resources = {path.split(".")[1] for path in paths if path.startswith("Resources.")}
     origin = finding.origin
     return (
         not resources or (origin is not None and origin.resource in resources) or _is_at_the_property(expected, finding)
@@ -112,15 +114,25 @@ def _is_at_the_resource(expected: Expected, finding: Finding) -> bool:
 
 
 def _is_at_the_property(expected: Expected, finding: Finding) -> bool:
-    line = finding.origin.line if finding.origin else None
-    return line is not None and any(line in lines for lines in _lines(expected))
+    if finding.origin is None or finding.origin.line is None:
+        return False
+    at, file = finding.origin.line, Path(finding.origin.file or "").name
+    return any(at in lines and file == path.name for path, lines in _lines(expected))
 
 
 @cache
-def _lines(expected: Expected) -> tuple[range, ...]:
+def _lines(expected: Expected) -> tuple[tuple[Path, range], ...]:
     """The lines of each place; of what is missing there, those of the nearest part that exists."""
-    root = yaml.compose(expected.path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    return tuple(_lines_of(root, place.split(".")) for place in expected.places)
+    roots = {
+        path.name: (path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader))
+        for path in expected.paths
+    }
+    found = []
+    for place in expected.places:
+        name, _, keys = place.rpartition("#")
+        path, root = roots[name or next(iter(roots))]
+        found.append((path, _lines_of(root, keys.split("."))))
+    return tuple(found)
 
 
 def _lines_of(node: yaml.Node, keys: list[str]) -> range:

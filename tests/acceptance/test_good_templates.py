@@ -24,6 +24,7 @@ WARNINGS: dict[str, set[str]] = {
     "106-cdk-rule-on-a-standing-host": {"GPU072"},
     "110-cdk-queue-worker": {"GPU259"},  # CDK's pattern does not wait for the association
     "113-cdk-of-2021-launch-configuration": {"GPU056"},
+    "115-of-2018": {"GPU056"},
 }
 
 # Said, and wrong: this list only shrinks.
@@ -33,8 +34,8 @@ FALSE_ALARMS: dict[str, set[str]] = {
 }
 
 
-def test_there_are_at_least_a_hundred_and_ten() -> None:
-    assert len(GOOD) >= 110
+def test_there_are_at_least_a_hundred_and_twenty() -> None:
+    assert len(GOOD) >= 120
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
