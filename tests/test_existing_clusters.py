@@ -85,6 +85,10 @@ def test_a_default_strategy_of_which_nothing_is_said_is_a_warning(site: Site) ->
     ("arguments", "message"),
     [
         ({"keep_capacity_providers": "cpu"}, "keep_capacity_providers: expects a list of text, got 'cpu'"),
+        (
+            {"keep_capacity_providers": cdk.Fn.split(",", cdk.Fn.import_value("Providers"))},
+            "keep_capacity_providers: providers of this app cannot be",
+        ),
         ({"default_strategy": [CPU]}, "default_strategy: 'cpu' is not a capacity provider of this cluster"),
         ({"default_strategy": ["cpu"]}, r"expects a list of ecs.CapacityProviderStrategy, got \['cpu'\]"),
         (

@@ -168,6 +168,18 @@ class HostMount:
         _require_name("file_system", host, "the DNS name of a file system")
         return f"mount -t lustre -o relatime,flock {shlex.quote(f'{host}@tcp:/{name}')} {self.path}"
 
+    def require_near(self, hosts: ClusterHosts) -> None:
+        """Refuses a file system that is certain to be in another VPC.
+
+        Args:
+            hosts: What the hosts of the cluster share.
+
+        Raises:
+            IncompatibleError: It is in another one.
+        """
+        if self.file_system is not None:
+            hosts.require_same_vpc(self.file_system, argument="mounts")
+
     def let_in(self, hosts: ClusterHosts) -> None:
         """Lets the hosts reach and read it.
 

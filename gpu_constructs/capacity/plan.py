@@ -76,6 +76,8 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             fix="take the type from context instead of a parameter, or give image=…",
         )
     parts = choice.parts()
+    for mount in parts.storage.mounts:
+        mount.require_near(hosts)
     low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")
     high = whole_number("max_instances", choice.max_instances, smallest=1, unit="hosts", fix="max_instances=1")
     pool = Pool(

@@ -18,7 +18,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.atomic import translated
-from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, METADATA_KEY
 
@@ -87,6 +87,13 @@ class ClusterAssociation:
                 argument="default_strategy" if keeps is None else "keep_capacity_providers",
                 value=default_strategy if keeps is None else list(keeps),
                 fix="set_default_strategy(…) once its capacity is there" if keeps is None else "leave it out",
+            )
+        if any(map(is_list_token, keeps or ())):
+            raise InvalidValueError(
+                "providers of this app cannot be added to a list that is only known at deploy time",
+                argument="keep_capacity_providers",
+                value=list(keeps or ()),
+                fix="the names, or each part of the list by itself, such as cdk.Fn.select(0, names)",
             )
         self._require_only_writer()
         self._listed = list(dict.fromkeys(keeps or ()))

@@ -21,6 +21,7 @@ from gpu_constructs.hosts.association import ClusterAssociation
 from gpu_constructs.hosts.encryption import let_key_be_used
 from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
+from gpu_constructs.hosts.vpcs import require_same_vpc
 
 __all__ = ["ClusterHosts"]
 
@@ -133,6 +134,7 @@ class ClusterHosts:
         self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
         self._chosen_subnets: list[HostSubnets] = []
         self._let_into: set[efs.IFileSystem] = set()
+        self._in_vpc: set[ec2.IConnectable] = set()
         self._seen_without_groups: dict[str, ecs.ICluster] = {}
         is_own = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
         self.cluster: ecs.ICluster = cluster if is_own else _seen_from(scope, cluster, vpc)
@@ -182,6 +184,20 @@ class ClusterHosts:
         """Whether the cluster says which security groups hosts have that were not made here."""
         # Until it has any, the group of the hosts that are made here is the only one.
         return len(self.cluster.connections.security_groups) > ("security_group" in self.__dict__)
+
+    def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
+        """Refuses shared storage that is certain to be in another VPC; what was found once is not asked again.
+
+        Args:
+            storage: A file system.
+            argument: The argument, as the user spells it.
+
+        Raises:
+            IncompatibleError: It is in another one.
+        """
+        if storage not in self._in_vpc:
+            require_same_vpc(storage, self.vpc, argument=argument)
+            self._in_vpc.add(storage)
 
     def let_into(self, file_system: efs.IFileSystem, *, task: Construct) -> None:
         """Lets the hosts reach a file system that a task mounts, by one rule however many tasks mount it.

@@ -6,9 +6,13 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import InvalidValueError
+
 __all__ = ["let_key_be_used"]
 
 _USE = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
+_SYMMETRIC = "SYMMETRIC_DEFAULT"
 _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
 
 
@@ -17,7 +21,21 @@ def let_key_be_used(key: kms.IKey) -> None:
 
     Args:
         key: The key.
+
+    Raises:
+        InvalidValueError: It is not symmetric, which volumes and logs cannot be encrypted with
+            (https://docs.aws.amazon.com/kms/latest/developerguide/symmetric-asymmetric.html).
     """
+    resource = key.node.default_child if isinstance(key, kms.Key) else None
+    spec = resource.key_spec if isinstance(resource, kms.CfnKey) else None
+    if spec not in {None, _SYMMETRIC} and not is_token(spec):
+        raise InvalidValueError(
+            "volumes and logs are encrypted with a symmetric key",
+            argument="encryption_key",
+            value=spec,
+            allowed=_SYMMETRIC,
+            fix="kms.Key(self, 'Key', enable_key_rotation=True)",
+        )
     for statement in _statements(cdk.Stack.of(key)):
         key.add_to_resource_policy(statement)
 

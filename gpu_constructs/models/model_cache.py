@@ -239,6 +239,16 @@ class ModelCache:
             task: The task definition.
         """
 
+    def require_near(self, capacity: Sequence[_Capacity]) -> None:
+        """Refuses capacity of another VPC.
+
+        Args:
+            capacity: Where the task may run.
+
+        Raises:
+            IncompatibleError: The cache is certain to be in another VPC than the hosts.
+        """
+
     def require_way_from(self, capacity: Sequence[_Capacity]) -> None:
         """Refuses capacity whose hosts could not be let into it.
 
@@ -292,6 +302,10 @@ class _Efs(ModelCache):
             self.file_system.grant_root_access(task.task_role)
         else:
             self.file_system.grant_read_write(task.task_role)
+
+    def require_near(self, capacity: Sequence[_Capacity]) -> None:
+        for hosts in dict.fromkeys(each.hosts for each in capacity):
+            hosts.require_same_vpc(self.file_system, argument="cache")
 
     def require_way_from(self, capacity: Sequence[_Capacity]) -> None:
         require_known_groups(capacity)

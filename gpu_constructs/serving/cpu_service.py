@@ -22,6 +22,8 @@ from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
 __all__ = ["CpuService", "CpuServiceOptions"]
 
+_FARGATE = ("FARGATE", "FARGATE_SPOT")
+
 
 class CpuServiceOptions(TypedDict, total=False):
     """Arguments of `ecs.Ec2Service` that reach CDK as they are given.
@@ -91,7 +93,8 @@ class CpuService(ecs.Ec2Service):
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: A capacity has accelerators or is of another cluster, or capacity and a strategy are given.
+        IncompatibleError: A capacity has accelerators or is of another cluster, a strategy is of Fargate, or both are
+            given.
         RefusedByCdkError: CDK refuses it for another reason.
     """
 
@@ -123,6 +126,8 @@ class CpuService(ecs.Ec2Service):
             strategies = [each.strategy() for each in capacity]
             require_strategy(strategies, {each.capacity_provider_name: each.pool for each in capacity})
             options["capacity_provider_strategies"] = strategies
+        elif strategies is not None:
+            _require_hosts_for(strategies, cluster, off_gpu_hosts=off_gpu_hosts)
         # The providers of a strategy have no other hosts.
         if off_gpu_hosts and strategies is None:
             options["placement_constraints"] = [*(options.get("placement_constraints") or ()), cluster.off_gpu_hosts]
@@ -168,10 +173,34 @@ def _require_usable(
                 fix="capacity of the cluster of the service",
                 rule="GPU143",
             )
-        if off_gpu_hosts and each.pool.shape is not None and each.pool.shape.vendor is not None:
+        _require_off_gpu_hosts(each, "capacity", off_gpu_hosts=off_gpu_hosts)
+
+
+def _require_hosts_for(
+    strategies: Sequence[ecs.CapacityProviderStrategy], cluster: GpuCluster, *, off_gpu_hosts: bool
+) -> None:
+    """Refuses providers that have no hosts, and those whose hosts the tasks are to stay off."""
+    argument = "capacity_provider_strategies"
+    capacities = {each.capacity_provider_name: each for each in cluster.capacities}
+    require_strategy(strategies, {name: each.pool for name, each in capacities.items()}, argument=argument)
+    for provider in (each.capacity_provider for each in strategies):
+        if provider in _FARGATE:
             raise IncompatibleError(
-                f"{each.pool.name} has hosts with accelerators, and the tasks are to stay off them",
-                argument="capacity",
-                value=each.pool.name,
-                fix="CPU capacity, or off_gpu_hosts=False to use what their containers leave",
+                f"{provider} has no hosts, and the service is an ecs.Ec2Service",
+                argument=argument,
+                value=provider,
+                fix="an ecs.FargateService",
             )
+        if provider in capacities:
+            _require_off_gpu_hosts(capacities[provider], argument, off_gpu_hosts=off_gpu_hosts)
+
+
+def _require_off_gpu_hosts(capacity: Capacity, argument: str, *, off_gpu_hosts: bool) -> None:
+    pool = capacity.pool
+    if off_gpu_hosts and pool.shape is not None and pool.shape.vendor is not None:
+        raise IncompatibleError(
+            f"{pool.name} has hosts with accelerators, and the tasks are to stay off them",
+            argument=argument,
+            value=pool.name,
+            fix="CPU capacity, or off_gpu_hosts=False to use what their containers leave",
+        )

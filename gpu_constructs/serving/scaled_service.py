@@ -21,7 +21,8 @@ from gpu_constructs.fleet import UNKNOWN, PoolKind, Unknown, Workload, total
 from gpu_constructs.placement import task_slots
 from gpu_constructs.serving.deployment import scaled_percentages
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
-from gpu_constructs.serving.scaling import GpuUse, Requests, ScaleBy, Scaling
+from gpu_constructs.serving.metrics import require_here
+from gpu_constructs.serving.scaling import Average, Backlog, GpuUse, Requests, ScaleBy, Scaling
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 __all__ = ["GivenCounts", "ScaledService"]
@@ -211,6 +212,8 @@ class ScaledService(LoadBalancedService):
                     value=each.metric_name,
                     fix="ScaleBy.average(metric=…) with a metric that the container sends",
                 )
+            if isinstance(each, (Average, Backlog)):
+                require_here(each.metric, cdk.Stack.of(self))
             if isinstance(each, Requests) and not each.endpoint.target_group.node.path.startswith(f"{self.node.path}/"):
                 raise IncompatibleError(
                     "the endpoint sends its requests to another service",

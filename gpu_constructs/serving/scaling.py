@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import ClassVar, cast
 
 import aws_cdk as cdk
@@ -18,14 +19,14 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.serving.endpoint import ServiceEndpoint
+from gpu_constructs.serving.metrics import names_in, require_direct
 from gpu_constructs.serving.step_adjustments import steps_of
 
-__all__ = ["Backlog", "GpuUse", "Requests", "ScaleBy", "Scaling"]
+__all__ = ["Average", "Backlog", "GpuUse", "Requests", "ScaleBy", "Scaling"]
 
 _MINUTE = cdk.Duration.minutes(1)
 # As long as target tracking waits, whose alarm for scaling in needs 15 low minutes.
 _QUIET_MINUTES = 15
-_STATISTICS = ("Average", "Minimum", "Maximum", "SampleCount", "Sum")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +156,11 @@ class ScaleBy(ABC):
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return _backlog(f"total_of_all_tasks / {_positive('per_task', per_task)!r}", {"total_of_all_tasks": metric})
+        taken = set(names_in(metric))
+        total = next(
+            each for each in chain(["total_of_all_tasks"], map("total{}".format, count())) if each not in taken
+        )
+        return _backlog(f"{total} / {_positive('per_task', per_task)!r}", {total: metric})
 
     @classmethod
     @checked
@@ -172,7 +177,7 @@ class ScaleBy(ABC):
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        _require_direct(metric)
+        require_direct(metric)
         return Average(metric=metric, target=_positive("target", target))
 
     @classmethod
@@ -276,7 +281,7 @@ class GpuUse(ScaleBy):
 class Backlog(ScaleBy):
     """By the tasks that are needed, with two alarms: above the least, and at or below it for a while."""
 
-    needed: cloudwatch.MathExpression
+    metric: cloudwatch.MathExpression
 
     name: ClassVar[str] = "Backlog"
     wakes: ClassVar[bool] = True
@@ -319,7 +324,7 @@ class Backlog(ScaleBy):
             alarm = cloudwatch.Alarm(
                 scaling.count,
                 f"{name}Alarm",
-                metric=self.needed,
+                metric=self.metric,
                 threshold=scaling.least,
                 comparison_operator=operator,
                 evaluation_periods=minutes,
@@ -332,28 +337,10 @@ class Backlog(ScaleBy):
 def _backlog(tasks: str, metrics: Mapping[str, cloudwatch.IMetric]) -> Backlog:
     """By metric math that says how many tasks are needed, as a fraction."""
     return Backlog(
-        needed=cloudwatch.MathExpression(
+        metric=cloudwatch.MathExpression(
             expression=f"CEIL({tasks})", using_metrics=dict(metrics), period=_MINUTE, label="Tasks needed"
         )
     )
-
-
-def _require_direct(metric: cloudwatch.IMetric) -> None:
-    """Refuses what CDK writes no target tracking for."""
-    if isinstance(metric, cloudwatch.MathExpression):
-        raise InvalidValueError(
-            "target tracking of CDK takes a metric, not metric math",
-            argument="metric",
-            fix="a metric of the average itself, or ScaleBy.backlog(metric=…) of a total, which may be metric math",
-        )
-    if isinstance(metric, cloudwatch.Metric) and metric.statistic not in _STATISTICS:
-        raise InvalidValueError(
-            f"Application Auto Scaling cannot track the statistic {metric.statistic}",
-            argument="metric",
-            value=metric.statistic,
-            allowed=", ".join(_STATISTICS),
-            fix="metric.with_(statistic='Average')",
-        )
 
 
 def _known(argument: str, number: object) -> int:

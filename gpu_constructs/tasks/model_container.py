@@ -43,6 +43,8 @@ def add_served_container(
         GpuConstructsError: As `GpuTaskDefinition.add_gpu_container`.
     """
     cache, copying = served.cache, served.copying()
+    if cache is not None:
+        cache.require_near(task.capacity)
     if cache is not None and task.task.network_mode != _AWSVPC:
         cache.require_way_from(task.capacity)
     if task.task.network_mode == _NONE and (served.server.port is not None or copying is not None):

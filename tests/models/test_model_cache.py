@@ -178,6 +178,30 @@ def test_a_file_system_is_mounted_with_tls_and_the_role_of_the_task(site: Site) 
     assert {"ModelsEfsMountTarget1", "ModelsEfsMountTarget2"} <= {each[:21] for each in service["DependsOn"]}
 
 
+def test_storage_of_another_vpc_is_refused(site: Site) -> None:
+    other = ec2.Vpc(site.stack, "Other")
+    files, lustre = (
+        efs.FileSystem(site.stack, "Far", vpc=other),
+        fsx.LustreFileSystem(
+            site.stack,
+            "FarLustre",
+            vpc=other,
+            vpc_subnet=other.private_subnets[0],
+            storage_capacity_gib=1200,
+            lustre_configuration=fsx.LustreConfiguration(deployment_type=fsx.LustreDeploymentType.SCRATCH_2),
+        ),
+    )
+    task, cluster = site.task(), site.cluster
+    before = site.children()
+    for mode in (task, site.task(name="Own", network_mode=ecs.NetworkMode.AWS_VPC)):
+        with pytest.raises(IncompatibleError, match="cache: the file system is in VPC Stack/Other, and .*vpc-12"):
+            serve(mode, ModelCache.efs(files))
+    mounts = HostStorage(mounts=[HostMount.fsx_lustre(lustre)])
+    with pytest.raises(IncompatibleError, match="mounts: the file system is in VPC Stack/Other"):
+        cluster.add_capacity("Far", instance_types=["g6.xlarge"], max_instances=1, storage=mounts)
+    assert [each for each in site.children() if "Own" not in each] == before
+
+
 def test_an_access_point_is_a_directory_with_its_own_user(site: Site) -> None:
     files = files_of(site)
     point = files.add_access_point("Point", path="/models", posix_user=efs.PosixUser(uid="1000", gid="1000"))

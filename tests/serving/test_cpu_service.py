@@ -17,6 +17,7 @@ from gpu_constructs.placement.query import evaluate, parse
 from tests.synthesis import Ground, Properties, Site
 
 SERVICE = "AWS::ECS::Service"
+ON_FARGATE = ecs.CapacityProviderStrategy(capacity_provider="FARGATE_SPOT", weight=1)
 
 
 @pytest.fixture
@@ -141,6 +142,14 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
         (
             lambda _, cpu, __: {"capacity": [cpu], "capacity_provider_strategies": [cpu.strategy()]},
             "capacity_provider_strategies: capacity and capacity_provider_strategies both say",
+        ),
+        (
+            lambda site, _, __: {"capacity_provider_strategies": [site.l4.strategy()]},
+            "capacity_provider_strategies: L4 has hosts with accelerators, and the tasks are",
+        ),
+        (
+            lambda _, __, ___: {"capacity_provider_strategies": [ON_FARGATE]},
+            "capacity_provider_strategies: FARGATE_SPOT has no hosts.*an ecs.FargateService",
         ),
         (
             lambda site, cpu, _: {"capacity": [cpu], "cluster": GpuCluster(site.stack, "Other", vpc=site.vpc)},

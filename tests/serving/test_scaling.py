@@ -249,6 +249,13 @@ def test_a_total_of_ones_own_is_a_backlog(site: Site) -> None:
     assert [service.after({"Tokens": each}) for each in (0, 0.5, 1000, 1000.5, 9999)] == [0, 1, 1, 2, 4]
 
 
+def test_the_names_of_metric_math_are_the_users(site: Site) -> None:
+    math = cloudwatch.MathExpression(expression="total_of_all_tasks", using_metrics={"total_of_all_tasks": tokens()})
+    service_of(site).scale(by=[ScaleBy.backlog(metric=math, per_task=1000)], min_tasks=0)
+    service = scaled(site, tasks=0)
+    assert [service.after({"Tokens": each}) for each in (0, 1000, 1000.5)] == [0, 1, 2]
+
+
 # What is refused
 
 
@@ -263,6 +270,12 @@ def _of_another(site: Site) -> None:
     service_on(site).scale(by=[ScaleBy.requests(endpoint=endpoint, per_task_per_minute=60)])
 
 
+def elsewhere(site: Site, by: ScaleBy) -> None:
+    """Scales a service of a stack whose region and account are known."""
+    site.stack = cdk.Stack(site.app, "Known", env=cdk.Environment(region="us-east-1", account="123456789012"))
+    service_of(site).scale(by=[by])
+
+
 def _with_requests(site: Site, *, service: dict[str, Any] | None = None, **arguments: Any) -> None:
     one = service_of(site, **(service or {}))
     one.scale(by=[ScaleBy.requests(endpoint=behind(one), per_task_per_minute=60)], **arguments)
@@ -270,6 +283,7 @@ def _with_requests(site: Site, *, service: dict[str, Any] | None = None, **argum
 
 _BLUE_GREEN = {"deployment_strategy": ecs.DeploymentStrategy.BLUE_GREEN}
 _MATH = cloudwatch.MathExpression(expression="a / 2", using_metrics={"a": tokens()})
+_THERE, _THEIRS = tokens(region="eu-west-1"), tokens(account="210987654321")
 _IN_PARTS = cdk.Duration.millis(5)
 _MINUTE = cdk.Duration.minutes(1)
 
@@ -313,6 +327,13 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (lambda _: ScaleBy.average(metric=_MATH, target=1), "metric: .*ScaleBy.backlog"),
         (lambda _: ScaleBy.average(metric=tokens(statistic="p90"), target=1), "metric: .*p90"),
         (lambda _: ScaleBy.average(metric=tokens(), target=0), "target: "),
+        (
+            lambda site: elsewhere(site, ScaleBy.average(metric=_THERE, target=1)),
+            "metric: .*eu-west-1.*us-east-1",
+        ),
+        (lambda site: elsewhere(site, ScaleBy.average(metric=_THEIRS, target=1)), "metric: .*account 210987654321"),
+        (lambda site: elsewhere(site, ScaleBy.backlog(metric=_THERE, per_task=1)), "metric: .*region eu-west-1"),
+        (_plain(scale_in_cooldown=cdk.Duration.days(30_000)), "scale_in_cooldown: .*0 to 2147483647"),
         (lambda _: ScaleBy.gpu_utilization(percent=101), "percent: .*up to 100"),
     ],
 )

@@ -1,0 +1,87 @@
+"""Metrics that users give: which of them the number of tasks can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+
+__all__ = ["names_in", "require_direct", "require_here"]
+
+_STATISTICS = ("Average", "Minimum", "Maximum", "SampleCount", "Sum")
+
+
+def require_here(metric: cloudwatch.IMetric, stack: cdk.Stack) -> None:
+    """Refuses metrics of another region, and a single one of another account: CDK writes neither into a policy.
+
+    An alarm over metric math takes metrics of another account.
+
+    Args:
+        metric: What the user gave.
+        stack: Where the service is.
+
+    Raises:
+        IncompatibleError: They are certain to be of another one.
+    """
+    places = ("region",) if isinstance(metric, cloudwatch.MathExpression) else ("region", "account")
+    for each in _metrics_in(metric):
+        for what in places if isinstance(each, cloudwatch.Metric) else ():
+            there, here = getattr(each, what), getattr(stack, what)
+            if there is not None and there != here and not is_token(there) and not is_token(here):
+                raise IncompatibleError(
+                    f"the metric is of {what} {there}, and the service of {here}",
+                    argument="metric",
+                    value=there,
+                    allowed=here,
+                    fix=f"a metric of {what} {here}",
+                )
+
+
+def _metrics_in(metric: cloudwatch.IMetric) -> Iterator[cloudwatch.IMetric]:
+    """A metric, or those that metric math combines."""
+    if isinstance(metric, cloudwatch.MathExpression):
+        for each in metric.using_metrics.values():
+            yield from _metrics_in(each)
+    else:
+        yield metric
+
+
+def names_in(metric: cloudwatch.IMetric) -> Iterator[str]:
+    """The names that metric math gives to its parts, each of which CDK takes once.
+
+    Args:
+        metric: What the user gave.
+    """
+    if isinstance(metric, cloudwatch.MathExpression):
+        for name, each in metric.using_metrics.items():
+            yield name
+            yield from names_in(each)
+
+
+def require_direct(metric: cloudwatch.IMetric) -> None:
+    """Refuses what CDK writes no target tracking for.
+
+    Args:
+        metric: What the user gave.
+
+    Raises:
+        InvalidValueError: It is metric math, or has a statistic that cannot be tracked.
+    """
+    if isinstance(metric, cloudwatch.MathExpression):
+        raise InvalidValueError(
+            "target tracking of CDK takes a metric, not metric math",
+            argument="metric",
+            fix="a metric of the average itself, or ScaleBy.backlog(metric=…) of a total, which may be metric math",
+        )
+    if isinstance(metric, cloudwatch.Metric) and metric.statistic not in _STATISTICS:
+        raise InvalidValueError(
+            f"Application Auto Scaling cannot track the statistic {metric.statistic}",
+            argument="metric",
+            value=metric.statistic,
+            allowed=", ".join(_STATISTICS),
+            fix="metric.with_(statistic='Average')",
+        )
