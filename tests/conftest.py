@@ -28,6 +28,12 @@ def site(tmp_path: Path) -> Site:
 
 
 @pytest.fixture(scope="module")
+def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """One for all tests of a module that read the same template: it is built once and synthesized once."""
+    return Site(_app(tmp_path_factory.mktemp("shared")))
+
+
+@pytest.fixture(scope="module")
 def landlord(tmp_path_factory: pytest.TempPathFactory) -> Landlord:
     """Whose hosts the tenants of a module share."""
     return Landlord(_app(tmp_path_factory.mktemp("landlord")))

@@ -12,8 +12,9 @@ from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, Incompatib
 from tests.synthesis import Ground, Site
 
 
-def chat(site: Site, max_instances: int = 8, gpus: int = 1) -> GpuTaskDefinition:
-    task = site.task(site.capacity("g6.12xlarge", max_instances=max_instances))
+def chat(site: Site, max_instances: int = 8, gpus: int = 1, name: str = "") -> GpuTaskDefinition:
+    hosts = site.capacity("g6.12xlarge", max_instances=max_instances, name=f"Capacity{name}")
+    task = site.task(hosts, name=f"Task{name}")
     task.add_gpu_container("vllm", image=site.image, gpus=gpus)
     return task
 
@@ -44,22 +45,35 @@ def test_a_plain_service_may_become_one_of_ours_without_being_replaced(site: Sit
         assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
 
 
-@pytest.mark.parametrize(
-    ("max_instances", "gpus", "desired_count", "percentages"),
-    [
-        pytest.param(8, 1, 2, (100, 200), id="room for all of them twice"),
-        pytest.param(1, 1, 3, (100, 134), id="room for one more"),
-        pytest.param(1, 4, 1, (0, 100), id="the only host is full"),
-        pytest.param(2, 4, 2, (50, 100), id="every host is full"),
-    ],
-)
-def test_a_deployment_can_always_go_on(
-    site: Site, max_instances: int, gpus: int, desired_count: int, percentages: tuple[int, int]
+# Hosts, GPUs of a task, what the service is told, and the percentages that it gets.
+DEPLOYED: dict[str, tuple[int, int, dict[str, Any], tuple[int, int]]] = {
+    "room for all of them twice": (8, 1, {"desired_count": 2}, (100, 200)),
+    "room for one more": (1, 1, {"desired_count": 3}, (100, 134)),
+    "the only host is full": (1, 4, {"desired_count": 1}, (0, 100)),
+    "every host is full": (2, 4, {"desired_count": 2}, (50, 100)),
+    "at most all of them": (8, 1, {"desired_count": 2, "max_healthy_percent": 100}, (50, 100)),
+    "at most half more": (8, 1, {"desired_count": 2, "max_healthy_percent": 150}, (100, 150)),
+    "none at least": (8, 1, {"desired_count": 2, "min_healthy_percent": 0}, (0, 200)),
+    "both are given": (8, 1, {"desired_count": 2, "min_healthy_percent": 50, "max_healthy_percent": 100}, (50, 100)),
+}
+
+
+@pytest.fixture(scope="module")
+def deployments(shared_site: Site) -> dict[str, Any]:
+    """What the deployments of all of them are configured to be, in one app."""
+    for number, (hosts, gpus, given, _) in enumerate(DEPLOYED.values()):
+        task = chat(shared_site, hosts, gpus, name=f"Of{number}")
+        GpuService(shared_site.stack, f"Service{number}", cluster=shared_site.cluster, task_definition=task, **given)
+    made = [each["DeploymentConfiguration"] for each in shared_site.properties("AWS::ECS::Service")]
+    return dict(zip(DEPLOYED, made, strict=True))
+
+
+@pytest.mark.parametrize("name", DEPLOYED)
+def test_a_deployment_can_always_go_on_with_the_percentages_that_are_given(
+    deployments: dict[str, Any], name: str
 ) -> None:
-    task = chat(site, max_instances, gpus)
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=desired_count)
-    configuration = site.only("AWS::ECS::Service")["DeploymentConfiguration"]
-    assert (configuration["MinimumHealthyPercent"], configuration["MaximumPercent"]) == percentages
+    made = deployments[name]
+    assert (made["MinimumHealthyPercent"], made["MaximumPercent"]) == DEPLOYED[name][-1]
 
 
 def test_it_is_gone_before_its_provider_leaves_the_cluster(site: Site) -> None:
@@ -112,23 +126,6 @@ def test_a_plain_cluster_and_a_plain_task_are_named_for_what_they_are(ground: Gr
         GpuService(ground.stack, "A", cluster=ground.cluster.cluster, task_definition=chat(ground))  # type: ignore[arg-type]
     with pytest.raises(InvalidValueError, match="task_definition: expects a GpuTaskDefinition"):
         GpuService(ground.stack, "B", cluster=ground.cluster, task_definition="chat")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("given", "percentages"),
-    [
-        ({"max_healthy_percent": 100}, (50, 100)),
-        ({"max_healthy_percent": 150}, (100, 150)),
-        ({"min_healthy_percent": 0}, (0, 200)),
-        ({"min_healthy_percent": 50, "max_healthy_percent": 100}, (50, 100)),
-    ],
-)
-def test_one_percentage_that_is_given_gets_another_that_goes_with_it(
-    site: Site, given: dict[str, Any], percentages: tuple[int, int]
-) -> None:
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site), desired_count=2, **given)
-    configuration = site.only("AWS::ECS::Service")["DeploymentConfiguration"]
-    assert (configuration["MinimumHealthyPercent"], configuration["MaximumPercent"]) == percentages
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,16 @@ from gpu_constructs.hardware import accelerated
 from tests.synthesis import Site, user_data
 
 
-def test_the_launch_template_is_ours_without_any_feature_flag(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    assert site.properties("AWS::AutoScaling::LaunchConfiguration") == []
-    assert site.launch_template()["InstanceType"] == "g6.xlarge"
+@pytest.fixture(scope="module")
+def plain(shared_site: Site) -> Site:
+    """One capacity of which only the type is chosen."""
+    shared_site.capacity("g6.xlarge")
+    return shared_site
+
+
+def test_the_launch_template_is_ours_without_any_feature_flag(plain: Site) -> None:
+    assert plain.properties("AWS::AutoScaling::LaunchConfiguration") == []
+    assert plain.launch_template()["InstanceType"] == "g6.xlarge"
 
 
 def test_the_template_is_the_same_under_every_recommended_flag(site: Site, recommended_flags: Site) -> None:
@@ -36,14 +42,12 @@ def test_the_template_is_the_same_under_every_recommended_flag(site: Site, recom
         assert site.properties(resource_type) == recommended_flags.properties(resource_type)
 
 
-def test_metadata_needs_a_token_and_stops_at_the_host(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    assert site.launch_template()["MetadataOptions"] == {"HttpTokens": "required", "HttpPutResponseHopLimit": 1}
+def test_metadata_needs_a_token_and_stops_at_the_host(plain: Site) -> None:
+    assert plain.launch_template()["MetadataOptions"] == {"HttpTokens": "required", "HttpPutResponseHopLimit": 1}
 
 
-def test_the_root_volume_is_encrypted_gp3_of_100_gib(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    assert site.launch_template()["BlockDeviceMappings"] == [
+def test_the_root_volume_is_encrypted_gp3_of_100_gib(plain: Site) -> None:
+    assert plain.launch_template()["BlockDeviceMappings"] == [
         {
             "DeviceName": "/dev/xvda",
             "Ebs": {"DeleteOnTermination": True, "Encrypted": True, "VolumeSize": 100, "VolumeType": "gp3"},
@@ -73,11 +77,10 @@ def test_hosts_have_a_way_out_from_their_first_to_their_last_moment(site: Site) 
     assert zones > 1
 
 
-def test_nothing_gets_in_and_nobody_has_a_key(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    assert "SecurityGroupIngress" not in site.only("AWS::EC2::SecurityGroup")
-    assert site.properties("AWS::EC2::SecurityGroupIngress") == []
-    assert "KeyName" not in site.launch_template()
+def test_nothing_gets_in_and_nobody_has_a_key(plain: Site) -> None:
+    assert "SecurityGroupIngress" not in plain.only("AWS::EC2::SecurityGroup")
+    assert plain.properties("AWS::EC2::SecurityGroupIngress") == []
+    assert "KeyName" not in plain.launch_template()
 
 
 def test_it_scales_from_zero_and_names_no_desired_capacity(site: Site) -> None:
@@ -87,16 +90,15 @@ def test_it_scales_from_zero_and_names_no_desired_capacity(site: Site) -> None:
     assert "DesiredCapacity" not in group
 
 
-def test_managed_scaling_and_draining_are_on_and_protection_that_outlives_a_destroy_is_off(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    provider = site.only("AWS::ECS::CapacityProvider")
+def test_managed_scaling_and_draining_are_on_and_protection_that_outlives_a_destroy_is_off(plain: Site) -> None:
+    provider = plain.only("AWS::ECS::CapacityProvider")
     assert provider["AutoScalingGroupProvider"] == {
         "AutoScalingGroupArn": {"Ref": "ClusterCapacityGroupASG4C96E0D9"},
         "ManagedDraining": "ENABLED",
         "ManagedScaling": {"InstanceWarmupPeriod": 600, "Status": "ENABLED", "TargetCapacity": 100},
         "ManagedTerminationProtection": "DISABLED",
     }
-    assert "NewInstancesProtectedFromScaleIn" not in site.only("AWS::AutoScaling::AutoScalingGroup")
+    assert "NewInstancesProtectedFromScaleIn" not in plain.only("AWS::AutoScaling::AutoScalingGroup")
 
 
 def test_termination_protection_by_choice_says_what_it_costs(site: Site) -> None:
@@ -109,9 +111,8 @@ def test_termination_protection_by_choice_says_what_it_costs(site: Site) -> None
     assert "waits until somebody terminates them" in told
 
 
-def test_the_agent_is_told_what_to_keep_and_what_to_block(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    assert user_data(site.launch_template()) == (
+def test_the_agent_is_told_what_to_keep_and_what_to_block(plain: Site) -> None:
+    assert user_data(plain.launch_template()) == (
         "#!/bin/bash\n"
         "cat <<'EOF' >> /etc/ecs/ecs.config\n"
         "ECS_RESERVED_MEMORY=256\n"
@@ -280,9 +281,8 @@ def test_a_stack_name_that_ecs_reserves_does_not_reach_the_provider(site: Site, 
     assert other.only("AWS::ECS::CapacityProvider")["Name"].startswith("cp-")
 
 
-def test_elsewhere_cloudformation_names_the_provider(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    assert "Name" not in site.only("AWS::ECS::CapacityProvider")
+def test_elsewhere_cloudformation_names_the_provider(plain: Site) -> None:
+    assert "Name" not in plain.only("AWS::ECS::CapacityProvider")
 
 
 def test_tokens_pass_and_are_marked_as_not_known(site: Site) -> None:

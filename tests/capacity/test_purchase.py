@@ -36,6 +36,13 @@ def in_block(site: Site, purchase: Purchase, *types: str, **arguments: Any) -> P
     return hosts(site, purchase, *types, **{"vpc_subnets": in_one_zone(site), **arguments})
 
 
+@pytest.fixture(scope="module")
+def blocked(shared_site: Site) -> Site:
+    """One capacity in a Capacity Block."""
+    in_block(shared_site, block())
+    return shared_site
+
+
 # On demand and spot
 
 
@@ -246,9 +253,9 @@ def test_one_reservation_is_not_for_several_shapes(site: Site) -> None:
 # Capacity Blocks
 
 
-def test_the_launch_template_names_the_block_and_its_market(site: Site) -> None:
-    group = in_block(site, block())
-    template = site.launch_template()
+def test_the_launch_template_names_the_block_and_its_market(blocked: Site) -> None:
+    group = blocked.only("AWS::AutoScaling::AutoScalingGroup")
+    template = blocked.launch_template()
     assert template["InstanceMarketOptions"] == {"MarketType": "capacity-block"}
     assert template["CapacityReservationSpecification"] == {"CapacityReservationTarget": {"CapacityReservationId": ID}}
     assert template["InstanceType"] == "p5.48xlarge"
@@ -256,24 +263,26 @@ def test_the_launch_template_names_the_block_and_its_market(site: Site) -> None:
     assert len(group["VPCZoneIdentifier"]) == 1
 
 
-def test_hosts_come_when_the_block_starts_and_leave_before_it_ends(site: Site) -> None:
-    capacity = site.capacity("p5.48xlarge", max_instances=2, purchase=block(), vpc_subnets=in_one_zone(site))
-    start, drain = site.properties("AWS::AutoScaling::ScheduledAction")
+def test_hosts_come_when_the_block_starts_and_leave_before_it_ends(blocked: Site) -> None:
+    (capacity,) = blocked.cluster.capacities
+    start, drain = blocked.properties("AWS::AutoScaling::ScheduledAction")
     name = start.pop("AutoScalingGroupName")
     assert drain.pop("AutoScalingGroupName") == name
     assert start == {"StartTime": "2026-12-01T11:30:00Z", "MinSize": 2, "MaxSize": 2}
     assert drain == {"StartTime": "2026-12-03T10:45:00Z", "MinSize": 0, "MaxSize": 0}
     assert capacity.pool.bought.block == Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
     (group,) = [
-        each for each in site.template()["Resources"].items() if each[1]["Type"] == "AWS::AutoScaling::AutoScalingGroup"
+        each
+        for each in blocked.template()["Resources"].items()
+        if each[1]["Type"] == "AWS::AutoScaling::AutoScalingGroup"
     ]
     assert name == {"Ref": group[0]}
 
 
-def test_a_deploy_does_not_undo_the_schedule(site: Site) -> None:
-    group = in_block(site, block())
+def test_a_deploy_does_not_undo_the_schedule(blocked: Site) -> None:
+    group = blocked.only("AWS::AutoScaling::AutoScalingGroup")
     assert (group["MinSize"], group["MaxSize"]) == ("0", "2")
-    policies = [each.get("UpdatePolicy") for each in site.template()["Resources"].values()]
+    policies = [each.get("UpdatePolicy") for each in blocked.template()["Resources"].values()]
     assert {"AutoScalingScheduledAction": {"IgnoreUnmodifiedGroupSizeProperties": True}} in policies
 
 
@@ -352,9 +361,8 @@ def test_sizes_of_the_deploy_are_scheduled_as_they_are(site: Site) -> None:
     assert (start["MinSize"], start["MaxSize"]) == ({"Ref": "Most"}, {"Ref": "Most"})
 
 
-def test_a_good_block_has_no_warning(site: Site) -> None:
-    in_block(site, block())
-    assert site.warnings() == []
+def test_a_good_block_has_no_warning(blocked: Site) -> None:
+    assert blocked.warnings() == []
 
 
 def test_a_refused_purchase_leaves_nothing_behind(site: Site) -> None:

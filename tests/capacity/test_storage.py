@@ -145,13 +145,22 @@ def test_bottlerocket_binds_its_own_directories(site: Site) -> None:
         site.capacity("g6.xlarge", name="Other", image=bottlerocket, storage=HostStorage(scratch_on_local_disks=True))
 
 
-def _lines(site: Site, **storage: Any) -> str:
-    site.capacity("g6.xlarge", storage=HostStorage(**storage))
-    return user_data(site.launch_template())
+@pytest.fixture(scope="module")
+def lines(shared_site: Site) -> dict[str, str]:
+    """The user data of hosts by what their local disks are for."""
+    uses = {
+        "scratch": HostStorage(scratch_on_local_disks=True),
+        "images": HostStorage(images_on_local_disks=True),
+        "both": HostStorage(scratch_on_local_disks=True, images_on_local_disks=True),
+    }
+    for name, storage in uses.items():
+        shared_site.capacity("g6.xlarge", name=name, storage=storage)
+    texts = [user_data(each["LaunchTemplateData"]) for each in shared_site.properties("AWS::EC2::LaunchTemplate")]
+    return dict(zip(uses, texts, strict=True))
 
 
-def test_docker_waits_for_the_disks_at_every_boot(site: Site) -> None:
-    text = _lines(site, images_on_local_disks=True)
+def test_docker_waits_for_the_disks_at_every_boot(lines: dict[str, str]) -> None:
+    text = lines["images"]
     unit = text.partition("> /etc/systemd/system/local-disks.service\n")[2].partition("\nEOF\n")[0].splitlines()
     assert "Before=containerd.service docker.service" in unit
     assert "RequiredBy=containerd.service docker.service" in unit
@@ -225,8 +234,8 @@ class Host:
         return (self.folder / "calls").read_text().replace(str(self.folder), "").splitlines()
 
 
-def test_one_disk_is_formatted_once_and_mounted_at_every_boot(site: Site, tmp_path: Path) -> None:
-    host = Host(tmp_path, _lines(site, scratch_on_local_disks=True), "nvme1n1")
+def test_one_disk_is_formatted_once_and_mounted_at_every_boot(lines: dict[str, str], tmp_path: Path) -> None:
+    host = Host(tmp_path, lines["scratch"], "nvme1n1")
     assert host.boot().returncode == 0
     mount = "mount -o noatime /dev/nvme1n1 /mnt/local-disks"
     assert host.calls == ["mkfs.xfs -q -L local-disks /dev/nvme1n1", mount]
@@ -237,8 +246,8 @@ def test_one_disk_is_formatted_once_and_mounted_at_every_boot(site: Site, tmp_pa
     assert host.calls == [mount]
 
 
-def test_several_disks_become_one_stripe(site: Site, tmp_path: Path) -> None:
-    host = Host(tmp_path, _lines(site, scratch_on_local_disks=True), "nvme2n1", "nvme1n1")
+def test_several_disks_become_one_stripe(lines: dict[str, str], tmp_path: Path) -> None:
+    host = Host(tmp_path, lines["scratch"], "nvme2n1", "nvme1n1")
     assert host.boot().returncode == 0
     assert host.calls == [
         "mdadm --assemble --scan",
@@ -250,8 +259,8 @@ def test_several_disks_become_one_stripe(site: Site, tmp_path: Path) -> None:
     assert host.calls == ["mount -o noatime /dev/md/local-disks /mnt/local-disks"]
 
 
-def test_docker_moves_with_what_the_image_brought(site: Site, tmp_path: Path) -> None:
-    host = Host(tmp_path, _lines(site, images_on_local_disks=True), "nvme1n1")
+def test_docker_moves_with_what_the_image_brought(lines: dict[str, str], tmp_path: Path) -> None:
+    host = Host(tmp_path, lines["images"], "nvme1n1")
     assert host.boot().returncode == 0
     binds = [
         f"mount --bind /mnt/local-disks{directory} {directory}"
@@ -268,16 +277,16 @@ def test_docker_moves_with_what_the_image_brought(site: Site, tmp_path: Path) ->
     assert host.calls.count(binds[0]) == 1
 
 
-def test_a_host_without_disks_says_so_and_starts_no_docker(site: Site, tmp_path: Path) -> None:
-    host = Host(tmp_path, _lines(site, scratch_on_local_disks=True))
+def test_a_host_without_disks_says_so_and_starts_no_docker(lines: dict[str, str], tmp_path: Path) -> None:
+    host = Host(tmp_path, lines["scratch"])
     failed = host.boot()
     assert failed.returncode == 1
     assert "this host has no NVMe instance store" in failed.stderr
     assert host.calls == []
 
 
-def test_the_script_is_one_that_bash_reads(site: Site, tmp_path: Path) -> None:
-    host = Host(tmp_path, _lines(site, scratch_on_local_disks=True, images_on_local_disks=True))
+def test_the_script_is_one_that_bash_reads(lines: dict[str, str], tmp_path: Path) -> None:
+    host = Host(tmp_path, lines["both"])
     bash = shutil.which("bash")
     assert bash
     checked = subprocess.run([bash, "-n", str(host.script)], capture_output=True, text=True, check=False)

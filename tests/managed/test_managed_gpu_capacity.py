@@ -90,59 +90,58 @@ def test_the_defaults_are_those_of_production(site: Site) -> None:
     assert written.keys().isdisjoint({"Monitoring", "FipsEnabled", "CapacityReservations", "LocalStorageConfiguration"})
 
 
-@pytest.mark.parametrize(
-    ("operation", "key", "value"),
-    [
-        ({"automatic_repair": False}, "AutoRepairConfiguration", {"ActionsStatus": "DISABLED"}),
-        ({"scale_in_after_seconds": 0}, "InfrastructureOptimization", {"ScaleInAfter": 0}),
-        ({"scale_in_after_seconds": -1}, "InfrastructureOptimization", {"ScaleInAfter": -1}),
-        ({"scale_in_after_seconds": 3600}, "InfrastructureOptimization", {"ScaleInAfter": 3600}),
-        ({"propagate_tags": False}, "PropagateTags", "NONE"),
-    ],
-)
-def test_operation_of_the_provider(site: Site, operation: dict[str, Any], key: str, value: Any) -> None:
-    managed(site, operation=ManagedOperation(**operation))
-    assert provider(site)[key] == value
-
-
-@pytest.mark.parametrize(
-    ("operation", "key", "value"),
-    [
-        ({"detailed_monitoring": True}, "Monitoring", "DETAILED"),
-        ({"fips": True}, "FipsEnabled", True),
-        ({"fips": False}, "FipsEnabled", False),
-    ],
-)
-def test_operation_of_the_hosts(site: Site, operation: dict[str, Any], key: str, value: Any) -> None:
-    managed(site, operation=ManagedOperation(**operation))
-    assert launch(site)[key] == value
-
-
 RESERVED = ManagedPurchase.reservations(resource_group_arn=GROUP, only=True)
 
+OF_PROVIDER: list[tuple[dict[str, Any], str, Any]] = [
+    ({"operation": ManagedOperation(automatic_repair=False)}, "AutoRepairConfiguration", {"ActionsStatus": "DISABLED"}),
+    ({"operation": ManagedOperation(scale_in_after_seconds=0)}, "InfrastructureOptimization", {"ScaleInAfter": 0}),
+    ({"operation": ManagedOperation(scale_in_after_seconds=-1)}, "InfrastructureOptimization", {"ScaleInAfter": -1}),
+    (
+        {"operation": ManagedOperation(scale_in_after_seconds=3600)},
+        "InfrastructureOptimization",
+        {"ScaleInAfter": 3600},
+    ),
+    ({"operation": ManagedOperation(propagate_tags=False)}, "PropagateTags", "NONE"),
+]
+OF_HOSTS: list[tuple[dict[str, Any], str, Any]] = [
+    ({"operation": ManagedOperation(detailed_monitoring=True)}, "Monitoring", "DETAILED"),
+    ({"operation": ManagedOperation(fips=True)}, "FipsEnabled", True),
+    ({"operation": ManagedOperation(fips=False)}, "FipsEnabled", False),
+    ({"storage": ManagedStorage(volume_gib=500)}, "StorageConfiguration", {"StorageSizeGiB": 500}),
+    ({"purchase": ManagedPurchase.spot()}, "CapacityOptionType", "SPOT"),
+    ({"purchase": ManagedPurchase.on_demand()}, "CapacityOptionType", "ON_DEMAND"),
+    ({"purchase": RESERVED}, "CapacityOptionType", "RESERVED"),
+    (
+        {"purchase": RESERVED},
+        "CapacityReservations",
+        {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_ONLY"},
+    ),
+    (
+        {"purchase": ManagedPurchase.reservations(resource_group_arn=GROUP)},
+        "CapacityReservations",
+        {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_FIRST"},
+    ),
+]
 
-@pytest.mark.parametrize(
-    ("arguments", "key", "value"),
-    [
-        ({"storage": ManagedStorage(volume_gib=500)}, "StorageConfiguration", {"StorageSizeGiB": 500}),
-        ({"purchase": ManagedPurchase.spot()}, "CapacityOptionType", "SPOT"),
-        ({"purchase": ManagedPurchase.on_demand()}, "CapacityOptionType", "ON_DEMAND"),
-        ({"purchase": RESERVED}, "CapacityOptionType", "RESERVED"),
-        (
-            {"purchase": RESERVED},
-            "CapacityReservations",
-            {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_ONLY"},
-        ),
-        (
-            {"purchase": ManagedPurchase.reservations(resource_group_arn=GROUP)},
-            "CapacityReservations",
-            {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_FIRST"},
-        ),
-    ],
-)
-def test_options_of_the_hosts(site: Site, arguments: dict[str, Any], key: str, value: Any) -> None:
-    managed(site, **arguments)
-    assert launch(site)[key] == value
+
+@pytest.fixture(scope="module")
+def written(shared_site: Site) -> list[Properties]:
+    """The providers of all capacities of both tables, in one app."""
+    for number, (arguments, _, _) in enumerate([*OF_PROVIDER, *OF_HOSTS]):
+        managed(shared_site, f"Managed{number}", **arguments)
+    return [each["ManagedInstancesProvider"] for each in shared_site.properties(PROVIDER)]
+
+
+@pytest.mark.parametrize("row", range(len(OF_PROVIDER)), ids=lambda row: OF_PROVIDER[row][1])
+def test_options_of_the_provider(written: list[Properties], row: int) -> None:
+    _, key, value = OF_PROVIDER[row]
+    assert written[row][key] == value
+
+
+@pytest.mark.parametrize("row", range(len(OF_HOSTS)), ids=lambda row: OF_HOSTS[row][1])
+def test_options_of_the_hosts(written: list[Properties], row: int) -> None:
+    _, key, value = OF_HOSTS[row]
+    assert written[len(OF_PROVIDER) + row]["InstanceLaunchTemplate"][key] == value
 
 
 def test_local_disks_take_the_place_of_the_volume(site: Site) -> None:

@@ -62,6 +62,14 @@ def scaled(site: Site, tasks: int = 1) -> Scaled:
     return Scaled(site.template()["Resources"], tasks)
 
 
+@pytest.fixture(scope="module")
+def from_none(shared_site: Site) -> dict[str, Any]:
+    """The resources of a service that a queue scales from none to four tasks."""
+    service_of(shared_site).scale(by=[queue_of(shared_site)], min_tasks=0)
+    resources: dict[str, Any] = shared_site.template()["Resources"]
+    return resources
+
+
 def messages(waiting: float | None, busy: float | None = 0) -> Minute:
     return {"ApproximateNumberOfMessagesVisible": waiting, "ApproximateNumberOfMessagesNotVisible": busy}
 
@@ -179,9 +187,10 @@ def test_gpus_are_measured_on_managed_instances(site: Site) -> None:
 @pytest.mark.parametrize(
     ("waiting", "busy", "tasks"), [(0, 0, 0), (1, 0, 1), (5, 0, 1), (6, 0, 2), (4, 2, 2), (20, 0, 4), (900, 40, 4)]
 )
-def test_a_queue_starts_as_many_tasks_as_it_takes_from_none(site: Site, waiting: int, busy: int, tasks: int) -> None:
-    service_of(site).scale(by=[queue_of(site)], min_tasks=0)
-    assert scaled(site, tasks=0).after(messages(waiting, busy)) == tasks
+def test_a_queue_starts_as_many_tasks_as_it_takes_from_none(
+    from_none: dict[str, Any], waiting: int, busy: int, tasks: int
+) -> None:
+    assert Scaled(from_none, 0).after(messages(waiting, busy)) == tasks
 
 
 def test_every_backlog_gets_the_tasks_it_takes(site: Site) -> None:
@@ -201,9 +210,8 @@ def test_beyond_twenty_steps_there_are_never_too_few(site: Site) -> None:
     )
 
 
-def test_a_quiet_queue_leads_back_to_none_after_a_quarter_of_an_hour(site: Site) -> None:
-    service_of(site).scale(by=[queue_of(site)], min_tasks=0)
-    service = scaled(site, tasks=0)
+def test_a_quiet_queue_leads_back_to_none_after_a_quarter_of_an_hour(from_none: dict[str, Any]) -> None:
+    service = Scaled(from_none, 0)
     assert service.after(messages(12)) == 3
     assert service.after(*[messages(0)] * 14) == 3
     assert service.after(messages(0)) == 0
@@ -211,23 +219,20 @@ def test_a_quiet_queue_leads_back_to_none_after_a_quarter_of_an_hour(site: Site)
     assert service.after(messages(1)) == 1
 
 
-def test_the_last_message_that_is_worked_on_keeps_a_task(site: Site) -> None:
-    service_of(site).scale(by=[queue_of(site)], min_tasks=0)
-    service = scaled(site, tasks=0)
+def test_the_last_message_that_is_worked_on_keeps_a_task(from_none: dict[str, Any]) -> None:
+    service = Scaled(from_none, 0)
     assert service.after(messages(1), *[messages(0, 1)] * 120) == 1
 
 
-def test_a_smaller_backlog_stops_tasks_once_they_were_worth_their_start(site: Site) -> None:
-    service_of(site).scale(by=[queue_of(site)], min_tasks=0)
-    service = scaled(site, tasks=0)
+def test_a_smaller_backlog_stops_tasks_once_they_were_worth_their_start(from_none: dict[str, Any]) -> None:
+    service = Scaled(from_none, 0)
     assert service.after(messages(20), *[messages(6)] * 9) == 4
     assert service.after(messages(6)) == 2
     assert service.after(messages(16)) == 4
 
 
-def test_a_gap_in_the_metrics_starts_and_stops_nothing(site: Site) -> None:
-    service_of(site).scale(by=[queue_of(site)], min_tasks=0)
-    service = scaled(site, tasks=2)
+def test_a_gap_in_the_metrics_starts_and_stops_nothing(from_none: dict[str, Any]) -> None:
+    service = Scaled(from_none, 2)
     assert service.after(*[messages(None, None)] * 60, *[messages(None, 0)] * 60) == 2
     assert service.after(*[messages(0)] * 14, messages(None, None), *[messages(0)] * 14) == 2
 
