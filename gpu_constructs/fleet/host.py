@@ -41,6 +41,8 @@ class UserData:
         local_disks: What it prepares the instance store for, as far as its text says so.
         least_bytes: Bytes that it certainly has, before it is encoded; only templates say so.
         not_toml: The first line of TOML that certainly is none, such as a command; only templates say so.
+        not_run: Why cloud-init runs no script of it, such as a blank line before ``#!``; only templates say so.
+        is_encoded: Whether it may be in base64, as EC2 takes it; only templates say so.
     """
 
     format: UserDataFormat | Unknown = UserDataFormat.NONE
@@ -49,6 +51,8 @@ class UserData:
     local_disks: LocalDiskUse = LocalDiskUse.NONE
     least_bytes: int = field(default=0, compare=False)
     not_toml: str = field(default="", compare=False)
+    not_run: str = field(default="", compare=False)
+    is_encoded: bool = field(default=True, compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:
         """The value of an agent variable; None if it is not set.

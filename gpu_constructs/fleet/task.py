@@ -95,6 +95,7 @@ class Container:
         used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
         system_controls: Kernel parameters that it sets, as far as they are known.
         depends_on: The containers that it waits for, as far as their names are known.
+        mounts: Names of the volumes that it mounts, as far as they are known.
         volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
         has_health_check: Whether it has a health check of its own; that of its image does not count.
         log_driver: Its log driver as written; None if nothing was.
@@ -125,6 +126,7 @@ class Container:
     used_keys: tuple[str, ...] = field(default=(), compare=False)
     system_controls: tuple[str, ...] = field(default=(), compare=False)
     depends_on: tuple[Dependency, ...] = field(default=(), compare=False)
+    mounts: tuple[str, ...] = field(default=(), compare=False)
     volumes_from: tuple[str, ...] = field(default=(), compare=False)
     has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)
     log_driver: str | Unknown | None = field(default=None, compare=False)
@@ -192,7 +194,9 @@ class Task:
         constraints: Where it may be placed.
         unknown_keys: Keys that the API does not have.
         used_keys: Settings that some launch types refuse, such as ``IpcMode``.
+        volumes: Names of its volumes; unknown where one of them is, or they are written elsewhere.
         efs_volumes: Its volumes that are file systems of Amazon EFS.
+        is_empty: Whether it certainly has no container; only templates say so.
         has_execution_role: Whether it names a task execution role; unknown where that is written elsewhere.
         has_task_role: Whether it names a task role, likewise.
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
@@ -213,7 +217,9 @@ class Task:
     constraints: tuple[PlacementConstraint, ...] = ()
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
+    volumes: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
     efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
+    is_empty: bool = field(default=False, compare=False)
     has_execution_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     is_part: bool = field(default=False, compare=False)

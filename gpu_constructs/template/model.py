@@ -12,7 +12,17 @@ from typing import TypeAlias
 
 from gpu_constructs.fleet import Origin, Unknown
 
-__all__ = ["STATE_MACHINES", "DynamicReference", "Reference", "Resource", "Stack", "Text", "Value", "is_open"]
+__all__ = [
+    "STATE_MACHINES",
+    "DynamicReference",
+    "Encoded",
+    "Reference",
+    "Resource",
+    "Stack",
+    "Text",
+    "Value",
+    "is_open",
+]
 
 STATE_MACHINES = ("AWS::StepFunctions::StateMachine", "AWS::Serverless::StateMachine")
 """Resources whose definition may be a text, an object or a file; a file is read as the object."""
@@ -46,15 +56,23 @@ class DynamicReference:
     text: str
 
 
+class Encoded(str):
+    """A text that ``Fn::Base64`` encodes, as it was before."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A text of which some pieces are references or unknown, as ``Fn::Sub`` and ``Fn::Join`` make it.
 
     Attributes:
         pieces: Strings, references and unknowns in order; two strings never follow each other.
+        is_encoded: Whether ``Fn::Base64`` encodes it.
     """
 
     pieces: tuple[str | Reference | Unknown, ...]
+    is_encoded: bool = field(default=False, compare=False)
 
 
 Value: TypeAlias = (

@@ -47,6 +47,7 @@ ELSEWHERE = {
     "GPU206": "the example changes a rule of the security group, which has several",
     "GPU207": "the service uses Service Connect, and the example gives its task a size",
     "GPU209": "the parameters of a namespace or the namespace may be changed",
+    "GPU217": "the strategy names a provider, and the example adds the association",
     "GPU225": "the example replaces hosts at each update instead",
     "GPU228": "the example adds endpoints, which are resources of their own",
     "GPU234": _TASK_OR_HOSTS,

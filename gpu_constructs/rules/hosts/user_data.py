@@ -74,6 +74,38 @@ def short_enough(pool: Pool) -> Problems:
 
 
 @error(
+    "GPU231",
+    question="do the hosts run their user data?",
+    because="EC2 takes user data in base64 only, which Fn::Base64 makes of a text; cloud-init runs a script whose "
+    "first two characters are #!, and ignores a text that it does not know, so that a host joins the cluster default",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html",
+    changes="UserData",
+    unless=("GPU057",),
+)
+def run_at_boot(pool: Pool) -> Problems:
+    data = pool.user_data
+    if not data.is_encoded:
+        yield Problem(
+            message="the user data is a text that is not in base64, which EC2 refuses",
+            fix="Fn::Base64 around it",
+            property_name="UserData",
+        )
+    elif data.not_run and pool.has_provider and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
+        yield Problem(
+            message=f"the user data {data.not_run}, so that the hosts do not run it and never join {pool.cluster}",
+            fix="#!/bin/bash as the first characters",
+            property_name="UserData",
+        )
+
+
+def _is_of_cloud_init(pool: Pool) -> bool:
+    """Whether an image of AWS runs the user data, which joins the cluster default without any."""
+    image = pool.image
+    is_known = not isinstance(image, Unknown) and image.release != "custom" and pool.cluster != "default"
+    return is_known and pool.operating_system is not OperatingSystem.BOTTLEROCKET
+
+
+@error(
     "GPU058",
     question="does the ECS agent register the GPUs?",
     because="with ECS_ENABLE_GPU_SUPPORT off the agent registers a host without its GPUs; on the GPU image, too, the "

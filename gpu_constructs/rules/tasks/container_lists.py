@@ -48,6 +48,19 @@ def taken_together(task: Task) -> Problems:
         yield from _of_task(task)
 
 
+@error(
+    "GPU232",
+    question="does the task definition have a container?",
+    because="ECS refuses a task definition without containers (Container list cannot be empty), though "
+    "CloudFormation does not require the property",
+    source="https://github.com/awsdocs/aws-cloudformation-user-guide/pull/454",
+    changes="ContainerDefinitions",
+)
+def has_a_container(task: Task) -> Problems:
+    if task.is_empty and task.scheduler is Scheduler.ECS:
+        yield Problem(message=f"{task.name} has no container", fix="ContainerDefinitions with one container or more")
+
+
 def _of_conditions(task: Task) -> Problems:
     others = {each.name: each for each in task.containers}
     for container in task.containers:

@@ -5,13 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import EfsVolume, Task
+from gpu_constructs.fleet import EfsVolume, Scheduler, Task, Unknown
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, error, warning
 
 _ON = "ENABLED"
 _SETTING = "EFSVolumeConfiguration"
+
+
+@error(
+    "GPU233",
+    question="does the task have every volume that its containers mount?",
+    because="a mount point names a volume of its task definition, and ECS refuses any other name (Unknown volume)",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_MountPoint.html",
+    changes="MountPoints.SourceVolume",
+)
+def declared(task: Task) -> Iterator[Problem]:
+    if isinstance(task.volumes, Unknown) or task.scheduler is not Scheduler.ECS:
+        return
+    for container in task.containers:
+        for name in dict.fromkeys(container.mounts):
+            if name not in task.volumes:
+                has = and_list(map(brief, task.volumes)) if task.volumes else "no volumes"
+                yield Problem(
+                    container=container,
+                    message=f"container {brief(container.name)} of {task.name} mounts volume {brief(name)}, and the "
+                    f"task has {has}",
+                    fix="the name of one of its Volumes" if task.volumes else f"Volumes with the name {brief(name)}",
+                    value=name,
+                )
 
 
 @error(

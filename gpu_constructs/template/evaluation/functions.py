@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from gpu_constructs.budget import DIGITS
@@ -15,7 +16,7 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue
 from gpu_constructs.template.evaluation.texts import joined, same, separated, written
-from gpu_constructs.template.model import Text, Value, is_open
+from gpu_constructs.template.model import Encoded, Text, Value, is_open
 
 __all__ = ["FUNCTIONS"]
 
@@ -208,11 +209,18 @@ def _to_json(argument: Node, _call: Node, at: Evaluator) -> str | Unknown:
     return text if at.spend(text=len(text)) else UNKNOWN
 
 
+def _base64(argument: Node, _: Node, at: Evaluator) -> Value:
+    value = at.value(argument)
+    if isinstance(value, Text):
+        return replace(value, is_encoded=True)
+    return Encoded(value) if isinstance(value, str) else value
+
+
 FUNCTIONS: Mapping[str, Function] = {
     "Ref": _ref,
     "Fn::And": partial(_decided, by=False),
     # The text before it is encoded: nothing here needs the bytes, and a text with unknown pieces has none yet.
-    "Fn::Base64": lambda argument, _, at: at.value(argument),
+    "Fn::Base64": _base64,
     "Fn::Cidr": _cidr,
     "Fn::Equals": _equals,
     "Fn::FindInMap": _find_in_map,

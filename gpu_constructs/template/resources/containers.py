@@ -60,6 +60,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
         system_controls=section.known_texts("SystemControls", "Namespace"),
         depends_on=tuple(_dependencies(section)),
+        mounts=section.known_texts("MountPoints", "SourceVolume"),
         volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
         has_health_check=_has_health_check(section),
         log_driver=section.section("LogConfiguration").text("LogDriver"),

@@ -27,6 +27,7 @@ from gpu_constructs.template.resources.user_data import (
     AgentSettings,
     ClusterNamed,
     agent_settings,
+    is_refused,
     is_too_long,
     with_init_metadata,
 )
@@ -150,7 +151,7 @@ class Launches:
         return HostSetup(
             image=image,
             image_written=image_written(data.get("ImageId")),
-            user_data=agent.data,
+            user_data=replace(agent.data, is_encoded=not is_refused(data.get("UserData"))),
             interfaces=tuple(self._interface(each) for each in data.sections("NetworkInterfaces")),
             bought=bought_by_configuration(data) if is_configuration else bought_by_template(data),
             placement_group=self.is_cluster_group(group),

@@ -85,6 +85,8 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         constraints=constraints_of(properties),
         unknown_keys=unknown_keys(properties, _KEYS | _DESCRIBED),
         used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
+        volumes=UNKNOWN if resource.is_part else _names_of(properties.sections("Volumes")),
+        is_empty=properties.get("ContainerDefinitions") in (None, []),
         efs_volumes=tuple(
             _efs_volume(each) for each in properties.sections("Volumes") if each.has("EFSVolumeConfiguration")
         ),
@@ -93,6 +95,12 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         is_part=resource.is_part,
         origin=resource.origin,
     )
+
+
+def _names_of(volumes: tuple[Section, ...]) -> tuple[str, ...] | Unknown:
+    names = [each.text("Name") for each in volumes]
+    known = tuple(each for each in names if isinstance(each, str))
+    return known if len(known) == len(names) else UNKNOWN
 
 
 def _efs_volume(volume: Section) -> EfsVolume:

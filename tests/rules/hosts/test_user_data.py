@@ -136,3 +136,47 @@ def test_spot_hosts_that_drain_or_may_are_fine() -> None:
     assert asked(RULES, a_pool(purchase=PurchaseOption.SPOT, kind=PoolKind.MANAGED_INSTANCES)) == {}
     assert asked(RULES, a_pool(purchase=PurchaseOption.ON_DEMAND, user_data=SHELL)) == {}
     assert asked(RULES, a_pool(purchase=UNKNOWN, user_data=SHELL)) == {}
+
+
+SCRIPT = "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config\n"
+
+
+def _read(text: str, **values: object) -> list[str]:
+    data = agent_settings(text, lambda _: "gpu").data
+    return list(
+        asked(RULES, a_pool(**{"image": of_image("al2023-gpu"), "cluster": "gpu", "user_data": data, **values}))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("\n" + SCRIPT, ["GPU231"]),
+        (" " + SCRIPT, ["GPU231"]),
+        (SCRIPT.removeprefix("#!/bin/bash\n"), ["GPU231"]),
+        ("# comment\n" + SCRIPT, ["GPU231"]),
+        (SCRIPT, []),
+        (SCRIPT.replace("\n", "\r\n"), []),
+        ("#!/usr/bin/python3\nprint('ECS_CLUSTER=gpu')\n", []),
+        ("\n#cloud-config\nruncmd: [echo ECS_CLUSTER=gpu >> /etc/ecs/ecs.config]\n", []),
+        ("#include\nhttps://example.com/script\n", []),
+        ("X-Header: 1\nMIME-Version: 1.0\nContent-Type: text/plain\n\necho\n", []),
+    ],
+)
+def test_a_script_that_does_not_begin_with_its_interpreter_never_runs(text: str, found: list[str]) -> None:
+    assert _read(text) == found
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"image": UNKNOWN},
+        {"image": of_image("bottlerocket-ecs-2-nvidia-x86_64")},
+        {"image": replace(of_image("al2023-gpu"), release="custom")},
+        {"cluster": "default"},
+        {"cluster": UNKNOWN},
+        {"has_provider": False},
+    ],
+)
+def test_nothing_is_said_of_a_script_that_may_not_be_needed(values: dict[str, object]) -> None:
+    assert "GPU231" not in _read("\n" + SCRIPT, **values)

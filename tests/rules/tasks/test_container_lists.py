@@ -8,7 +8,12 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Container, Dependency, Fleet, Scheduler, Task, Unknown
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.tasks.container_lists import conditions_come_true, referred_containers_exist, taken_together
+from gpu_constructs.rules.tasks.container_lists import (
+    conditions_come_true,
+    has_a_container,
+    referred_containers_exist,
+    taken_together,
+)
 from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on, said, task_of
 
 
@@ -117,3 +122,10 @@ def test_volumes_and_log_routing_come_from_containers_of_the_task() -> None:
     assert "no container of the task routes" in only(referred_containers_exist, fleet_of(task_of(sender))).message
     router = replace(helper("logs"), is_log_router=True)
     assert not said(referred_containers_exist, fleet_of(task_of(sender, router)))
+
+
+def test_a_task_without_containers_is_refused() -> None:
+    empty = replace(task_of(), is_empty=True)
+    assert said(has_a_container, fleet_of(empty))
+    assert not said(has_a_container, fleet_of(replace(empty, is_empty=False)))
+    assert not said(has_a_container, fleet_of(replace(empty, scheduler=Scheduler.BATCH)))

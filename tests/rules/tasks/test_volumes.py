@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import UNKNOWN, EfsVolume, Fleet
-from gpu_constructs.rules.tasks.volumes import mountable, together
+from gpu_constructs.rules.tasks.volumes import declared, mountable, together
 from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, of_image, only, running_on, said, task_of
 
 _POINT = EfsVolume(name="models", access_point="fsap-1", transit_encryption="ENABLED")
@@ -68,3 +71,35 @@ def test_bottlerocket_mounts_no_file_system_with_encryption() -> None:
 )
 def test_other_hosts_and_other_volumes_are_mounted(fleet: Fleet) -> None:
     assert not said(mountable, fleet)
+
+
+@pytest.mark.parametrize(
+    ("volumes", "words"),
+    [((), "mounts volume models, and the task has no volumes"), (("model",), "and the task has model")],
+)
+def test_a_volume_that_the_task_does_not_have_is_an_error(volumes: tuple[str, ...], words: str) -> None:
+    mounting = replace(container(gpu()), mounts=("models", "models"))
+    (finding,) = said(declared, fleet_of(replace(task_of(mounting), volumes=volumes)))
+    assert words in finding.message
+
+
+@pytest.mark.parametrize("volumes", [("models", "other"), UNKNOWN])
+def test_a_volume_that_may_be_there_is_none(volumes: Any) -> None:
+    mounting = replace(container(gpu()), mounts=("models",))
+    assert not said(declared, fleet_of(replace(task_of(mounting), volumes=volumes)))
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({"volumes": [{"name": "a"}]}, {"GPU233"}),
+        ({"volumes": [{"name": "models"}]}, set()),
+        ({"volumes": [{"name": "${name}"}]}, set()),
+        ({}, {"GPU233"}),
+    ],
+)
+def test_the_volumes_of_a_file_are_read(properties: dict[str, Any], expected: set[str]) -> None:
+    one = {"name": "a", "image": "x", "memory": 512, "mountPoints": [{"sourceVolume": "models", "containerPath": "/m"}]}
+    for content in ({"family": "t", **properties, "containerDefinitions": [one]}, [one]):
+        found = {each.rule for each in check_files(["-"], stdin=json.dumps(content).encode()).findings}
+        assert found & {"GPU233"} == (expected if isinstance(content, dict) else set())

@@ -10,6 +10,7 @@ from gpu_constructs.template.resources.user_data.settings import (
     AgentSettings,
     ClusterNamed,
     agent_settings,
+    is_refused,
     is_too_long,
     with_init_metadata,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "AgentSettings",
     "ClusterNamed",
     "agent_settings",
+    "is_refused",
     "is_too_long",
     "with_init_metadata",
 ]

@@ -23,7 +23,7 @@ from gpu_constructs.fleet import (
     UserDataFormat,
     is_resolved_later,
 )
-from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.model import Encoded, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.user_data.agent import (
     Settings,
     not_toml,
@@ -40,6 +40,7 @@ __all__ = [
     "AgentSettings",
     "ClusterNamed",
     "agent_settings",
+    "is_refused",
     "is_too_long",
     "with_init_metadata",
 ]
@@ -51,6 +52,10 @@ HOLE = "\ue000"
 
 # One repetition for each character, so that a text of any size is looked at once.
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]{8,}={0,2}")
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=\s]")
+# What cloud-init knows a part by, and in how much of the text it looks for the header of a message.
+_STARTS = ("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:")
+_HEADER = 4096
 _LONGEST_HOLE = len(f"{HOLE}9999{HOLE}")
 _HOLE = re.compile(f"{HOLE}([0-9]{{1,4}}){HOLE}")
 _OPENS_LINE = re.compile(rf"(?:^|\n)[ \t]*{HOLE}([0-9]{{1,4}}){HOLE}")
@@ -106,9 +111,30 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         complete=form is not UserDataFormat.OTHER and not fetches and not begins_unknown,
         local_disks=_local_disks(plain),
         least_bytes=len(_HOLE.sub("", plain).encode(errors="replace")),
+        not_run=_not_run(plain, form),
         not_toml="" if form is not UserDataFormat.TOML or begins_unknown else _HOLE.sub("…", not_toml(plain)),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
+
+
+def _not_run(text: str, form: UserDataFormat) -> str:
+    """Why cloud-init does not run a text as a script; empty if it does, or may.
+
+    It looks for what a part begins with behind blanks, writes it into a file as it is, and has the kernel run that
+    (https://github.com/canonical/cloud-init, handlers/__init__.py and shell_script.py). Old releases do not look behind
+    blanks, and run nothing. Line ends of Windows are replaced.
+    """
+    if form is UserDataFormat.SHELL and text[:1].isspace() and text.lstrip().startswith("#!"):
+        return "has a blank before #!"
+    start = text.lstrip().lower()
+    is_known = start.startswith((*_STARTS, HOLE)) or "mime-version:" in start[:_HEADER]
+    return "" if form is not UserDataFormat.OTHER or is_known else "does not begin with #!"
+
+
+def is_refused(value: Value) -> bool:
+    """Whether a text certainly is not in base64, which is all that EC2 takes."""
+    is_encoded = isinstance(value, Encoded) or (isinstance(value, Text) and value.is_encoded)
+    return not is_encoded and any(isinstance(each, str) and _NOT_BASE64.search(each) for each in _pieces(value))
 
 
 def with_init_metadata(found: AgentSettings, resource: Resource, cluster_named: ClusterNamed) -> AgentSettings:
