@@ -188,7 +188,7 @@ class GpuService(ScaledService):
                 resource.add_property_override(f"DeploymentConfiguration.{name}", value)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        self.node.add_dependency(cluster.hosts.association.services_depend_on)
+        self._node.add_dependency(cluster.hosts.association.services_depend_on)
         connect_caches(self, task_definition)
         if connects:
             task_definition.keep_room_for_proxy()

@@ -185,7 +185,7 @@ class ScaledService(LoadBalancedService):
                 value=by,
                 fix="by=[ScaleBy.requests(endpoint=https, per_task_per_minute=60)]",
             )
-        if self.node.try_find_child(_COUNT) is not None:
+        if self._node.try_find_child(_COUNT) is not None:
             raise InvalidValueError(
                 "the service is scaled already",
                 argument="by",

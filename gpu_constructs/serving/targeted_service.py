@@ -8,7 +8,7 @@ from typing import cast
 
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
-from constructs import Construct
+from constructs import Construct, Node
 
 from gpu_constructs.capacity.imported_capacity import require_known_groups
 from gpu_constructs.errors import InvalidValueError
@@ -34,7 +34,11 @@ class TargetedService(ecs.Ec2Service):
 
     @cached_property
     def _resource(self) -> ecs.CfnService:
-        return cast("ecs.CfnService", self.node.find_child("Service"))
+        return cast("ecs.CfnService", self._node.find_child("Service"))
+
+    @cached_property
+    def _node(self) -> Node:
+        return self.node
 
     @property
     def _loading_seconds(self) -> float:

@@ -58,7 +58,13 @@ def define_container(
         InvalidValueError: An argument has the wrong type, or the name is taken.
         RefusedByCdkError: CDK refuses it for another reason.
     """
-    rehearse(ecs.TaskDefinition.add_container, task_definition, construct_id, options)
+    rehearse(
+        ecs.TaskDefinition.add_container,
+        task_definition,
+        construct_id,
+        options,
+        network_mode=plan.task.network_mode,
+    )
     parameters_id = f"{construct_id}LinuxParameters"
     with creating(task_definition, parameters_id, called=construct_id):
         parameters = _linux_parameters(task_definition, parameters_id, plan, options.get("linux_parameters"))

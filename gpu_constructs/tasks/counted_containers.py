@@ -37,6 +37,8 @@ class CountedContainers(NamedVolumes):
     log_group: logs.ILogGroup
     _pools: Sequence[Pool]
     _so_far: Containers
+    _watched: tuple[ecs.ContainerDefinition, ...] = ()
+    _has_more_ports = False
 
     @property
     def task(self) -> Task:
@@ -45,9 +47,25 @@ class CountedContainers(NamedVolumes):
 
     def with_its_ports(self) -> Task:
         """The same, with the host ports of `ecs.ContainerDefinition.add_port_mappings`, which only CDK knows."""
-        if self.task.network_mode in {"bridge", "host"}:
+        if self._has_more_ports and self.task.network_mode in {"bridge", "host"}:
             self._so_far.map_ports(self._containers)
+            self._has_more_ports = False
         return self.task
+
+    def _watch(self, container: ecs.ContainerDefinition) -> None:
+        """Notices ports that are added to a container later; to ask for them takes seven requests to Node each time.
+
+        A class that extends the container would be asked by Node about every port. jsii has one object for a container
+        as long as something holds it.
+        """
+        add = container.add_port_mappings
+
+        def added(*mappings: ecs.PortMapping) -> None:
+            self._has_more_ports = True
+            add(*mappings)
+
+        vars(container)["add_port_mappings"] = added
+        self._watched = (*self._watched, container)
 
     def keep_room_for_proxy(self) -> None:
         """Gives it a size with room for its containers and the proxy of Service Connect."""
@@ -58,9 +76,8 @@ class CountedContainers(NamedVolumes):
         self, construct_id: str, container: Container, logging: ecs.LogDriver | None, *, is_router: bool = False
     ) -> None:
         self._so_far.add(construct_id, container, logging, is_router=is_router)
-        if (
-            self.task.memory_limit_mib is not None
-        ):  # else its resource is not asked for, which takes two requests to Node
+        if self.task.memory_limit_mib is not None:
+            # Only then, because asking for the resource takes two requests to Node.
             write_size(self._resource, self.task)
 
     def _require_new(self, name: str) -> None:
@@ -163,8 +180,9 @@ class CountedContainers(NamedVolumes):
             environment=options.get("environment"),
         )
         require_known_size(task)
-        rehearse(add, self, name, options)
+        rehearse(add, self, name, options, network_mode=self.task.network_mode)
         with creating(self, name):
             container = add(self, name, **sizes, **options)
+        self._watch(container)
         self._count(name, task.containers[-1], logging, is_router=is_router)
         return container

@@ -88,8 +88,9 @@ def _connect(service: ecs.Ec2Service, task: GpuTaskDefinition, cache: ModelCache
     if task.task.network_mode == _AWSVPC:
         # The agent mounts from the network of the task ("netns" in GetDriverOptions of amazon-ecs-agent).
         cache.reach_from_tasks(service)
-    if cache.ready is not None:
-        service.node.add_dependency(cache.ready)
+    ready = cache.ready
+    if ready is not None:
+        service.node.add_dependency(ready)
 
 
 def _require_room(

@@ -15,10 +15,13 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.atomic import translated
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import Unknown
 
 __all__ = ["rehearse", "rehearse_whole"]
 
 _STAGE = "Rehearsal"
+_WITH_NAMES = frozenset({"bridge", "awsvpc"})
+"""Network modes in which CDK takes the name of a port, once in each container."""
 
 _CHECKED_LATE = (
     "port_mappings",
@@ -37,6 +40,8 @@ def rehearse(
     task_definition: ecs.TaskDefinition,
     name: str,
     options: Mapping[str, Any],
+    *,
+    network_mode: str | Unknown | None,
 ) -> None:
     """Refuses a container that CDK would refuse once it is part of the task definition.
 
@@ -45,6 +50,7 @@ def rehearse(
         task_definition: Where it is to be added.
         name: Its name.
         options: Arguments of `add`.
+        network_mode: That of the task definition, as ECS writes it.
 
     Raises:
         InvalidValueError: An argument has the wrong type, or an environment file does not exist.
@@ -52,7 +58,7 @@ def rehearse(
     """
     _require_environment_files(options.get("environment_files"))
     late = {each: options[each] for each in _CHECKED_LATE if options.get(each) is not None}
-    if not late or (late.keys() == {"port_mappings"} and _are_harmless(late["port_mappings"])):
+    if not late or (late.keys() == {"port_mappings"} and _are_harmless(late["port_mappings"], network_mode)):
         return
     _try(add, task_definition, name, late)
 
@@ -95,13 +101,17 @@ def _try(
         task_definition.node.try_remove_child(_STAGE)
 
 
-def _are_harmless(mappings: object) -> bool:
+def _are_harmless(mappings: object, network_mode: str | Unknown | None) -> bool:
     """Whether each maps a port and says nothing that CDK could refuse; a rehearsal is seven requests to Node."""
-    return isinstance(mappings, (list, tuple)) and all(
-        isinstance(each, ecs.PortMapping)
-        and isinstance(each.container_port, int)
+    if not isinstance(mappings, (list, tuple)) or not all(isinstance(each, ecs.PortMapping) for each in mappings):
+        return False
+    names = [each.name for each in mappings if each.name is not None]
+    if names and (network_mode not in _WITH_NAMES or not all(names) or len(set(names)) < len(names)):
+        return False
+    return all(
+        isinstance(each.container_port, int)
         and each.container_port > 0
-        and (each.host_port, each.container_port_range, each.name, each.app_protocol) == (None,) * 4
+        and (each.host_port, each.container_port_range, each.app_protocol) == (None,) * 3
         for each in mappings
     )
 
