@@ -131,11 +131,12 @@ def _in_utc(argument: str, value: datetime) -> datetime:
         problem = (
             "a time without a time zone could mean any of them" if isinstance(value, datetime) else "expects a time"
         )
+        when = value if isinstance(value, datetime) else datetime(2026, 12, 1, 11, 30, tzinfo=timezone.utc)
         raise InvalidValueError(
             f"{problem}, got {shown(value)}",
             argument=argument,
             value=value,
-            fix="datetime(2026, 12, 1, 11, 30, tzinfo=timezone.utc)",
+            fix=f"datetime({when.year}, {when.month}, {when.day}, {when.hour}, {when.minute}, tzinfo=timezone.utc)",
         )
     try:
         return value.astimezone(timezone.utc)

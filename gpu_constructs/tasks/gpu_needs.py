@@ -5,6 +5,8 @@ ECS places by the number of GPUs alone, so every host that the task may be place
 
 from __future__ import annotations
 
+import re
+
 from gpu_constructs.cdk.arguments import flag, gpu_memory_mib
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Container, GpuNeeds, Task
@@ -68,10 +70,11 @@ def _capability(value: object) -> tuple[int, int]:
     match value:
         case (int(major), int(minor)) if not isinstance(major, bool) and major > 0 and minor >= 0:
             return major, minor
+    written = re.fullmatch(r"([1-9]\d?)\.(\d)", str(value))
     raise InvalidValueError(
         f"expects major and minor, got {shown(value)}",
         argument="min_compute_capability",
         value=value,
         allowed="two whole numbers",
-        fix="min_compute_capability=(8, 0)",
+        fix=f"min_compute_capability=({', '.join(written.groups() if written else ('8', '0'))})",
     )

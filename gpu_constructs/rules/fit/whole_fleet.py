@@ -112,8 +112,8 @@ def daemons(context: Context) -> Problems:
                     about=each.workload,
                     message=f"the daemon {each.workload.name} reserves {taken} on every host of {pool.name}, and other "
                     "tasks get the rest",
-                    fix="remove its request for GPUs; a monitoring container sees the GPUs without one if nvidia is "
-                    "the default Docker runtime of the hosts",
+                    fix="if it only watches the GPUs, remove its request for them: it sees them without one if nvidia "
+                    "is the default Docker runtime of the hosts",
                 )
 
 

@@ -8,13 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
-from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Pool, Unknown
-from gpu_constructs.hardware import IMAGES, RECORDED, Image, is_published
+from gpu_constructs.errors import IncompatibleError, shown
+from gpu_constructs.fleet import HostImage, Pool, Unknown
+from gpu_constructs.hardware import (
+    IMAGES,
+    RECORDED,
+    Image,
+    InstanceType,
+    Verdict,
+    compatibility,
+    default_image,
+    is_published,
+)
+from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -25,6 +37,7 @@ _LEAF = "/image_id"
 _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
 _NEAR = 0.6
+_MOST_NAMES = 5
 # Public parameters of images that are not made for ECS on Linux, by how they begin; the first that fits counts.
 _NOT_OF_ECS: Mapping[str, str] = {
     "/aws/service/eks/": "an image for EKS, which joins a Kubernetes cluster",
@@ -65,10 +78,10 @@ def published(pool: Pool) -> Problems:
     of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _other_system(name)
     folder = name.removesuffix(_LEAF).rpartition("/")[0]
     if of_ecs and folder not in _folders() and name.rpartition("/")[0] not in _folders():
-        near = get_close_matches(folder[:LABEL], _folders(), n=1, cutoff=_NEAR)
         yield Problem(
             message=f"the catalogue of {RECORDED} does not have an image with the parameter {shown(brief(name))}",
-            fix=f"did you mean {_folders()[near[0]].ssm_parameter}?" if near else "",
+            fix="the parameter of an image in the catalogue",
+            ways=(_near(pool, folder),),
             property_name="ImageId",
             value=name,
         )
@@ -151,3 +164,23 @@ def _of_release(pool: Pool, image: Image, message: str) -> Problem:
     stopped = dict(image.stopped_in or ()).get(pool.region or "")
     fix = f"pin {stopped}, the newest that is recorded there, or {newest}" if stopped else newest
     return Problem(message=message, fix=fix, property_name="ImageId", value=image.name)
+
+
+def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
+    """The images whose parameters have nearly this name, and that drive the types of the pool."""
+    names = get_close_matches(folder[:LABEL], _folders(), n=_MOST_NAMES, cutoff=_NEAR)
+    images = [_folders()[each] for each in names]
+    with suppress(IncompatibleError):
+        images += map(default_image, pool.instance_types[:1])
+    driven = [each for each in dict.fromkeys(images) if all(_is_driven(each, one) for one in pool.instance_types)]
+    return tuple(
+        Way(
+            text=f"did you mean {each.ssm_parameter}?",
+            things=(replace(pool, image=HostImage(image=each), image_written=None),),
+        )
+        for each in driven
+    )
+
+
+def _is_driven(image: Image, instance_type: InstanceType) -> bool:
+    return compatibility(image, instance_type).verdict is not Verdict.CANNOT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, regions
@@ -61,7 +61,7 @@ def offered_here(pool: Pool) -> Problems:
     if missing:
         yield Problem(
             message=f"{or_list(missing)} was not offered in {pool.region} on {RECORDED}, but in "
-            f"{', '.join(missing[0].regions[:5])}",
+            f"{and_list(_nearest_first(missing[0].regions, pool.region or ''))}",
         )
 
 
@@ -182,3 +182,8 @@ def _hosts(pool: Pool, hosts: int) -> tuple[int, int]:
     # A part of a host may be rounded either way.
     above = (hosts - base) * policy.on_demand_percentage
     return base - (-above // 100), hosts - base - above // 100
+
+
+def _nearest_first(names: Iterable[str], region: str) -> list[str]:
+    """Regions, those of the same part of the world as another one first."""
+    return sorted(names, key=lambda each: each.partition("-")[0] != region.partition("-")[0])

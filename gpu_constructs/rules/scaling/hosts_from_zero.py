@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Unknown, Workload
+from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, items_with_tasks
 from gpu_constructs.placement.route import Assignment
+from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
+_OTHER_HOSTS = "a CapacityProviderStrategy with hosts that are made for the task, and no LaunchType"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
 
 
@@ -32,8 +38,8 @@ def makes_hosts_scale_out(context: Context) -> Problems:
                 about=workload,
                 message=f"{workload.name} has no capacity provider strategy{other}, so "
                 f"its tasks never make {and_list(each.name for each in idle)} scale out",
-                fix=f"a capacity provider strategy with {and_list(_provider(each) for each in idle)}, and no launch "
-                "type",
+                fix=_OTHER_HOSTS,
+                ways=_strategies(workload, idle)[:1],
             )
 
 
@@ -95,19 +101,46 @@ def _with_known_default(context: Context) -> frozenset[str | Unknown | None]:
 
 
 def _without_host(workload: Workload, pools: list[Pool]) -> Problem:
-    names, providers = and_list(each.name for each in pools), and_list(_provider(each) for each in pools)
+    names = and_list(each.name for each in pools)
     what = "its tasks wait" if workload.is_service else "RunTask fails at once, because there is no host"
     way = "no capacity provider strategy" if workload.launch_type is None else f"launch type {workload.launch_type}"
-    others = "" if workload.launch_type is None else ", and no LaunchType"
-    default = f", or {providers} in DefaultCapacityProviderStrategy of the cluster" if not others else ""
     return Problem(
         about=workload,
         property_name="CapacityProviderStrategy" if workload.launch_type is None else "LaunchType",
         value=workload.launch_type,
         message=f"{workload.name} runs {'' if workload.task is None else workload.task.name} with {way}, and "
         f"{names} {'starts' if len(pools) == 1 else 'start'} from zero hosts for tasks with a strategy only: {what}",
-        fix=f"a CapacityProviderStrategy with {providers}{others}{default}",
+        fix=_OTHER_HOSTS,
+        ways=_strategies(workload, pools),
     )
+
+
+def _strategies(workload: Workload, pools: Iterable[Pool]) -> Ways:
+    """A strategy with one of the pools, of the workload or of its cluster.
+
+    A task without GPUs is sent to no hosts that have some.
+    """
+    wants_accelerator = workload.task is None or demand_of(workload.task).wants_accelerator
+    with_one = {
+        _provider(each): replace(
+            workload,
+            strategy=(StrategyItem(provider=_provider(each), pool=each, weight=1),),
+            launch_type=None,
+        )
+        for each in pools
+        if wants_accelerator or not any(one.accelerators for one in each.instance_types)
+    }
+    rest = "" if workload.launch_type is None else ", and no LaunchType"
+    own = tuple(
+        Way(text=f"a CapacityProviderStrategy with {name}{rest}", things=(new,)) for name, new in with_one.items()
+    )
+    if rest:
+        return (own,)
+    of_cluster = tuple(
+        Way(text=f"{name} in DefaultCapacityProviderStrategy of the cluster", things=(new,))
+        for name, new in with_one.items()
+    )
+    return own, of_cluster
 
 
 def _waits(pool: Pool) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
@@ -11,6 +12,7 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Assignment
+from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.evidence.lists import and_list
@@ -30,6 +32,7 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.htm
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#container_definition_systemcontrols
 _IPC_PARAMETERS = ("fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm")
 _NETWORK_PARAMETERS = ("net.",)
+_USUAL_MIB = (8192, 2048, 512)  # the first that the hosts have
 _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
@@ -50,7 +53,8 @@ def has_memory(task: Task) -> Problems:
                 container=container,
                 message=f"container {container.name} has no memory: neither Memory nor MemoryReservation, and the task "
                 "has none either",
-                fix="Memory of 8192, in MiB",
+                fix="Memory, in MiB",
+                ways=(tuple(_with_memory(task, container, each) for each in _USUAL_MIB),),
                 property_name="Memory",
                 one_value=True,
             )
@@ -228,6 +232,12 @@ def own_kernel_parameters(task: Task) -> Problems:
                     f"shares that namespace with its host ({mode} host)",
                     fix=f"leave it out, or another {mode}",
                 )
+
+
+def _with_memory(task: Task, container: Container, mib: int) -> Way:
+    larger = replace(container, memory_limit_mib=mib, memory_reservation_mib=None)
+    containers = tuple(larger if each is container else each for each in task.containers)
+    return Way(text=f"Memory of {mib}, in MiB", things=(replace(task, containers=containers),))
 
 
 def _sizes(container: Container) -> Problems:

@@ -20,7 +20,7 @@ class TestServicesWithoutAStrategy:
         assert (finding.rule, finding.severity, finding.subject) == ("GPU072", Severity.WARNING, "service")
         assert "has no capacity provider strategy but launch type EC2" in finding.message
         assert "never make Hosts scale out" in finding.message
-        assert finding.fix == "a capacity provider strategy with l4, and no launch type"
+        assert finding.fix == "a CapacityProviderStrategy with l4, and no LaunchType"
 
     @pytest.mark.parametrize(
         "changes",

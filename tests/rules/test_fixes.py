@@ -1,0 +1,120 @@
+"""Fixes that were seen not to fix: each is left out, or another one is told in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ProviderList, Task
+from gpu_constructs.rules import Problem, check, error
+from gpu_constructs.rules.change import Way
+from tests.rules.given import a_pool, a_task, of_image, on_launch_type, running_on
+
+NGINX = Task(name="nginx", containers=(Container(name="web", cpu=256, memory_limit_mib=512),))
+SMALL = Container(name="main", memory_limit_mib=4096)
+
+
+def fixes(fleet: Fleet) -> dict[str, str]:
+    """The fix of each rule that finds something."""
+    return {each.rule: each.fix for each in check(fleet)}
+
+
+def with_memory(mib: int, *gpus: str) -> Task:
+    """A task of one container with memory."""
+    task = a_task(*gpus)
+    return replace(task, containers=(replace(task.containers[0], memory_limit_mib=mib),))
+
+
+def test_the_image_after_amazon_linux_2_has_a_driver_where_the_hosts_have_gpus() -> None:
+    told = fixes(running_on(a_pool("g6.xlarge", image=of_image("al2-gpu", release=None)), task=with_memory(4096, "1")))
+    assert told["GPU003"] == "image al2023-gpu, which has taken its place"
+    assert "GPU002" not in told, "no release of an image past its end of life is worth a pin"
+
+
+def test_a_launch_configuration_is_told_no_type_that_it_cannot_launch() -> None:
+    old = a_pool("g4dn.12xlarge", launch_configuration=True)
+    told = fixes(running_on(old, task=with_memory(220_000, "4")))["GPU060"]
+    assert told.startswith("hosts of a type such as g4dn.metal")
+
+
+def test_hosts_without_gpus_are_no_place_for_less_memory() -> None:
+    told = fixes(running_on(a_pool("c7i.large", image=of_image("al2023")), task=with_memory(16_000, "1")))["GPU060"]
+    assert "such as g" in told
+    assert "memory no higher" not in told
+
+
+def test_less_memory_is_what_a_host_is_sure_to_register() -> None:
+    told = fixes(running_on(a_pool("g6.xlarge"), task=with_memory(20_000, "1")))["GPU060"]
+    assert told.endswith("or memory no higher than 15155 MiB")
+    assert "GPU006" not in fixes(running_on(a_pool("g6.xlarge"), task=with_memory(15_155, "1")))
+
+
+def test_no_image_is_told_where_none_drives_both_architectures() -> None:
+    told = fixes(running_on(a_pool("g6.xlarge", "g5g.xlarge"), task=with_memory(4096, "1")))
+    assert told["GPU052"] == "leave g5g.xlarge out"
+
+
+H100 = a_pool("p5.48xlarge", name="H100", cluster="c")
+CPU = a_pool("c7i.large", name="Cpu", cluster="c", image=of_image("al2023"))
+
+
+@pytest.mark.parametrize(
+    ("pools", "fix"),
+    [
+        ((H100, CPU), "a CapacityProviderStrategy with Cpu, and no LaunchType"),
+        ((H100,), "a CapacityProviderStrategy with hosts that are made for the task"),
+    ],
+)
+def test_a_task_without_gpus_is_sent_to_no_gpu_hosts(pools: tuple[Pool, ...], fix: str) -> None:
+    fleet = on_launch_type(*pools, task=NGINX, cluster="c", is_whole=True)
+    told = fixes(replace(fleet, provider_lists=(ProviderList(cluster="c", cluster_is_defined=True),)))
+    rule = "GPU072" if "GPU072" in told else "GPU218"
+    assert told[rule].startswith(fix)
+
+
+def test_a_daemon_that_is_the_work_is_not_told_to_give_its_gpu_up() -> None:
+    told = fixes(running_on(a_pool(), task=with_memory(4096, "1"), daemon=True))["GPU082"]
+    assert told.startswith("if it only watches the GPUs, ")
+
+
+def test_a_parameter_that_no_image_has_is_near_one_with_a_driver() -> None:
+    wrong = "{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/arm64/gpu/recommended/image_id}}"
+    hosts = a_pool("g5g.xlarge", image=UNKNOWN, image_written=wrong)
+    assert "bottlerocket" in fixes(running_on(hosts, task=with_memory(4096, "1")))["GPU141"]
+
+
+def test_regions_are_the_nearest_and_the_rest_is_counted() -> None:
+    (said,) = [
+        each for each in check(Fleet(pools=(a_pool("p5.48xlarge", region="eu-central-1"),))) if each.rule == "GPU011"
+    ]
+    assert "but in eu-" in said.message
+    assert said.message.endswith("more")
+
+
+def test_memory_is_what_the_hosts_have() -> None:
+    told = fixes(running_on(a_pool("c7i.large", image=of_image("al2023")), task=a_task()))
+    assert told["GPU035"] == "Memory of 2048, in MiB"
+
+
+@error("GPU991", question="?", because="b", source="https://docs.aws.amazon.com/")
+def too_many(pool: Pool) -> Iterator[Problem]:
+    if pool.max_instances != 3:
+        ways = tuple(Way(text=f"{size} hosts", things=(replace(pool, max_instances=size),)) for size in (4, 0, 3))
+        yield Problem(message="not three", fix="another number", ways=(ways,))
+
+
+def test_of_several_changes_the_first_that_works_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = Fleet(pools=(a_pool(max_instances=9),))
+    monkeypatch.setattr("gpu_constructs.rules.catalogue.RULES", (too_many,))
+    assert [each.fix for each in check(fleet, rules=[too_many])] == ["3 hosts"]
+
+
+def test_where_none_works_or_there_is_no_time_the_sentence_without_a_value_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fleet = Fleet(pools=(a_pool(max_instances=9),))
+    monkeypatch.setattr("gpu_constructs.rules.catalogue.RULES", (too_many,))
+    monkeypatch.setattr("gpu_constructs.rules.catalogue.TRIED_FIXES", 2)
+    assert [each.fix for each in check(fleet, rules=[too_many])] == ["another number"]
