@@ -34,9 +34,8 @@ class Expected:
     source: str
 
     @property
-    def paths(self) -> list[Path]:
-        path = BROKEN / self.file
-        return sorted(path.iterdir()) if path.is_dir() else [path]
+    def path(self) -> Path:
+        return BROKEN / self.file
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,11 @@ class Judged:
     why_misplaced: str  # empty if it is said of a resource to change
     is_at_the_property: bool
     other_errors: tuple[str, ...]
+
+
+def given(path: Path) -> list[Path]:
+    """What a user gives in one call: a file, a cloud assembly, or the files of a folder."""
+    return [path] if path.is_file() or (path / "manifest.json").exists() else sorted(path.iterdir())
 
 
 def expectations() -> tuple[Expected, ...]:
@@ -73,7 +77,7 @@ def _expected(kind: str, file: str, entry: dict[str, object]) -> Expected:
 @cache
 def judged(expected: Expected) -> Judged:
     """The verdict of the checker, held against that of the expert."""
-    findings = check_files(expected.paths).findings
+    findings = check_files(given(expected.path)).findings
     said = [each for each in findings if _says(expected, each)]
     named = [each for each in said if each.severity.value == expected.severity]
     return Judged(
@@ -123,9 +127,9 @@ def _is_at_the_property(expected: Expected, finding: Finding) -> bool:
 @cache
 def _lines(expected: Expected) -> tuple[tuple[Path, range], ...]:
     """The lines of each place; of what is missing there, those of the nearest part that exists."""
+    files = sorted(expected.path.iterdir()) if expected.path.is_dir() else [expected.path]
     roots = {
-        path.name: (path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader))
-        for path in expected.paths
+        path.name: (path, yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)) for path in files
     }
     found = []
     for place in expected.places:
@@ -176,7 +180,7 @@ def good_files() -> list[Path]:
 def false_errors() -> dict[str, list[str]]:
     """Errors that good configurations get, by their file."""
     errors = {
-        path.name: [each for each in check_files([path]).findings if each.severity.value == "error"]
+        path.name: [each for each in check_files(given(path)).findings if each.severity.value == "error"]
         for path in good_files()
     }
     return {name: [f"{each.rule} {each.message}" for each in found] for name, found in errors.items() if found}

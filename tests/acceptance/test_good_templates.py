@@ -8,6 +8,7 @@ import pytest
 
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.rules import Severity
+from tests.acceptance.recall import given
 
 GOOD = sorted((Path(__file__).parent / "good").iterdir())
 
@@ -40,11 +41,11 @@ def test_there_are_at_least_a_hundred_and_twenty() -> None:
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_it_gets_no_error(path: Path) -> None:
-    errors = [each for each in check_files([path]).findings if each.severity is Severity.ERROR]
+    errors = [each for each in check_files(given(path)).findings if each.severity is Severity.ERROR]
     assert not errors, "\n".join(f"{each.rule} {each.message}" for each in errors)
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_its_warnings_are_meant(path: Path) -> None:
-    warnings = {each.rule for each in check_files([path]).findings if each.severity is Severity.WARNING}
+    warnings = {each.rule for each in check_files(given(path)).findings if each.severity is Severity.WARNING}
     assert warnings == WARNINGS.get(path.stem, set()) | FALSE_ALARMS.get(path.stem, set())
