@@ -19,7 +19,7 @@ from gpu_constructs import (
     UnknownNameError,
 )
 from gpu_constructs.errors import RefusedByCdkError
-from tests.synthesis import Site, user_data
+from tests.synthesis import Ground, Site, user_data
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
 
@@ -199,11 +199,11 @@ def test_a_cluster_keeps_its_list_to_its_own_stack_or_to_one_other(site: Site, o
         pair[1].add_capacity("A10G", instance_types=["g5.xlarge"], max_instances=1)
 
 
-def test_two_imports_of_one_name_are_one_cluster(site: Site) -> None:
+def test_two_imports_of_one_name_are_one_cluster(ground: Ground) -> None:
     imports = [
-        ecs.Cluster.from_cluster_attributes(site.stack, name, cluster_name="theirs", vpc=site.vpc) for name in "AB"
+        ecs.Cluster.from_cluster_attributes(ground.stack, name, cluster_name="theirs", vpc=ground.vpc) for name in "AB"
     ]
-    first, second = (GpuCluster(site.stack, f"Gpu{i}", cluster=each) for i, each in enumerate(imports))
+    first, second = (GpuCluster(ground.stack, f"Gpu{i}", cluster=each) for i, each in enumerate(imports))
     first.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     with pytest.raises(IncompatibleError, match="add to the GpuCluster that is already there"):
         second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
@@ -237,9 +237,9 @@ def test_a_cluster_with_capacity_of_its_own_stack_is_not_overwritten_from_anothe
         second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
 
 
-def test_a_network_is_needed(site: Site) -> None:
+def test_a_network_is_needed(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match="needs a network"):
-        GpuCluster(site.stack, "Gpu")
+        GpuCluster(ground.stack, "Gpu")
 
 
 def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site: Site) -> None:
@@ -262,30 +262,30 @@ def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site
     assert "GPU008" in warning
 
 
-def test_a_second_cluster_of_one_name_is_refused(site: Site) -> None:
-    before = (site.cluster, site.children())[1]
+def test_a_second_cluster_of_one_name_is_refused(ground: Ground) -> None:
+    before = (ground.cluster, ground.children())[1]
     with pytest.raises(InvalidValueError, match="'Cluster' is already used in Stack"):
-        GpuCluster(site.stack, "Cluster", vpc=site.vpc)
-    assert site.children() == before
+        GpuCluster(ground.stack, "Cluster", vpc=ground.vpc)
+    assert ground.children() == before
 
 
 @pytest.mark.parametrize("arguments", [{"vpc_subnets": "private"}, {"container_insights_v2": True}])
-def test_what_has_the_wrong_type_is_said_in_our_words(site: Site, arguments: dict[str, Any]) -> None:
-    site.vpc  # noqa: B018 - made before the paths are taken
-    before = site.children()
+def test_what_has_the_wrong_type_is_said_in_our_words(ground: Ground, arguments: dict[str, Any]) -> None:
+    ground.vpc  # noqa: B018 - made before the paths are taken
+    before = ground.children()
     with pytest.raises(InvalidValueError, match="expects .*, got"):
-        GpuCluster(site.stack, "Gpu", vpc=site.vpc, **arguments)
-    assert site.children() == before
+        GpuCluster(ground.stack, "Gpu", vpc=ground.vpc, **arguments)
+    assert ground.children() == before
 
 
-def test_subnets_that_are_not_there_are_refused_in_our_words(site: Site) -> None:
-    site.vpc  # noqa: B018 - made before the paths are taken
-    before = site.children()
+def test_subnets_that_are_not_there_are_refused_in_our_words(ground: Ground) -> None:
+    ground.vpc  # noqa: B018 - made before the paths are taken
+    before = ground.children()
     with pytest.raises(RefusedByCdkError, match="vpc_subnets: CDK refuses it: .*'nope'"):
-        GpuCluster(site.stack, "Gpu", vpc=site.vpc, vpc_subnets=ec2.SubnetSelection(subnet_group_name="nope"))
+        GpuCluster(ground.stack, "Gpu", vpc=ground.vpc, vpc_subnets=ec2.SubnetSelection(subnet_group_name="nope"))
     with pytest.raises(InvalidValueError, match="no subnet of the VPC is like that"):
-        GpuCluster(site.stack, "Gpu", vpc=site.vpc, vpc_subnets=ec2.SubnetSelection(availability_zones=["eu-x"]))
-    assert site.children() == before
+        GpuCluster(ground.stack, "Gpu", vpc=ground.vpc, vpc_subnets=ec2.SubnetSelection(availability_zones=["eu-x"]))
+    assert ground.children() == before
 
 
 def test_more_providers_than_a_cluster_takes_are_one_warning(site: Site) -> None:
@@ -297,8 +297,8 @@ def test_more_providers_than_a_cluster_takes_are_one_warning(site: Site) -> None
     assert "22 capacity providers, and the service quota is 20" in warning
 
 
-def test_a_missing_size_of_a_family_names_the_sizes(site: Site) -> None:
-    family = site.cluster.add_family("g6", max_instances=1)
+def test_a_missing_size_of_a_family_names_the_sizes(ground: Ground) -> None:
+    family = ground.cluster.add_family("g6", max_instances=1)
     with pytest.raises(KeyError, match="no hosts with 3 GPUs; it has hosts with 1, 4, 8"):
         family[3]
     assert 3 not in family
@@ -318,9 +318,9 @@ def test_a_region_that_does_not_offer_the_type_is_a_warning(site: Site, region: 
 
 
 @pytest.mark.parametrize("construct_id", ["", " ", None, 7, pytest.param(cdk.Aws.REGION, id="a token")])
-def test_an_id_is_text(site: Site, construct_id: str) -> None:
+def test_an_id_is_text(ground: Ground, construct_id: str) -> None:
     with pytest.raises(InvalidValueError, match="a construct id is text"):
-        GpuCluster(site.stack, construct_id, vpc=site.vpc)
+        GpuCluster(ground.stack, construct_id, vpc=ground.vpc)
 
 
 def test_a_vpc_that_is_yet_to_be_looked_up_is_not_judged(site: Site) -> None:

@@ -20,7 +20,7 @@ from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.template import fleet_of, read_stacks
 from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.purchases import own_metadata
-from tests.synthesis import Properties, Site, user_data
+from tests.synthesis import Ground, Properties, Site, user_data
 
 
 def test_the_whole_user_data_is_a_script_that_puts_the_check_before_the_agent(tmp_path: Path, site: Site) -> None:
@@ -131,20 +131,20 @@ AMI = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
         ),
     ],
 )
-def test_what_cannot_be_checked_is_refused(site: Site, arguments: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_checked_is_refused(ground: Ground, arguments: dict[str, Any], words: str) -> None:
     given = {"instance_types": ["g6.xlarge"], "max_instances": 2, "check_gpus_at_boot": True, **arguments}
-    before = site.cluster.node.children
+    before = ground.cluster.node.children
     with pytest.raises(IncompatibleError, match=words) as refused:
-        site.cluster.add_capacity("L4", **given)
+        ground.cluster.add_capacity("L4", **given)
     assert refused.value.argument == "check_gpus_at_boot"
     assert refused.value.fix
-    assert len(site.cluster.node.children) == len(before)
+    assert len(ground.cluster.node.children) == len(before)
 
 
-def test_a_type_that_is_only_known_at_deploy_time_has_no_number_of_gpus(site: Site) -> None:
-    token = cdk.CfnParameter(site.stack, "Type").value_as_string
+def test_a_type_that_is_only_known_at_deploy_time_has_no_number_of_gpus(ground: Ground) -> None:
+    token = cdk.CfnParameter(ground.stack, "Type").value_as_string
     with pytest.raises(IncompatibleError, match="how many GPUs its hosts must find"):
-        site.capacity(token, image=GpuMachineImage.pinned("al2023-gpu"), check_gpus_at_boot=True)
+        ground.capacity(token, image=GpuMachineImage.pinned("al2023-gpu"), check_gpus_at_boot=True)
 
 
 def test_an_ami_of_ones_own_is_checked_too(site: Site) -> None:
@@ -153,12 +153,12 @@ def test_an_ami_of_ones_own_is_checked_too(site: Site) -> None:
     assert capacity.boot_check is not None
 
 
-def test_a_refused_capacity_leaves_nothing(site: Site) -> None:
-    site.capacity("g6.xlarge", check_gpus_at_boot=True)
-    before = site.children()
+def test_a_refused_capacity_leaves_nothing(ground: Ground) -> None:
+    ground.capacity("g6.xlarge", check_gpus_at_boot=True)
+    before = ground.children()
     with pytest.raises(IncompatibleError):
-        site.capacity("g5g.xlarge", name="Arm", check_gpus_at_boot=True)
-    assert site.children() == before
+        ground.capacity("g5g.xlarge", name="Arm", check_gpus_at_boot=True)
+    assert ground.children() == before
 
 
 @pytest.mark.parametrize("checks", [True, False])

@@ -21,7 +21,7 @@ from gpu_constructs import (
 from gpu_constructs.cdk.given import defined
 from gpu_constructs.errors import RefusedByCdkError
 from gpu_constructs.fleet import PurchaseOption
-from tests.synthesis import Properties, Site
+from tests.synthesis import Ground, Properties, Site
 
 
 def choice(name: str = "OnDemand", *types: str, **arguments: Any) -> CapacityChoice:
@@ -147,9 +147,9 @@ def test_it_is_a_sequence(site: Site) -> None:
         ),
     ],
 )
-def test_what_is_no_order_is_refused(site: Site, wrong: Any, words: str) -> None:
+def test_what_is_no_order_is_refused(ground: Ground, wrong: Any, words: str) -> None:
     with pytest.raises(InvalidValueError, match=words) as error:
-        site.cluster.add_fallback("L4", order=wrong)
+        ground.cluster.add_fallback("L4", order=wrong)
     assert error.value.argument == "order"
 
 
@@ -159,9 +159,9 @@ def test_a_choice_has_an_id(wrong: Any) -> None:
         choice(wrong)
 
 
-def test_a_task_runs_on_one_architecture(site: Site) -> None:
+def test_a_task_runs_on_one_architecture(ground: Ground) -> None:
     with pytest.raises(IncompatibleError, match=r"x86_64 \(L4-OnDemand\) and arm64 \(L4-Arm\)"):
-        order(site, choice(), choice("Arm", "g5g.xlarge"))
+        order(ground, choice(), choice("Arm", "g5g.xlarge"))
 
 
 def test_a_wrong_choice_leaves_nothing_of_the_others(site: Site) -> None:

@@ -14,7 +14,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.fleet import HostImage
 from gpu_constructs.hardware import accelerated
-from tests.synthesis import Site, user_data
+from tests.synthesis import Ground, Site, user_data
 
 
 @pytest.fixture(scope="module")
@@ -247,16 +247,16 @@ def test_a_custom_image_is_checked_by_what_it_declares(site: Site) -> None:
     assert "ami-00000000000000000" in str(site.template())
 
 
-def test_two_providers_of_one_name_are_refused(site: Site) -> None:
-    site.capacity("g6.xlarge", capacity_provider_name="gpu")
+def test_two_providers_of_one_name_are_refused(ground: Ground) -> None:
+    ground.capacity("g6.xlarge", capacity_provider_name="gpu")
     with pytest.raises(InvalidValueError, match="a capacity of this cluster is already called 'gpu'"):
-        site.capacity("g5.xlarge", name="Second", capacity_provider_name="gpu")
+        ground.capacity("g5.xlarge", name="Second", capacity_provider_name="gpu")
 
 
 @pytest.mark.parametrize("share", [{"weight": -1}, {"weight": 1001}, {"weight": True}, {"base": -1}, {"base": 100_001}])
-def test_a_strategy_has_the_limits_of_the_api(site: Site, share: dict[str, int]) -> None:
+def test_a_strategy_has_the_limits_of_the_api(ground: Ground, share: dict[str, int]) -> None:
     with pytest.raises(InvalidValueError, match=next(iter(share))):
-        site.capacity("g6.xlarge").strategy(**share)
+        ground.capacity("g6.xlarge").strategy(**share)
 
 
 def test_a_nested_stack_takes_the_name_of_its_parent(site: Site) -> None:
@@ -297,7 +297,7 @@ def test_tokens_pass_and_are_marked_as_not_known(site: Site) -> None:
     assert "GPU005" in warning
 
 
-def test_a_type_that_is_a_token_needs_an_image(site: Site) -> None:
-    type_ = cdk.CfnParameter(site.stack, "Type")
+def test_a_type_that_is_a_token_needs_an_image(ground: Ground) -> None:
+    type_ = cdk.CfnParameter(ground.stack, "Type")
     with pytest.raises(InvalidValueError, match="context instead of a parameter"):
-        site.capacity(type_.value_as_string)
+        ground.capacity(type_.value_as_string)

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs import GpuConstructsError, HostReplacement, HostScaling, InvalidValueError, Purchase
 from gpu_constructs.fleet import HostUpdate, UpdateMethod
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 
@@ -74,12 +74,14 @@ def test_the_checks_see_how_hosts_are_replaced(site: Site) -> None:
     )
 
 
-def test_reserved_hosts_are_ended_first(site: Site) -> None:
+def test_reserved_hosts_are_ended_first(ground: Ground) -> None:
     reserved = Purchase.reservations(reservation_id="cr-0123456789abcdef0", only=True, instances=4)
     with pytest.raises(GpuConstructsError, match=r"all 4 reserved hosts may be in use.*launch_first=False") as raised:
-        site.capacity("g6.xlarge", purchase=reserved, scaling=HostScaling(replacement=HostReplacement()))
+        ground.capacity("g6.xlarge", purchase=reserved, scaling=HostScaling(replacement=HostReplacement()))
     assert (raised.value.argument, raised.value.rule) == ("replacement", "GPU223")
-    site.capacity("g6.xlarge", purchase=reserved, scaling=HostScaling(replacement=HostReplacement(launch_first=False)))
+    ground.capacity(
+        "g6.xlarge", purchase=reserved, scaling=HostScaling(replacement=HostReplacement(launch_first=False))
+    )
 
 
 @pytest.mark.parametrize("value", [0, 101, True, "10"])

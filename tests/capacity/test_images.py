@@ -19,7 +19,7 @@ from gpu_constructs.hardware import (
     instance_type,
 )
 from tests.hardware.test_image_choice import CHOICE
-from tests.synthesis import Site, user_data
+from tests.synthesis import Ground, Site, user_data
 
 
 def test_a_pin_is_a_release_in_the_parameter_name() -> None:
@@ -174,10 +174,10 @@ def test_an_image_of_ones_own_drives_what_it_declares(declared: dict[str, Any], 
     ],
 )
 def test_an_image_of_ones_own_is_held_to_its_declaration(
-    site: Site, declared: dict[str, Any], type_name: str, words: str, fix: str
+    ground: Ground, declared: dict[str, Any], type_name: str, words: str, fix: str
 ) -> None:
     with pytest.raises(IncompatibleError, match=f"image: image custom .* {type_name}: ") as refused:
-        site.capacity(type_name, image=GpuMachineImage.custom(AMI, **declared))
+        ground.capacity(type_name, image=GpuMachineImage.custom(AMI, **declared))
     assert words in str(refused.value)
     assert fix in (refused.value.fix or "")
     assert refused.value.rule in {"GPU052", "GPU099"}
@@ -290,8 +290,8 @@ def test_a_release_of_another_architecture_is_refused() -> None:
         GpuMachineImage.pinned("al2023-gpu", release)
 
 
-def test_an_image_of_windows_is_refused_and_leaves_nothing(site: Site) -> None:
+def test_an_image_of_windows_is_refused_and_leaves_nothing(ground: Ground) -> None:
     windows = ec2.MachineImage.latest_windows(ec2.WindowsVersion.WINDOWS_SERVER_2022_ENGLISH_FULL_BASE)
     with pytest.raises(IncompatibleError, match="image: the image is of Windows"):
-        site.capacity("g6.xlarge", image=GpuMachineImage.custom(windows, driver_branch=580))
-    assert site.cluster.node.try_find_child("Capacity") is None
+        ground.capacity("g6.xlarge", image=GpuMachineImage.custom(windows, driver_branch=580))
+    assert ground.cluster.node.try_find_child("Capacity") is None

@@ -15,7 +15,7 @@ from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.rules.given import a_pool
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 EFA = HostNetwork.efa()
 NO_GROUP = HostNetwork.efa(placement_group=False)
@@ -156,8 +156,8 @@ def test_a_security_group_is_one(wrong: Any) -> None:
         HostNetwork.efa(security_group=wrong)
 
 
-def test_a_security_group_for_efa_needs_efa(site: Site) -> None:
-    group = ec2.SecurityGroup.from_security_group_id(site.stack, "Theirs", "sg-0123456789abcdef0")
+def test_a_security_group_for_efa_needs_efa(ground: Ground) -> None:
+    group = ec2.SecurityGroup.from_security_group_id(ground.stack, "Theirs", "sg-0123456789abcdef0")
     with pytest.raises(InvalidValueError, match="works with EFA only"):
         HostNetwork(efa_security_group=group)
 

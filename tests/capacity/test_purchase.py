@@ -11,7 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs import GpuConstructsError, IncompatibleError, InvalidValueError, Purchase
 from gpu_constructs.fleet import UNKNOWN, Block, Distribution, PurchaseOption, Reservation
-from tests.synthesis import Properties, Site
+from tests.synthesis import Ground, Properties, Site
 
 ID = "cr-0123456789abcdef0"
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/reserved"
@@ -205,10 +205,10 @@ def test_reserved_hosts_are_counted(wrong: Any) -> None:
         block(instances=wrong)
 
 
-def test_more_hosts_than_are_reserved_never_start(site: Site) -> None:
+def test_more_hosts_than_are_reserved_never_start(ground: Ground) -> None:
     for purchase in (Purchase.reservations(only=True, instances=1), block(instances=1)):
         with pytest.raises(IncompatibleError, match="max_instances is 2 and 1 hosts are reserved") as error:
-            in_block(site, purchase)
+            in_block(ground, purchase)
         assert error.value.argument == "max_instances"
         assert error.value.fix == "lower max_instances to 1"
 
@@ -229,10 +229,10 @@ def test_how_many_are_reserved_stands_in_the_metadata(site: Site) -> None:
     assert groups[0]["ChecksGpus"] is True
 
 
-def test_one_reservation_is_of_one_type(site: Site) -> None:
+def test_one_reservation_is_of_one_type(ground: Ground) -> None:
     for purchase in (Purchase.reservations(reservation_id=ID, only=True), block()):
         with pytest.raises(IncompatibleError, match="is of one instance type") as error:
-            in_block(site, purchase, "p5.48xlarge", "p5e.48xlarge")
+            in_block(ground, purchase, "p5.48xlarge", "p5e.48xlarge")
         assert error.value.argument == "instance_types"
 
 
@@ -345,14 +345,14 @@ def test_a_drain_from_before_the_calendar_is_refused() -> None:
         block(starts=None, drain_minutes=2**31 - 1)
 
 
-def test_a_lead_of_the_deploy_cannot_be_taken_from_a_time(site: Site) -> None:
+def test_a_lead_of_the_deploy_cannot_be_taken_from_a_time(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match="only known at deploy time"):
-        block(drain_minutes=site.number("Lead"))
+        block(drain_minutes=ground.number("Lead"))
 
 
-def test_nothing_can_be_kept_running_before_the_block_starts(site: Site) -> None:
+def test_nothing_can_be_kept_running_before_the_block_starts(ground: Ground) -> None:
     with pytest.raises(IncompatibleError, match="the smallest number of hosts is 1, and none can start before"):
-        in_block(site, block(), min_instances=1)
+        in_block(ground, block(), min_instances=1)
 
 
 def test_sizes_of_the_deploy_are_scheduled_as_they_are(site: Site) -> None:
@@ -373,9 +373,9 @@ def test_a_refused_purchase_leaves_nothing_behind(site: Site) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, "spot", PurchaseOption.SPOT, True])
-def test_a_purchase_is_made_by_the_class(site: Site, wrong: Any) -> None:
+def test_a_purchase_is_made_by_the_class(ground: Ground, wrong: Any) -> None:
     if wrong is None:
-        assert site.capacity("g6.xlarge", purchase=wrong).pool.bought.option is PurchaseOption.ON_DEMAND
+        assert ground.capacity("g6.xlarge", purchase=wrong).pool.bought.option is PurchaseOption.ON_DEMAND
         return
     with pytest.raises(InvalidValueError, match="purchase: expects a Purchase"):
-        site.capacity("g6.xlarge", purchase=wrong)
+        ground.capacity("g6.xlarge", purchase=wrong)

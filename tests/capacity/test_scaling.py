@@ -16,7 +16,7 @@ from gpu_constructs import (
     WarmHosts,
 )
 from gpu_constructs.fleet import UNKNOWN, WarmPool
-from tests.synthesis import Site, user_data
+from tests.synthesis import Ground, Site, user_data
 
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 
@@ -113,19 +113,19 @@ def test_spot_hosts_cannot_be_kept_warm(site: Site, base: int) -> None:
 
 
 @pytest.mark.parametrize("types", [["g5g.xlarge"], ["g6.xlarge"]])
-def test_bottlerocket_hosts_cannot_be_kept_warm(site: Site, types: list[str]) -> None:
+def test_bottlerocket_hosts_cannot_be_kept_warm(ground: Ground, types: list[str]) -> None:
     image = None if types == ["g5g.xlarge"] else GpuMachineImage.newest("bottlerocket-ecs-2-nvidia-x86_64")
     with pytest.raises(IncompatibleError, match="Bottlerocket has no setting"):
-        site.capacity(*types, image=image, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))
+        ground.capacity(*types, image=image, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))
 
 
 @pytest.mark.parametrize(
     ("warm", "argument"),
     [(WarmHosts(hosts=5), "hosts"), (WarmHosts(hosts=1, max_prepared=5), "max_prepared")],
 )
-def test_no_more_are_prepared_than_can_be_in_service(site: Site, warm: WarmHosts, argument: str) -> None:
+def test_no_more_are_prepared_than_can_be_in_service(ground: Ground, warm: WarmHosts, argument: str) -> None:
     with pytest.raises(IncompatibleError, match="at most 4 hosts are ever in service") as raised:
-        site.capacity("g6.xlarge", max_instances=4, scaling=HostScaling(warm_hosts=warm))
+        ground.capacity("g6.xlarge", max_instances=4, scaling=HostScaling(warm_hosts=warm))
     assert raised.value.argument == argument
 
 

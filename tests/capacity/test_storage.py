@@ -13,7 +13,7 @@ import pytest
 
 from gpu_constructs import GpuMachineImage, HostStorage, IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import LocalDiskUse
-from tests.synthesis import Site, user_data
+from tests.synthesis import Ground, Site, user_data
 
 
 def _chosen(choice: str) -> dict[str, Any]:
@@ -49,9 +49,9 @@ def test_images_of_no_size_are_refused(value: Any) -> None:
     assert raised.value.argument == "images_gib"
 
 
-def test_a_size_of_images_is_not_left_to_the_deploy(site: Site) -> None:
+def test_a_size_of_images_is_not_left_to_the_deploy(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match="expects the GiB of container images"):
-        HostStorage(images_gib=site.number("Images"))
+        HostStorage(images_gib=ground.number("Images"))
 
 
 def test_the_root_volume_keeps_its_size_where_only_the_deploy_knows_it(site: Site) -> None:
@@ -72,9 +72,9 @@ def test_throughput_outside_gp3_is_refused(value: Any) -> None:
     assert (raised.value.argument, raised.value.allowed) == ("root_volume_mib_per_second", "125 to 2000")
 
 
-def test_throughput_is_not_left_to_the_deploy(site: Site) -> None:
+def test_throughput_is_not_left_to_the_deploy(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match="does not say how many IOPS"):
-        HostStorage(root_volume_mib_per_second=site.number("Throughput"))
+        HostStorage(root_volume_mib_per_second=ground.number("Throughput"))
 
 
 @pytest.mark.parametrize("flag", ["prefer_cached_images", "images_on_local_disks", "scratch_on_local_disks"])
@@ -101,13 +101,13 @@ def test_a_task_mounts_scratch_space_by_its_path() -> None:
 
 
 @pytest.mark.parametrize("choice", ["images_on_local_disks", "scratch_on_local_disks"])
-def test_types_without_local_disks_are_refused(site: Site, choice: str) -> None:
+def test_types_without_local_disks_are_refused(ground: Ground, choice: str) -> None:
     with pytest.raises(IncompatibleError, match="m7i.large has no local disks") as raised:
-        site.capacity("m7i.large", "m6id.large", storage=HostStorage(**_chosen(choice)))
+        ground.capacity("m7i.large", "m6id.large", storage=HostStorage(**_chosen(choice)))
     assert raised.value.argument == choice
     assert (raised.value.rule, raised.value.fix) == ("GPU174", "only m6id.large")
     with pytest.raises(IncompatibleError, match="g5g.xlarge has no local disks"):
-        site.capacity("g5g.xlarge", storage=HostStorage(**_chosen(choice)))
+        ground.capacity("g5g.xlarge", storage=HostStorage(**_chosen(choice)))
 
 
 def test_a_type_that_is_a_token_is_said(site: Site) -> None:
@@ -117,11 +117,11 @@ def test_a_type_that_is_a_token_is_said(site: Site) -> None:
     assert "whether the hosts have any is not known before the deploy" in said
 
 
-def test_images_that_do_not_fit_on_the_disks_are_refused(site: Site) -> None:
+def test_images_that_do_not_fit_on_the_disks_are_refused(ground: Ground) -> None:
     # 250 GB are 232.8 GiB.
-    HostStorage(images_gib=230, images_on_local_disks=True).require_possible(site.capacity("g6.xlarge").pool)
+    HostStorage(images_gib=230, images_on_local_disks=True).require_possible(ground.capacity("g6.xlarge").pool)
     with pytest.raises(IncompatibleError, match="240 GiB of images do not fit on the local disks of g6.xlarge, 250 GB"):
-        site.capacity(
+        ground.capacity(
             "g6.xlarge",
             "g6.8xlarge",
             name="Other",

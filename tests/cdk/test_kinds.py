@@ -13,7 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 
 from gpu_constructs import GpuChecks, GpuCluster, GpuService, GpuTaskDefinition, InvalidValueError
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 Call = Callable[[Site, Mapping[str, Any]], object]
 
@@ -27,7 +27,7 @@ def _capacity(site: Site, arguments: Mapping[str, Any]) -> object:
 
 
 def _managed(site: Site, arguments: Mapping[str, Any]) -> object:
-    return site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"], **arguments)
+    return site.managed(instance_types=["g6.xlarge"], **arguments)
 
 
 def _task(site: Site, arguments: Mapping[str, Any]) -> object:
@@ -106,10 +106,10 @@ REFUSED: list[tuple[Call, str, Any, str, str]] = [
     [pytest.param(*row, id=f"{row[0].__name__[1:]} {row[1]} {type(row[2]).__name__}") for row in REFUSED],
 )
 def test_another_kind_is_refused_with_the_value_and_the_fix(
-    site: Site, *, call: Call, argument: str, value: Any, expected: str, fix: str
+    ground: Ground, *, call: Call, argument: str, value: Any, expected: str, fix: str
 ) -> None:
     with pytest.raises(InvalidValueError) as refused:
-        call(site, {argument: value})
+        call(ground, {argument: value})
     assert (refused.value.argument, refused.value.value) == (argument, value)
     assert str(refused.value).startswith(f"{argument}: expects {expected}")
     assert fix in str(refused.value.fix)
@@ -131,10 +131,10 @@ def test_what_cdk_takes_passes(site: Site) -> None:
     assert site.container()["StopTimeout"] == 5
 
 
-def test_a_single_capacity_is_shown_without_its_address(site: Site) -> None:
-    capacity: Any = site.l4
+def test_a_single_capacity_is_shown_without_its_address(ground: Ground) -> None:
+    capacity: Any = ground.l4
     with pytest.raises(InvalidValueError, match=r"got GpuCapacity\(…\); fix: capacity=\["):
-        GpuTaskDefinition(site.stack, "Task", capacity=capacity)
+        GpuTaskDefinition(ground.stack, "Task", capacity=capacity)
 
 
 def test_the_check_says_how_it_is_added(site: Site) -> None:
@@ -145,13 +145,13 @@ def test_the_check_says_how_it_is_added(site: Site) -> None:
 @pytest.mark.parametrize(
     "given", [{"stop_timeout": {}}, {"user": "\ud800"}, {"user": 10**5000}], ids=lambda each: next(iter(each))
 )
-def test_odd_values_are_refused_in_our_words_and_leave_nothing(site: Site, given: dict[str, Any]) -> None:
-    task = site.task()
+def test_odd_values_are_refused_in_our_words_and_leave_nothing(ground: Ground, given: dict[str, Any]) -> None:
+    task = ground.task()
     with pytest.raises(InvalidValueError, match=f"^{next(iter(given))}: expects "):
-        task.add_gpu_container("train", image=site.image, **given)
-    task.add_gpu_container("train", image=site.image)
+        task.add_gpu_container("train", image=ground.image, **given)
+    task.add_gpu_container("train", image=ground.image)
 
 
-def test_an_id_that_no_template_can_hold_is_refused(site: Site) -> None:
+def test_an_id_that_no_template_can_hold_is_refused(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match="construct_id: expects text that can be written as UTF-8"):
-        site.cluster.add_capacity("\ud800", instance_types=["g6.xlarge"], max_instances=1)
+        ground.cluster.add_capacity("\ud800", instance_types=["g6.xlarge"], max_instances=1)

@@ -31,7 +31,7 @@ from gpu_constructs import (
 from gpu_constructs.fleet import Pool, Task, Workload
 from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.tasks.task_target import Capacity
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 _OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
 _IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
@@ -52,7 +52,7 @@ def _shared(site: Site, *types: str, **arguments: Any) -> None:
 
 
 def _managed(site: Site, *types: str) -> GpuTaskDefinition:
-    managed = site.cluster.add_managed_capacity("Managed", instance_types=list(types))
+    managed = site.managed(instance_types=list(types))
     return GpuTaskDefinition(site.stack, "Task", capacity=[managed])
 
 
@@ -90,8 +90,9 @@ def _counting(site: Site, name: str, **arguments: Any) -> object:
 
 
 def _far_away(site: Site, image: GpuMachineImage) -> object:
-    site.stack = cdk.Stack(site.app, "FarAway", env=cdk.Environment(region="me-central-1"))
-    return site.capacity("g6.xlarge", image=image)
+    stack = cdk.Stack(site.app, "FarAway", env=cdk.Environment(region="me-central-1"))
+    cluster = GpuCluster(stack, "Cluster", vpc=site.vpc)
+    return cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1, image=image)
 
 
 def _served(
@@ -110,7 +111,7 @@ def _on_one_port(site: Site) -> None:
 
 
 def _of_both_kinds(site: Site) -> object:
-    return _served(site, site.l4, site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"]))
+    return _served(site, site.l4, site.managed(instance_types=["g6.xlarge"]))
 
 
 def _of_twenty_one(site: Site) -> object:
@@ -176,7 +177,7 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "GPU047",
         "network_mode",
         lambda site: site.task(
-            site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"]),
+            site.managed(instance_types=["g6.xlarge"]),
             network_mode=ecs.NetworkMode.BRIDGE,
         ),
     ),
@@ -309,10 +310,10 @@ _DECIDABLE = {each.id for each in RULES if each.severity is Severity.ERROR and e
 
 @pytest.mark.parametrize(("rule", "argument", "call"), [pytest.param(*row, id=f"{row[0]} {row[1]}") for row in REFUSED])
 def test_the_constructor_refuses_it_with_the_id_of_the_rule(
-    site: Site, rule: str, argument: str | None, call: Call
+    ground: Ground, rule: str, argument: str | None, call: Call
 ) -> None:
     with pytest.raises(GpuConstructsError) as refused:
-        call(site)
+        call(ground)
     assert (refused.value.rule, refused.value.argument) == (rule, argument)
     assert refused.value.fix
     assert str(refused.value).endswith(f"({rule}, docs/rules.md#{rule.lower()})")

@@ -17,7 +17,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.tasks.task_target import Landing, landing_on
-from tests.synthesis import Properties, Site, Tenant
+from tests.synthesis import Ground, Properties, Site, Tenant
 
 TASK = "AWS::ECS::TaskDefinition"
 BOTH = ("EC2", "MANAGED_INSTANCES")
@@ -169,11 +169,11 @@ def test_a_service_uses_capacity_of_its_task_only(site: Site) -> None:
 
 
 @pytest.mark.parametrize("capacity", [[], "Capacity", [None]])
-def test_what_is_no_list_of_capacities(site: Site, capacity: Any) -> None:
-    task = site.task(site.capacity("g6.xlarge"))
-    task.add_gpu_container("train", image=site.image)
+def test_what_is_no_list_of_capacities(ground: Ground, capacity: Any) -> None:
+    task = ground.task(ground.capacity("g6.xlarge"))
+    task.add_gpu_container("train", image=ground.image)
     with pytest.raises(InvalidValueError, match="expects a list of the capacities"):
-        GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, capacity=capacity)
+        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=task, capacity=capacity)
 
 
 def test_what_follows_is_a_value(tenant: Tenant) -> None:
