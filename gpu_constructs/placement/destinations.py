@@ -169,6 +169,7 @@ def unjudged(fleet: Fleet) -> Mapping[int, Workload | Task]:
     return found
 
 
+@by_identity(maxsize=1 << 12)
 def items_with_tasks(strategy: Sequence[StrategyItem]) -> tuple[StrategyItem, ...]:
     """Items of a strategy that may get tasks: without those that have neither weight nor base while others have one."""
     weighted = any(item.weight != 0 for item in strategy)
@@ -289,12 +290,9 @@ def _elsewhere(fleet: Fleet, workload: Workload, task: Task) -> Iterator[Elsewhe
     if id(workload) in unjudged(fleet):
         yield Elsewhere(text="hosts that were not looked at, because there are too many")
         return
-    for item in items_with_tasks(workload.strategy):
-        if item.provider in FARGATE_PROVIDERS:
-            yield _fargate(f"capacity provider {item.provider}", task)
-        elif item.pool is None:
-            unknown = isinstance(item.provider, Unknown)
-            yield Elsewhere(text="a capacity provider" if unknown else f"capacity provider {item.provider}")
+    of_fargate, of_other_files = _without_pool(workload.strategy)
+    yield from (_fargate(f"capacity provider {each}", task) for each in of_fargate)
+    yield from of_other_files
     if workload.launch_type == "FARGATE" or (demand_of(task).wants_accelerator and "FARGATE" in task.compatibilities):
         yield _fargate("Fargate", task)
     elif not workload.strategy and workload.launch_type not in EC2_LAUNCH_TYPES:
@@ -304,6 +302,17 @@ def _elsewhere(fleet: Fleet, workload: Workload, task: Task) -> Iterator[Elsewhe
         yield Elsewhere(text=f"a host of launch type {name}", answer=False if shares else UNKNOWN, why=why)
     elif not workload.strategy and not pools_of(fleet, workload):
         yield Elsewhere(text="a host of its cluster")
+
+
+@by_identity(maxsize=1 << 12)
+def _without_pool(strategy: Sequence[StrategyItem]) -> tuple[tuple[str | Unknown, ...], tuple[Elsewhere, ...]]:
+    """Providers of Fargate, and those of other files. Once for all services that share the strategy of a cluster."""
+    names = dict.fromkeys(item.provider for item in items_with_tasks(strategy) if item.pool is None)
+    return tuple(each for each in names if each in FARGATE_PROVIDERS), tuple(
+        Elsewhere(text="a capacity provider" if isinstance(each, Unknown) else f"capacity provider {each}")
+        for each in names
+        if each not in FARGATE_PROVIDERS
+    )
 
 
 def _fargate(text: str, task: Task) -> Elsewhere:

@@ -8,6 +8,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
 from gpu_constructs.placement.destinations import FARGATE_PROVIDERS, pools_of
+from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import and_list
@@ -104,7 +105,12 @@ def one_kind(workload: Workload) -> Problems:
         )
 
 
-def _problems(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
+@by_identity(maxsize=1 << 12)
+def _problems(strategy: tuple[StrategyItem, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple(_found(strategy))
+
+
+def _found(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
     if len(strategy) > MAX_STRATEGY_PROVIDERS:
         yield (
             f"has {len(strategy)} capacity providers, and {MAX_STRATEGY_PROVIDERS} are allowed",

@@ -5,8 +5,8 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.template.model import Reference, Resource, Value
@@ -24,7 +24,11 @@ _OF_AWS = frozenset({"FARGATE", "FARGATE_SPOT"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """Reads services."""
+    """Reads services.
+
+    Attributes:
+        defaults: Default strategies by cluster, each of which is read once for all services.
+    """
 
     index: Index
     clusters: Clusters
@@ -33,6 +37,7 @@ class Services:
     scaling: Mapping[Reference, ServiceScaling]
     balancing: Balancing
     notes: Notes
+    defaults: dict[str | Unknown | None, tuple[StrategyItem, ...]] = field(default_factory=dict)
 
     def workload(self, resource: Resource, name: str) -> Workload:
         """Reads a service."""
@@ -80,10 +85,12 @@ class Services:
         self, properties: Section, cluster: str | Unknown | None, *, has_default: bool = True
     ) -> tuple[StrategyItem, ...]:
         """The strategy of whatever starts tasks: its own, or that of the cluster where it has no launch type either."""
-        items: Sequence[Section] = properties.sections("CapacityProviderStrategy")
-        if not items and properties.get("LaunchType") is None and has_default:
-            items = self.clusters.default_strategy(cluster)
-        return tuple(self._item(each) for each in items)
+        own = tuple(map(self._item, properties.sections("CapacityProviderStrategy")))
+        if own or properties.get("LaunchType") is not None or not has_default:
+            return own
+        if cluster not in self.defaults:
+            self.defaults[cluster] = tuple(map(self._item, self.clusters.default_strategy(cluster)))
+        return self.defaults[cluster]
 
     def lacking(self, properties: Section, cluster: str | Unknown | None) -> tuple[str, ...]:
         """Capacity providers that its own strategy names and its cluster does not have."""

@@ -46,8 +46,12 @@ def strays_of(
         for each in _imported(clusters, pools.values(), workloads)
     )
     listed: list[tuple[str | Unknown | None, object]] = [each for each in clusters.providers() if each[1] not in pools]
-    listed += [(each.cluster, item.provider) for each in workloads for item in each.strategy if item.pool is None]
-    strays += (_hosts(_provider(key), _named(cluster)) for cluster, key in listed if key not in _FARGATE)
+    # Services without a strategy of their own share that of their cluster.
+    strategies = {(each.cluster, id(each.strategy)): each.strategy for each in workloads}
+    listed += [
+        (cluster, item.provider) for (cluster, _), items in strategies.items() for item in items if not item.pool
+    ]
+    strays += (_hosts(_provider(key), _named(cluster)) for cluster, key in dict.fromkeys(listed) if key not in _FARGATE)
     return tuple({(each.name, each.cluster, each.kind): each for each in strays}.values())
 
 

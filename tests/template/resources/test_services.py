@@ -232,3 +232,19 @@ def test_the_task_and_pools_of_a_workload_are_those_of_the_fleet() -> None:
     (workload,) = found.workloads
     assert workload.task is found.tasks[0]
     assert pools_of(found, workload) == found.pools
+
+
+def test_the_default_strategy_of_a_cluster_is_read_once_for_all_of_its_services() -> None:
+    association = {
+        "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
+        "Properties": {
+            "Cluster": {"Ref": "Cluster"},
+            "CapacityProviders": [{"Ref": "Gpu"}],
+            "DefaultCapacityProviderStrategy": [{"CapacityProvider": {"Ref": "Gpu"}, "Weight": "many"}] * 50,
+        },
+    }
+    services = {f"Service{index}": service(Cluster={"Ref": "Cluster"}) for index in range(50)}
+    read = fleet({"Cluster": CLUSTER, "Gpu": GPU, "Association": association, **services})
+    assert len({id(each.strategy) for each in read.workloads}) == 1
+    assert [len(each.strategy) for each in read.workloads] == [50] * 50
+    assert len(read.remarks) == 50
