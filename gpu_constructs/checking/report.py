@@ -17,12 +17,14 @@ from pathlib import Path
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
+from gpu_constructs.checking.described_hosts import with_hosts
 from gpu_constructs.checking.other_values import Trial, ValueTable, other_values, place, tables, warnings
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.hardware import regions
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import Input, Inputs, Places, Stacks, fleet_of
 
 __all__ = ["Acknowledged", "Report", "check_files", "findings_in"]
@@ -34,7 +36,7 @@ class Report:
 
     Attributes:
         fleet: Everything about GPUs that the files define.
-        findings: What is wrong or worth knowing, in the order of the files and their lines.
+        findings: What is wrong or worth knowing: errors first, each kind in the order of the files and their lines.
         acknowledged: What was found and accepted: ``Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "why"}}}``
             of the resource.
         files: Every file that defines something, in order; what was named where none does.
@@ -52,6 +54,11 @@ class Report:
     values: tuple[ValueTable, ...] = ()
     untried: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def unchecked(self) -> tuple[Finding, ...]:
+        """Tasks of which it was not checked whether they fit, because other files define their hosts."""
+        return tuple([each for each in self.findings if each.rule == UNCHECKED])
+
 
 def check_files(
     inputs: Sequence[Input],
@@ -60,6 +67,7 @@ def check_files(
     parameters: Mapping[str, str] | None = None,
     region: str | None = None,
     partial: bool = False,
+    hosts: Mapping[str, int] | None = None,
     rules: Iterable[Rule] = RULES,
 ) -> Report:
     """Checks CloudFormation templates, cloud assemblies and task definitions.
@@ -75,16 +83,17 @@ def check_files(
         region: Region that the templates are deployed to, where they do not say.
         partial: Whether there is more than these files. Otherwise a task runs on the hosts in them, on hosts that
             they mention, or on none.
+        hosts: How many hosts of which instance types are in the clusters whose hosts these files do not define.
         rules: Which rules to ask.
 
     Raises:
-        InvalidValueError: `region` is not a region.
+        InvalidValueError: `region` is not a region, or there is less than one host of a type.
+        UnknownNameError: No instance type is called so.
         UnreadableError: A file cannot be read, or is neither of them.
     """
     _require_region(region)
-    given = dict(parameters or {})
-    asked = tuple(rules)
-    return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), given, asked)
+    asked = _Asked(rules=tuple(rules), given=dict(parameters or {}), hosts=dict(hosts or {}))
+    return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
 
 
 def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
@@ -96,20 +105,34 @@ def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RU
     Raises:
         UnreadableError: A file cannot be read.
     """
-    asked = tuple(rules)
+    asked = _Asked(rules=tuple(rules))
     inputs = Inputs(directories)
     stacks = inputs.stacks(construct_paths=False)
-    found, trials, _ = _found(stacks, inputs, _fleet(stacks), {}, asked)
+    found, trials, _ = _found(stacks, inputs, asked.fleet(stacks), asked)
     if not found and not any(each.new for each in trials):
         return ()
-    seen = _reported(inputs, {}, asked)
+    seen = _reported(inputs, asked)
     return (*seen.findings, *(each.finding for each in seen.acknowledged if each.in_app))
 
 
-def _reported(inputs: Inputs, given: Mapping[str, str], asked: tuple[Rule, ...]) -> Report:
-    stacks = inputs.stacks(given)
-    fleet = _fleet(stacks)
-    found, trials, untried = _found(stacks, inputs, fleet, given, asked)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is asked about the files, and with which values and hosts."""
+
+    rules: tuple[Rule, ...]
+    given: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, int] = field(default_factory=dict)
+
+    def fleet(self, stacks: Stacks) -> Fleet:
+        """What stacks define, with the hosts that are described."""
+        read = fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
+        return with_hosts(replace(read, is_whole=stacks.whole), self.hosts)
+
+
+def _reported(inputs: Inputs, asked: _Asked) -> Report:
+    stacks = inputs.stacks(asked.given)
+    fleet = asked.fleet(stacks)
+    found, trials, untried = _found(stacks, inputs, fleet, asked)
     acknowledgements = Acknowledgements(stacks, inputs)
     kept: list[Finding] = []
     acknowledged: list[Acknowledged] = []
@@ -133,19 +156,19 @@ def _reported(inputs: Inputs, given: Mapping[str, str], asked: tuple[Rule, ...])
 
 
 def _found(
-    stacks: Stacks, inputs: Inputs, fleet: Fleet, given: Mapping[str, str], asked: tuple[Rule, ...]
+    stacks: Stacks, inputs: Inputs, fleet: Fleet, asked: _Asked
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
     places = Places(stacks)
-    found = [_located(each, places) for each in check(fleet, rules=asked)]
-    others, untried = other_values(stacks, given)
+    found = [_located(each, places) for each in check(fleet, rules=asked.rules)]
+    others, untried = other_values(stacks, asked.given)
     known = {place(each) for each in found if each.is_grave}
-    grave = tuple(each for each in asked if each.severity is not Severity.INFO)
+    grave = tuple(each for each in asked.rules if each.severity is not Severity.INFO)
     trials: list[Trial] = []
     for other in others if grave else ():
-        there = other.read(inputs, given)
+        there = other.read(inputs, asked.given)
         places = Places(there)
-        found_there = check(_fleet(there), rules=grave, fixes=False)
+        found_there = check(asked.fleet(there), rules=grave, fixes=False)
         now = tuple(_located(each, places) for each in found_there if each.is_grave)
         new = tuple(each for each in now if place(each) not in known)
         trials.append(Trial(tried=other, found=now, new=new))
@@ -166,10 +189,6 @@ def _require_region(region: object) -> None:
     )
 
 
-def _fleet(stacks: Stacks) -> Fleet:
-    return replace(fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks), is_whole=stacks.whole)
-
-
 def _located(finding: Finding, places: Places) -> Finding:
     """A finding at the place where the change has to be made."""
     if finding.origin is None:
@@ -186,9 +205,9 @@ def _files(stacks: Stacks) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.origin.file for each in resources if each.origin.file is not None))
 
 
-def _order(found: tuple[Finding, Finding]) -> tuple[str, int, str, int, str]:
-    """By file and line of what is shown."""
+def _order(found: tuple[Finding, Finding]) -> tuple[int, str, int, str, str]:
+    """The most serious first, and then by file and line of what is shown."""
     finding = found[0]
     origin = finding.origin
     _, _, resource, file = place(finding)
-    return file or "", 0 if origin is None else origin.line or 0, resource, finding.severity.rank, finding.rule
+    return finding.severity.rank, file or "", 0 if origin is None else origin.line or 0, resource, finding.rule

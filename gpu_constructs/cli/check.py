@@ -15,6 +15,7 @@ from gpu_constructs.rules import RULES, Severity, find_rule
 __all__ = ["define", "run"]
 
 _NEVER = "never"
+_UNCHECKED = "unchecked"
 _MACHINES = {"json": json_report.text, "sarif": sarif_report.text}
 
 _EXAMPLES = """\
@@ -36,10 +37,12 @@ def define(parser: argparse.ArgumentParser) -> None:
     add_format(parser, "sarif")
     parser.add_argument(
         "--fail-on",
-        choices=[*map(str, Severity), _NEVER],
+        choices=[*map(str, Severity), _UNCHECKED, _NEVER],
         default=str(Severity.ERROR),
-        help="exit with 1 if anything as grave as this is found; default: error",
+        help="exit with 1 if anything as grave as this is found; unchecked: at an error, and where it could not be "
+        "checked whether a task fits; default: error",
     )
+    parser.add_argument("-v", "--verbose", action="store_true", help="show info findings as well")
     parser.add_argument(
         "--ignore",
         action="append",
@@ -62,12 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
     # A template names more files: nested ones, those of an assembly. What says so must not replace them either.
     arguments.paths = [*arguments.paths, *result.read]
     require_writable(arguments.output, arguments.paths)
+    # Whoever fails on infos wants to see them.
+    verbose = arguments.verbose or arguments.fail_on == str(Severity.INFO)
     if arguments.format in _MACHINES:
         deliver(_MACHINES[arguments.format](result), arguments.output)
     elif arguments.output is None:
-        show(text_report.lines(result, width=width_of(sys.stdout)), sys.stdout)
+        show(text_report.lines(result, width=width_of(sys.stdout), verbose=verbose), sys.stdout)
     else:
-        deliver("".join(f"{unstyled(each)}\n" for each in text_report.lines(result)), arguments.output)
+        deliver("".join(f"{unstyled(each)}\n" for each in text_report.lines(result, verbose=verbose)), arguments.output)
     if arguments.output is not None:
         say(text_report.summary(result))
     return int(_is_too_grave(result, arguments.fail_on))
@@ -76,4 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _is_too_grave(result: Report, fail_on: str) -> bool:
     if fail_on == _NEVER:
         return False
+    if fail_on == _UNCHECKED:
+        return bool(result.unchecked) or _is_too_grave(result, str(Severity.ERROR))
     return any(each.severity.rank <= Severity(fail_on).rank for each in result.findings)

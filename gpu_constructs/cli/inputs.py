@@ -17,6 +17,8 @@ from gpu_constructs.template import UnreadableError
 __all__ = ["add_inputs", "reviewed"]
 
 _STDIN = "-"
+_OPTIONS = {"region": "--region", "hosts": "--hosts"}
+_DIGITS = 6  # of a number of hosts; a cluster has no million
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +31,13 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--partial", action="store_true", help="there is more than these files: hosts of others may take any task"
+    )
+    parser.add_argument(
+        "--hosts",
+        action="append",
+        default=[],
+        metavar="TYPE=NUMBER",
+        help="hosts of clusters that these files do not define, such as g6.xlarge=4; can be repeated",
     )
     parser.add_argument("--region", help="region of the templates, where they do not say it themselves")
     parser.add_argument(
@@ -48,6 +57,7 @@ def reviewed(arguments: argparse.Namespace, *, rules: Iterable[Rule]) -> Report:
         UnreadableError: A file cannot be read.
     """
     parameters = _parameters(arguments.parameter)
+    hosts = _hosts(arguments.hosts)
     stdin = _standard_input() if _STDIN in arguments.paths else None
     try:
         result = check_files(
@@ -56,10 +66,11 @@ def reviewed(arguments: argparse.Namespace, *, rules: Iterable[Rule]) -> Report:
             parameters=parameters,
             region=arguments.region,
             partial=arguments.partial,
+            hosts=hosts,
             rules=rules,
         )
     except InvalidValueError as error:
-        error.argument = "--region" if error.argument == "region" else error.argument
+        error.argument = _OPTIONS.get(error.argument or "", error.argument)
         raise
     if arguments.region is not None and arguments.region not in regions():
         say(f"nothing is recorded about region {arguments.region}: what is offered there was not checked")
@@ -74,6 +85,18 @@ def _standard_input() -> bytes:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise UnreadableError(f"standard input cannot be read: {why}", file=_STDIN) from None
+
+
+def _hosts(written: Sequence[str]) -> dict[str, int]:
+    hosts: dict[str, int] = {}
+    for each in written:
+        name, _, number = each.partition("=")
+        if not name or not number.isdecimal() or len(number) > _DIGITS:
+            raise InvalidValueError(
+                f"{shown(each)} describes no hosts", argument="--hosts", allowed="TYPE=NUMBER, such as g6.xlarge=4"
+            )
+        hosts[name] = hosts.get(name, 0) + int(number)
+    return hosts
 
 
 def _parameters(written: Sequence[str]) -> dict[str, str]:

@@ -25,6 +25,7 @@ def text(review: Report) -> str:
         "untried_parameters": dict(review.untried),
         "summary": {
             **counts,
+            "unchecked": len(review.unchecked),
             "acknowledged": len(review.acknowledged),
             "pools": len(review.fleet.pools),
             "tasks": len(review.fleet.tasks),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
@@ -12,17 +12,27 @@ from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.terminal import Line, table, wrapped
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 
 __all__ = ["lines", "summary"]
 
 _WORD = max(map(len, Severity))
+_MOST_UNCHECKED = 10
+_NOT_CHECKED = "not checked: "
 _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
 
-def lines(review: Report, *, width: int = 100) -> Iterator[Line]:
-    """A review, line by line; what only another value of a parameter brings is told in a table of the values."""
+def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterator[Line]:
+    """A review, line by line; what only another value of a parameter brings is told in a table of the values.
+
+    Args:
+        review: What was found.
+        width: Columns to fill.
+        verbose: Whether infos are shown as well.
+    """
     tables = {(each.origin, each.subject): each for each in review.values}
-    for file, of_file in groupby(review.findings, key=_file):
+    seen = [each for each in review.findings if _is_shown(each, verbose=verbose)]
+    for file, of_file in groupby(seen, key=_file):
         yield [(file, "title")]
         for heading, of_resource in groupby(of_file, key=_heading):
             yield [("  ", ""), (heading, "title")]
@@ -33,22 +43,31 @@ def lines(review: Report, *, width: int = 100) -> Iterator[Line]:
                 elif key in tables:
                     yield from _table(tables.pop(key), width)
         yield []
+    yield from _unchecked(review.unchecked, width)
     if review.acknowledged:
         accepted = (f"{each.finding.rule} of {_resource(each.finding)}" for each in review.acknowledged)
         yield [(f"acknowledged: {and_list(accepted)}", "aside")]
     if review.untried:
         counts = (f"{_count(number, 'value')} of {brief(name, LABEL)}" for name, number in review.untried.items())
         yield [(f"not tried: {and_list(counts)}", "aside")]
-    yield [(summary(review), _mood(review))]
+    yield [(summary(review, verbose=verbose), _mood(review))]
 
 
-def summary(review: Report) -> str:
-    """What was found and what was looked at, in one line."""
+def summary(review: Report, *, verbose: bool = True) -> str:
+    """What was found and what was looked at, in one line.
+
+    Args:
+        review: What was found.
+        verbose: Whether infos are shown as well.
+    """
     fleet = review.fleet
     if not (fleet.pools or fleet.tasks or fleet.workloads or review.findings):
         return f"no ECS capacity or task was found in {and_list(review.files) if review.files else 'what was read'}"
     counts = Counter(each.severity for each in review.findings)
+    counts[Severity.INFO] -= len(review.unchecked)
     found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each]) or "nothing found"
+    found += " (shown with -v)" if counts[Severity.INFO] and not verbose else ""
+    unchecked = f", {_count(len(review.unchecked), 'task')} not checked" if review.unchecked else ""
     accepted = f", {len(review.acknowledged)} acknowledged" if review.acknowledged else ""
     runs = sum(not each.is_service for each in fleet.workloads)
     looked_at = ", ".join(
@@ -63,9 +82,26 @@ def summary(review: Report) -> str:
         each.accelerators for pool in fleet.pools for each in pool.instance_types
     )
     return (
-        f"{found}{accepted} in {_count(len(review.files), 'file')}; {looked_at} looked at"
+        f"{found}{unchecked}{accepted} in {_count(len(review.files), 'file')}; {looked_at} looked at"
         f"{'' if has_gpus else ', no GPU known among them'}"
     )
+
+
+def _is_shown(finding: Finding, *, verbose: bool) -> bool:
+    return finding.rule != UNCHECKED and (verbose or finding.severity is not Severity.INFO)
+
+
+def _unchecked(findings: Sequence[Finding], width: int) -> Iterator[Line]:
+    """What was not judged: a line for each task, as far as a reader wants to see them, and one for all that helps."""
+    shown = findings[:_MOST_UNCHECKED]
+    for each in shown:
+        first, *rest = wrapped(brief(each.message, MESSAGE), width=width, indent=len(_NOT_CHECKED))
+        yield [(_NOT_CHECKED, "warning"), (first, "")]
+        yield from ([(" " * len(_NOT_CHECKED) + part, "")] for part in rest)
+    if len(findings) > len(shown):
+        yield [(_NOT_CHECKED, "warning"), (f"and {len(findings) - len(shown)} more tasks", "")]
+    for number, part in enumerate(wrapped(findings[0].fix, width=width, indent=5) if findings else ()):
+        yield [("fix: " if not number else " " * 5, "good"), (part, "")]
 
 
 def _lines(finding: Finding, width: int) -> Iterator[Line]:
@@ -135,4 +171,5 @@ def _count(number: int, noun: str) -> str:
 
 
 def _mood(review: Report) -> str:
-    return min((each.severity for each in review.findings), key=lambda each: each.rank, default="good")
+    grave = [each.severity for each in review.findings if each.severity is not Severity.INFO]
+    return min(grave, key=lambda each: each.rank, default="warning" if review.unchecked else "good")

@@ -38,6 +38,7 @@ from gpu_constructs.placement.route import Answer, Assignment, Destination, Else
 __all__ = [
     "EC2_LAUNCH_TYPES",
     "FARGATE_PROVIDERS",
+    "all_routes",
     "answer_of",
     "assignments",
     "by_hand",
@@ -76,6 +77,13 @@ def routes_of(fleet: Fleet, task: Task) -> tuple[Route, ...]:
     """How a task gets to its hosts: a route for each workload, or one to all pools where none runs it."""
     found = tuple(each for each in _of_workloads(fleet) if each.task.name == task.name)
     return found or (by_hand(fleet, task),)
+
+
+@by_identity(maxsize=4)
+def all_routes(fleet: Fleet) -> tuple[Route, ...]:
+    """The routes of all workloads, and of tasks that none runs as if somebody ran them by hand."""
+    run = {each.task.name for each in _of_workloads(fleet)}
+    return (*_of_workloads(fleet), *(by_hand(fleet, each) for each in tasks_of(fleet) if each.name not in run))
 
 
 def by_hand(fleet: Fleet, task: Task) -> Route:

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
-from gpu_constructs.placement.destinations import assignments, gpu_workloads, tasks_of
-from gpu_constructs.placement.route import Assignment
+from gpu_constructs.placement.destinations import all_routes, assignments, gpu_workloads, tasks_of
+from gpu_constructs.placement.route import Assignment, Route
 
 __all__ = ["Context"]
 
@@ -35,6 +35,11 @@ class Context:
     def assignments(self) -> tuple[Assignment, ...]:
         """The workloads that have pools, with the pools that their tasks may go to."""
         return assignments(self.fleet)
+
+    @cached_property
+    def routes(self) -> tuple[Route, ...]:
+        """Every way to hosts: of each workload, and of each task that no workload runs."""
+        return all_routes(self.fleet)
 
     @cached_property
     def gpu_workloads(self) -> Mapping[str, tuple[Workload, ...]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpu_constructs.checking.report import check_files
+from gpu_constructs.cli.text_report import lines
 from gpu_constructs.rules import Severity
 from tests.acceptance.recall import given
 
@@ -35,8 +36,17 @@ FALSE_ALARMS: dict[str, set[str]] = {
 }
 
 
+HANDFUL = 5
+LINES_OF_A_WARNING = 8
+"""The file, the resource, an empty line, and what is wrong and would help, each in two lines or three."""
+
+
 def test_there_are_at_least_a_hundred_and_twenty() -> None:
     assert len(GOOD) >= 120
+
+
+def known_warnings(path: Path) -> set[str]:
+    return WARNINGS.get(path.stem, set()) | FALSE_ALARMS.get(path.stem, set())
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
@@ -48,4 +58,9 @@ def test_it_gets_no_error(path: Path) -> None:
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_its_warnings_are_meant(path: Path) -> None:
     warnings = {each.rule for each in check_files(given(path)).findings if each.severity is Severity.WARNING}
-    assert warnings == WARNINGS.get(path.stem, set()) | FALSE_ALARMS.get(path.stem, set())
+    assert warnings == known_warnings(path)
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_it_gets_no_more_than_a_handful_of_lines(path: Path) -> None:
+    assert len(list(lines(check_files(given(path))))) <= HANDFUL + LINES_OF_A_WARNING * len(known_warnings(path))

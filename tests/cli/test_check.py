@@ -137,6 +137,24 @@ def test_a_parameter_decides_what_is_found(tmp_path: Path, capsys: pytest.Captur
     assert any("p3.2xlarge" in each["message"] for each in json.loads(capsys.readouterr().out)["findings"])
 
 
+def test_what_was_not_checked_fails_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    del body["Resources"]["Service"]
+    alone = written({"Resources": {"Chat": body["Resources"]["Chat"]}}, tmp_path / "t.json")
+    assert main(["check", alone]) == 0
+    assert main(["check", alone, "--fail-on", "unchecked"]) == 1
+    assert main(["check", alone, "--fail-on", "unchecked", "--hosts", "g6.xlarge=1"]) == 0
+    capsys.readouterr()
+    main(["check", alone, "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["summary"]["unchecked"] == 1
+
+
+@pytest.mark.parametrize("hosts", ["g6.xlarge", "=4", "g6.xlarge=many", "g6.xlarge=0", "g6.xlarge=9999999", "g7=1"])
+def test_hosts_that_are_none_are_2(hosts: str, good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", good, "--hosts", hosts]) == 2
+    assert "--hosts" in capsys.readouterr().err or hosts == "g7=1"
+
+
 def test_an_ignored_rule_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Rule] = []
 
@@ -166,8 +184,9 @@ def test_what_is_acknowledged_is_counted_and_does_not_fail(tmp_path: Path, capsy
 
 @pytest.mark.parametrize("kind", ["text", "json", "sarif"])
 def test_a_report_goes_to_a_file_and_its_summary_to_the_log(
-    kind: str, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, good: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # a file is as wide as no terminal
     main(["check", good, "--format", kind])
     shown = capsys.readouterr().out
     assert main(["check", good, "--format", kind, "--output", str(tmp_path / "report")]) == 0

@@ -131,6 +131,14 @@ BATCH_HOSTS = {
 }
 
 
+def test_hosts_can_be_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    alone = written({"Resources": {"Chat": body["Resources"]["Chat"]}}, tmp_path / "t.json")
+    assert main(["explain", "Chat", alone]) == 1
+    assert main(["explain", "Chat", alone, "--hosts", "g6.xlarge=1"]) == 0
+    assert "1 described host g6.xlarge" in capsys.readouterr().out
+
+
 def test_a_task_of_ecs_has_no_place_on_hosts_of_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = template()
     body["Resources"] = {"Chat": body["Resources"]["Chat"], "Hosts": BATCH_HOSTS}

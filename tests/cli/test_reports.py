@@ -64,8 +64,8 @@ REPORT_OF_AN_APP = replace(REPORT, findings=(*REPORT.findings, replace(FOUND, or
 NOTHING = Report(fleet=Fleet(), findings=(), files=("a.json",))
 
 
-def told(report: Report, width: int = 100) -> str:
-    return "\n".join(map(unstyled, text_report.lines(report, width=width)))
+def told(report: Report, width: int = 100, *, verbose: bool = True) -> str:
+    return "\n".join(map(unstyled, text_report.lines(report, width=width, verbose=verbose)))
 
 
 def sarif(report: Report) -> dict[str, Any]:
@@ -98,6 +98,22 @@ def test_a_place_in_another_resource_says_what_it_is_for() -> None:
 
 def test_a_finding_without_a_place_is_told_all_the_same() -> None:
     assert "(no file)\n  Hosts\n    info     GPU013" in told(REPORT)
+
+
+def test_infos_are_shown_where_they_are_asked_for() -> None:
+    quiet = told(REPORT, verbose=False)
+    assert "GPU013" not in quiet
+    assert quiet.splitlines()[-1].startswith("1 error, 1 warning, 1 info (shown with -v), 1 acknowledged in 1 file;")
+
+
+def test_what_was_not_checked_is_shown_without_asking_a_line_for_each_task() -> None:
+    tasks = [
+        replace(NOWHERE, rule="GPU229", subject=f"t{each}", message=f"t{each} fits", fix="help") for each in range(12)
+    ]
+    shown = told(replace(REPORT, findings=tuple(tasks)), verbose=False).splitlines()
+    assert shown[0] == "not checked: t0 fits"
+    assert shown[9:12] == ["not checked: t9 fits", "not checked: and 2 more tasks", "fix: help"]
+    assert shown[-1].startswith("nothing found, 12 tasks not checked, 1 acknowledged in 1 file;")
 
 
 def test_stdin_is_called_so() -> None:
@@ -162,6 +178,7 @@ def test_programs_get_the_fields_by_their_names() -> None:
         "errors": 1,
         "warnings": 1,
         "infos": 1,
+        "unchecked": 0,
         "acknowledged": 1,
         "pools": 1,
         "tasks": 1,

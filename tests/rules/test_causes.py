@@ -10,6 +10,7 @@ import pytest
 
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.rules import RULES, Severity, find_rule
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template.stacks import Input
 from tools.rule_examples import base_paths, example_of
 
@@ -69,7 +70,8 @@ def test_a_correction_removes_one_finding() -> None:
     removed: dict[str, list[str]] = {}
     for rule, example in EXAMPLES.items():
         wrong, right = (found(example.template(part), least=Severity.INFO) for part in (example.wrong, example.right))
-        removed[rule] = sorted(id_ for id_, _ in (wrong - right).elements())
+        # What was not judged for want of a pool is no mistake of its own.
+        removed[rule] = sorted(id_ for id_, _ in (wrong - right).elements() if id_ != UNCHECKED or rule == UNCHECKED)
     assert removed == {rule: sorted({rule, *example.also}) for rule, example in EXAMPLES.items()}
     assert all(all(example.also.values()) for example in EXAMPLES.values())
 

@@ -1,0 +1,83 @@
+"""Hosts that a user describes, where no file that is given defines them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, Unknown, Workload
+from gpu_constructs.hardware import InstanceType, default_image, instance_type
+from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of
+
+__all__ = ["with_hosts"]
+
+_CLUSTER = "of the described hosts"
+"""Stands for every cluster that only the deploy names."""
+
+
+def with_hosts(fleet: Fleet, described: Mapping[str, int]) -> Fleet:
+    """A fleet with more hosts in each cluster whose hosts are in no file that was read.
+
+    They run a task as launch type EC2 does: the files do not say which capacity provider is which. With them, the hosts
+    of these clusters are all described.
+
+    Args:
+        fleet: What was read.
+        described: How many hosts there are of each instance type.
+
+    Raises:
+        UnknownNameError: No instance type is called so.
+        InvalidValueError: There is less than one host.
+    """
+    types = {instance_type(name): _number(name, number) for name, number in described.items()}
+    if not types:
+        return fleet
+    workloads = tuple([_moved(each) if _is_elsewhere(fleet, each) else each for each in fleet.workloads])
+    clusters = dict.fromkeys(
+        each.cluster for each, old in zip(workloads, fleet.workloads, strict=True) if each is not old
+    )
+    several = len(clusters) > 1
+    pools = [
+        _pool(each, number, cluster, f" in {cluster or 'default'}" if several else "")
+        for cluster in clusters or {None: None}
+        for each, number in types.items()
+    ]
+    strays = [each for each in fleet.strays if isinstance(each.cluster, Unknown)]
+    return replace(fleet, pools=(*fleet.pools, *pools), workloads=workloads, strays=tuple(strays))
+
+
+def _number(name: str, number: int) -> int:
+    if number < 1:
+        raise InvalidValueError(f"{number} hosts of {shown(name)}", argument="hosts", value=number, allowed="1 or more")
+    return number
+
+
+def _is_elsewhere(fleet: Fleet, workload: Workload) -> bool:
+    """Whether no file says on which hosts a workload runs."""
+    if workload.strategy:
+        return all(each.pool is None and each.provider not in FARGATE_PROVIDERS for each in workload.strategy)
+    return workload.launch_type in EC2_LAUNCH_TYPES and not pools_of(fleet, workload)
+
+
+def _moved(workload: Workload) -> Workload:
+    cluster = _CLUSTER if isinstance(workload.cluster, Unknown) else workload.cluster
+    return replace(workload, strategy=(), launch_type="EC2", cluster=cluster)
+
+
+def _pool(each: InstanceType, number: int, cluster: str | Unknown | None, where: str) -> Pool:
+    try:
+        image: HostImage | Unknown = HostImage(image=default_image(each), release="custom")
+    except IncompatibleError:
+        image = UNKNOWN
+    return Pool(
+        name=f"{number} described {'host' if number == 1 else 'hosts'} {each.name}{where}",
+        instance_types=(each,),
+        image=image,
+        min_instances=number,
+        max_instances=number,
+        kind=PoolKind.AUTO_SCALING_GROUP,
+        managed_scaling=False,
+        has_provider=False,
+        cluster=cluster,
+    )

@@ -1,0 +1,73 @@
+"""Tasks of which nobody can say whether they fit, because other files define where they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.placement import demand_of
+from gpu_constructs.placement.destinations import (
+    EC2_LAUNCH_TYPES,
+    FARGATE_PROVIDERS,
+    items_with_tasks,
+    pools_of,
+)
+from gpu_constructs.placement.route import Route
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.rule import Problem, Problems, info
+
+__all__ = ["UNCHECKED"]
+
+UNCHECKED: Final = "GPU229"
+"""The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
+
+
+@info(
+    "GPU229",
+    question="do the files say on which hosts each task with accelerators runs?",
+    because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
+    "checked, unless these files are given in the same call or the hosts are described with --hosts",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+)
+def on_hosts_of_these_files(context: Context) -> Problems:
+    missing: dict[str, dict[str, None]] = {}
+    routes = {each.task.name: each.task for each in context.routes}
+    for route in context.routes:
+        if demand_of(route.task).wants_accelerator:
+            missing.setdefault(route.task.name, {}).update(dict.fromkeys(_missing(context, route)))
+    for name, hosts in missing.items():
+        if hosts:
+            yield Problem(
+                about=routes[name],
+                message=f"whether {name} fits its hosts: these files do not define {or_list(hosts)}",
+                fix="check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4",
+            )
+
+
+def _missing(context: Context, route: Route) -> Iterator[str]:
+    """What of the hosts of a task the files do not define."""
+    for each in route.destinations:
+        if not each.pool.types_are_known and isinstance(each.fit.answer, Unknown):
+            yield f"the instance types of {each.pool.name}"
+    workload = route.workload
+    if workload is None:
+        if not route.destinations and not route.elsewhere and "EXTERNAL" not in route.task.compatibilities:
+            yield "its hosts"
+    elif workload.strategy:
+        for item in items_with_tasks(workload.strategy):
+            if item.pool is None and item.provider not in FARGATE_PROVIDERS:
+                named = isinstance(item.provider, str)
+                yield (
+                    f"capacity provider {brief(str(item.provider))}"
+                    if named
+                    else f"the capacity provider of {workload.name}"
+                )
+    elif workload.launch_type in EC2_LAUNCH_TYPES and not pools_of(context.fleet, workload):
+        of = workload.cluster
+        which = (
+            "the default cluster" if of is None else f"cluster {brief(of)}" if isinstance(of, str) else "its cluster"
+        )
+        yield f"hosts of {which}"
