@@ -16,6 +16,7 @@ __all__ = [
     "STATE_MACHINES",
     "DynamicReference",
     "Encoded",
+    "Placeholder",
     "Reference",
     "Resource",
     "Stack",
@@ -63,20 +64,33 @@ class Encoded(str):
 
 
 @dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A piece of a text that has a name and no value before the deploy: equal ones stand for equal texts.
+
+    Attributes:
+        stack: Name of the stack.
+        name: A parameter of it that has no value, or what CloudFormation knows of it, such as ``AWS::StackName``.
+    """
+
+    stack: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A text of which some pieces are references or unknown, as ``Fn::Sub`` and ``Fn::Join`` make it.
 
     Attributes:
-        pieces: Strings, references and unknowns in order; two strings never follow each other.
+        pieces: Strings, references, placeholders and unknowns in order; two strings never follow each other.
         is_encoded: Whether ``Fn::Base64`` encodes it.
     """
 
-    pieces: tuple[str | Reference | Unknown, ...]
+    pieces: tuple[str | Reference | Placeholder | Unknown, ...]
     is_encoded: bool = field(default=False, compare=False)
 
 
 Value: TypeAlias = (
-    "bool | int | float | str | Unknown | Reference | DynamicReference | Text "
+    "bool | int | float | str | Unknown | Reference | DynamicReference | Placeholder | Text "
     "| Sequence[Value] | Mapping[str, Value] | None"
 )
 """What a property can be. A list or an object may hold unknowns; ``AWS::NoValue`` is left out of both."""
@@ -84,7 +98,7 @@ Value: TypeAlias = (
 
 def is_open(value: Value) -> bool:
     """Whether a value, or a piece of it, is only known at deploy time."""
-    return isinstance(value, (Unknown, Reference, DynamicReference, Text))
+    return isinstance(value, (Unknown, Reference, DynamicReference, Placeholder, Text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

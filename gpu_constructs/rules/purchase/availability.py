@@ -12,6 +12,7 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
 
 _GIVE = "give the file that defines it too"
+_REFER = "a reference to the group, or the file that defines it"
 _LIST = "a list of instance types"
 _REQUIRE = "InstanceRequirements with the accelerators that tasks need"
 _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"
@@ -126,7 +127,7 @@ def _unknown(pool: Pool, arguments: list[str]) -> tuple[str, str]:
             return f"the launch template of {pool.name} is not in the files that were read", _GIVE
     everything = len(arguments) == 3 and pool.group.name is None  # noqa: PLR2004 - types, least and most
     if everything and pool.has_provider and pool.kind is PoolKind.AUTO_SCALING_GROUP:
-        return f"the Auto Scaling group of {pool.name} is not in the files that were read", _GIVE
+        return f"no file that was read shows which Auto Scaling group {pool.name} has", _REFER
     verb = "is" if len(arguments) == 1 else "are"
     return (
         f"{and_list(arguments)} of {pool.name} {verb} not known before the deploy",

@@ -13,7 +13,7 @@ from gpu_constructs.template.documents.node import Node, Path, path_to
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.texts import resolvable, written
-from gpu_constructs.template.model import Reference, Value
+from gpu_constructs.template.model import Placeholder, Reference, Text, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = ["NO_VALUE", "Evaluator", "Function", "NoValue"]
@@ -96,6 +96,16 @@ class Evaluator:
         """What a node stands for; unknown where it is to be left out."""
         value = self.part(node)
         return UNKNOWN if value is NO_VALUE else value
+
+    def piece(self, node: Node) -> Value | NoValue:
+        """What a node stands for as a piece of a text, where a parameter without a value keeps its name."""
+        name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
+        value = self.part(node)
+        return self.unvalued(name) if value is UNKNOWN and isinstance(name, str) else value
+
+    def unvalued(self, name: str) -> Value:
+        """What stands in a text for something that has a name and no value; unknown where nothing has the name."""
+        return Text((Placeholder(self.name, name),)) if name in self.parameters or name.startswith(_PSEUDO) else UNKNOWN
 
     def part(self, node: Node) -> Value | NoValue:
         """What a node stands for as a part of a list or an object."""

@@ -71,23 +71,34 @@ def _substituted(text: str, variables: Mapping[str, Node], call: Node, at: Evalu
 
 def _variable(name: str, variables: Mapping[str, Node], call: Node, at: Evaluator) -> Value:
     if name in variables:
-        return at.value(variables[name])
+        piece = at.piece(variables[name])
+        return UNKNOWN if isinstance(piece, NoValue) else piece
     resource, dot, attribute = name.partition(".")
     if dot:
         return at.attribute(resource, attribute, call)
     value = at.reference(name, call)
+    if value is UNKNOWN:
+        return at.unvalued(name)
     return UNKNOWN if isinstance(value, NoValue) else value
 
 
 def _join(argument: Node, call: Node, at: Evaluator) -> Value:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         return _misused("Fn::Join", "a delimiter and a list", call, at)
-    delimiter, items = at.value(argument[0]), at.value(argument[1])
+    delimiter, items = at.value(argument[0]), _pieces(argument[1], at)
     if not isinstance(items, list):
         return UNKNOWN if is_open(items) else joined([items])
     between = [] if delimiter == "" else [delimiter]
     result = joined([part for item in items for part in (*between, item)][len(between) :])
     return result if at.spend(text=_length(result)) else UNKNOWN
+
+
+def _pieces(items: Node, at: Evaluator) -> Value:
+    """The items of a list as pieces of one text; those of ``AWS::NoValue`` are left out."""
+    if not isinstance(items, list):
+        return at.value(items)
+    found = (at.piece(each) for each in items) if at.spend(nodes=1 + len(items)) else ()
+    return [each for each in found if not isinstance(each, NoValue)]
 
 
 def _length(value: Value) -> int:

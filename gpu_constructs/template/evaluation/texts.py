@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from gpu_constructs.budget import TEXT
 from gpu_constructs.fleet import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later
-from gpu_constructs.template.model import DynamicReference, Reference, Text, Value
+from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Text, Value
 
 __all__ = ["joined", "resolvable", "same", "separated", "written"]
 
-_Piece = str | Reference | DynamicReference | Unknown
+_Piece = str | Reference | DynamicReference | Placeholder | Unknown
 
 # Stands for a piece that is not text while dynamic references are looked for; no text of a template needs it.
 _HOLE = "\0"
@@ -53,7 +53,8 @@ def _without_later(pieces: Sequence[_Piece]) -> list[_Piece]:
 def _one(pieces: Sequence[_Piece]) -> str | Reference | DynamicReference | Text | Unknown:
     if len(pieces) > 1:
         return Text(tuple(UNKNOWN if isinstance(each, DynamicReference) else each for each in pieces))
-    return pieces[0] if pieces else ""
+    first = pieces[0] if pieces else ""
+    return UNKNOWN if isinstance(first, Placeholder) else first
 
 
 def joined(values: Iterable[Value]) -> str | Reference | DynamicReference | Text | Unknown:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from gpu_constructs.template.model import Reference, Resource, Stack, Text, Value
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Resource, Stack, Text, Value
 from gpu_constructs.template.resources.names import construct_path
 
-__all__ = ["Index"]
+__all__ = ["Index", "last_step"]
 
 # The property by which templates name a resource; the last piece of an ARN is the same name.
 _NAMED_BY = {
@@ -23,6 +25,20 @@ _NAMED_BY = {
     "AWS::ECS::Service": "ServiceName",
     "AWS::ECS::TaskDefinition": "Family",
 }
+# Of these, Ref is the name.
+_REFERRED_TO_BY_NAME = frozenset(
+    {
+        "AWS::AutoScaling::AutoScalingGroup",
+        "AWS::AutoScaling::LaunchConfiguration",
+        "AWS::EC2::PlacementGroup",
+        "AWS::ECS::CapacityProvider",
+        "AWS::ECS::Cluster",
+    }
+)
+_PARAMETER = "AWS::SSM::Parameter"
+_STORED = re.compile(r"\{\{resolve:ssm:([^{}:]{1,2048})(?::[0-9]{1,10})?\}\}")
+_NAMES_IN_NAMES = 3
+_BETWEEN = ("/", ":")
 _CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 
 
@@ -42,7 +58,7 @@ class Index:
                 placed = _placed(resource, (regions or {}).get(resource.stack))
                 self._by_key[resource.stack, resource.logical_id] = placed
                 self._by_type.setdefault(resource.type, []).append(placed)
-        self._by_name: dict[str, dict[str, Resource]] = {}
+        self._by_name: dict[str, dict[str | Text, Resource]] = {}
 
     def all(self, *types: str) -> Iterable[Resource]:
         """Every resource of these types, in the order in which they were written."""
@@ -58,22 +74,63 @@ class Index:
         return found if found is not None and resource_type in {None, found.type} else None
 
     def find(self, value: Value, resource_type: str) -> Resource | None:
-        """The resource that a property names, by reference, name or ARN."""
-        reference = _single_reference(value)
+        """The resource that a property names: by reference, ARN, name, or a parameter of Parameter Store with one."""
+        value = self._stored(value)
+        reference = _pointed_at(value)
         if reference is not None:
-            return self.at(reference, resource_type)
-        return self.named(value, resource_type) if isinstance(value, str) else None
+            found = self.at(reference, resource_type)
+            if found is not None or isinstance(value, Reference):
+                return found
+        name = self._written(value)
+        return None if name is None else self._names(resource_type).get(_of_arn(name))
 
     def named(self, name: str, resource_type: str) -> Resource | None:
         """The resource of a name or ARN that is written out."""
+        return self._names(resource_type).get(_of_arn(name))
+
+    def _names(self, resource_type: str) -> Mapping[str | Text, Resource]:
         names = self._by_name.get(resource_type)
         if names is None:
             names = self._by_name[resource_type] = {}
             for resource in self.all(resource_type):
-                given = resource.properties.get(_NAMED_BY.get(resource_type, "Name"))
-                if isinstance(given, str):
+                given = self._written(resource.properties.get(_NAMED_BY.get(resource_type, "Name")))
+                if given is not None:
                     names.setdefault(given, resource)
-        return names.get(name) or (names.get(name.rpartition("/")[2]) if name.startswith("arn:") else None)
+        return names
+
+    def _written(self, value: Value, depth: int = _NAMES_IN_NAMES) -> str | Text | None:
+        """A name with those of other resources in it written out; None where a piece is not known by any name."""
+        if isinstance(value, str):
+            return value
+        pieces = value.pieces if isinstance(value, Text) else ()
+        found: list[str | Reference | Placeholder] = []
+        for piece in pieces:
+            resource = self.at(piece) if isinstance(piece, Reference) and piece.attribute is None else None
+            own = None
+            if resource is not None and resource.type in _REFERRED_TO_BY_NAME and depth:
+                own = self._written(resource.properties.get(_NAMED_BY[resource.type]), depth - 1)
+            for each in (piece,) if own is None else own.pieces if isinstance(own, Text) else (own,):
+                if isinstance(each, Unknown):
+                    return None
+                if isinstance(each, str) and found and isinstance(found[-1], str):
+                    found[-1] += each
+                else:
+                    found.append(each)
+        if len(found) == 1 and isinstance(found[0], str):
+            return found[0]
+        return Text(tuple(found)) if found else None
+
+    def _stored(self, value: Value, depth: int = _NAMES_IN_NAMES) -> Value:
+        """What is in a parameter of Parameter Store that these files define; else the value as it is."""
+        key = _STORED.fullmatch(value.text) if isinstance(value, DynamicReference) else None
+        parameter = None
+        if key is not None:
+            parameter = self._names(_PARAMETER).get(key[1])
+        elif isinstance(value, Reference) and value.attribute == "Value":
+            parameter = self.at(value, _PARAMETER)
+        if parameter is None or not depth:
+            return value
+        return self._stored(parameter.properties.get("Value"), depth - 1)
 
 
 def _placed(resource: Resource, region: str | None) -> Resource:
@@ -88,11 +145,36 @@ def _placed(resource: Resource, region: str | None) -> Resource:
     return replace(resource, origin=replace(origin, construct_path=path, region=region))
 
 
-def _single_reference(value: Value) -> Reference | None:
-    """The one resource that a value points at, be it within an ARN; None if there is none, or more than one."""
+def _pointed_at(value: Value) -> Reference | None:
+    """The one resource that a value points at, be it a step of an ARN; None if there is none, or more than one."""
     if isinstance(value, Reference):
         return value
     if not isinstance(value, Text):
         return None
     found = {each for each in value.pieces if isinstance(each, Reference)}
-    return found.pop() if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    at = next(number for number, each in enumerate(value.pieces) if isinstance(each, Reference))
+    before, after = value.pieces[:at][-1:], value.pieces[at + 1 : at + 2]
+    is_step = all(isinstance(each, str) and each.endswith(_BETWEEN) for each in before)
+    return (
+        found.pop() if is_step and all(isinstance(each, str) and each.startswith(_BETWEEN) for each in after) else None
+    )
+
+
+def _of_arn(name: str | Text) -> str | Text:
+    """The name at the end of an ARN; any other name as it is."""
+    first = name if isinstance(name, str) else name.pieces[0]
+    return last_step(name) if isinstance(first, str) and first.startswith("arn:") else name
+
+
+def last_step(name: str | Text) -> str | Text:
+    """What stands behind the last slash."""
+    if isinstance(name, str):
+        return name.rpartition("/")[2]
+    last = max((at for at, each in enumerate(name.pieces) if isinstance(each, str) and "/" in each), default=None)
+    if last is None:
+        return name
+    start = str(name.pieces[last]).rpartition("/")[2]
+    rest = (*((start,) if start else ()), *name.pieces[last + 1 :])
+    return rest[0] if len(rest) == 1 and isinstance(rest[0], str) else Text(rest)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpu_constructs.budget import DEPTH, TEXT, TOTAL_TEXT
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template.model import DynamicReference, Reference, Text, Value
+from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Text, Value
 
 __all__ = ["JsonTexts"]
 
@@ -106,16 +106,17 @@ def _unfolded(text: str, pieces: Sequence[Value]) -> list[Value]:
 
 def _one(pieces: Sequence[Value]) -> Value:
     """What pieces come to: one text where all are texts, the only piece that there is, or all of them in order."""
-    merged: list[str | Reference | Unknown | DynamicReference] = []
+    merged: list[str | Reference | Placeholder | Unknown | DynamicReference] = []
     for each in pieces:
         last = merged[-1] if merged else None
         if isinstance(each, str) and isinstance(last, str):
             merged[-1] = last + each
         elif each != "":
-            merged.append(each if isinstance(each, (str, Reference, DynamicReference)) else UNKNOWN)
+            merged.append(each if isinstance(each, (str, Reference, Placeholder, DynamicReference)) else UNKNOWN)
     if len(merged) > 1:
         return Text(tuple(UNKNOWN if isinstance(each, DynamicReference) else each for each in merged))
-    return merged[0] if merged else ""
+    first = merged[0] if merged else ""
+    return UNKNOWN if isinstance(first, Placeholder) else first
 
 
 def _each_text(value: Value, change: Callable[[str], Value], depth: int = DEPTH) -> Value:

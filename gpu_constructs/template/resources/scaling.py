@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
-from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.index import Index, last_step
 from gpu_constructs.template.resources.section import Notes, Section
 
 __all__ = ["SERVICE", "ServiceScaling", "scaled_services"]
@@ -84,8 +84,7 @@ def _scaled(properties: Section, index: Index) -> Resource | None:
         references = [each for each in resource_id.pieces if isinstance(each, Reference)]
         found = [index.at(each, SERVICE) for each in references]
         service = next((each for each in found if each is not None), None)
-        last = resource_id.pieces[-1] if resource_id.pieces else None
-        return service or (index.named(_name(last), SERVICE) if isinstance(last, str) else None)
+        return service or index.find(last_step(resource_id), SERVICE)
     if isinstance(resource_id, str) and resource_id.startswith("service/"):
         return index.named(_name(resource_id), SERVICE)
     return None

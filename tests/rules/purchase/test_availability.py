@@ -92,8 +92,8 @@ def test_a_value_of_the_deploy_leaves_things_unchecked(changes: dict[str, Any], 
         ),
         (
             {"min_instances": UNKNOWN, "max_instances": UNKNOWN},
-            "the Auto Scaling group of Hosts is not in the files that were read",
-            "give the file",
+            "no file that was read shows which Auto Scaling group Hosts has",
+            "a reference to the group, or the file that defines it",
         ),
         (
             {"min_instances": UNKNOWN, "max_instances": UNKNOWN, "group": "Group"},

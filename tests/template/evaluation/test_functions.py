@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.template.model import DynamicReference, Reference, Text
+from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Text
 from tests.template.written import in_service, not_read, read, worked_out
 
 OTHER = Reference("template", "Other")
+ASKED = Placeholder("template", "Asked")
 OTHER_ARN = Reference("template", "Other", "Arn")
 PARAMETERS = {
     "Given": {"Type": "String", "Default": "given"},
@@ -51,7 +52,8 @@ def test_a_name_becomes_what_stands_behind_it(value: Any, expected: Any) -> None
         ("${Other}", OTHER),
         ("${Other.Arn}/x", Text((OTHER_ARN, "/x"))),
         ("${Asked}", UNKNOWN),
-        ("a ${Asked} ${Other}", Text(("a ", UNKNOWN, " ", OTHER))),
+        ("a ${Asked} ${Other}", Text(("a ", ASKED, " ", OTHER))),
+        (["a ${Size}", {"Size": {"Ref": "Asked"}}], Text(("a ", ASKED))),
         ("echo ${!HOME} ${Given}", "echo ${HOME} given"),
         (["${Size}-${Given}", {"Size": 3}], "3-given"),
         (["${Given}", {"Given": "hidden"}], "hidden"),
@@ -70,7 +72,7 @@ def test_a_text_has_its_variables_filled_in(value: Any, expected: Any) -> None:
         (["", []], ""),
         (["", [{"Ref": "Other"}]], OTHER),
         (["/", ["service", {"Ref": "Other"}, "x"]], Text(("service/", OTHER, "/x"))),
-        (["", ["a", {"Fn::Join": ["", ["b", {"Ref": "Asked"}, "c"]]}, "d"]], Text(("ab", UNKNOWN, "cd"))),
+        (["", ["a", {"Fn::Join": ["", ["b", {"Ref": "Asked"}, "c"]]}, "d"]], Text(("ab", ASKED, "cd"))),
         (["-", ["a", {"Ref": "AWS::NoValue"}, "b"]], "a-b"),
         ([",", {"Ref": "Zone"}], UNKNOWN),
         ([",", {"Ref": "Numbers"}], "1,2"),

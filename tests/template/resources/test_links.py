@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Pool
-from tests.template.resources.declared import fleet, only_pool, only_workload
+from gpu_constructs.fleet import UNKNOWN, Pool, Workload
+from gpu_constructs.template.model import DynamicReference, Placeholder, Text
+from tests.template.resources.declared import fleet, joined, only_pool, only_workload
 
 CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}
 OTHER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "test"}}
@@ -183,3 +184,87 @@ def test_a_name_that_no_list_has_is_lacking(named: Any, expected: tuple[str, ...
 def test_a_cluster_of_other_files_may_have_any_provider() -> None:
     found = {**hosts(), "Provider": provider(), "Service": service(cluster="elsewhere")}
     assert only_workload(found).lacking == ()
+
+
+STACK_NAME = Placeholder("Stack", "AWS::StackName")
+
+
+def on(provider_name: Any, named: Any, **others: Any) -> Workload:
+    """A service on a provider of some name, which its strategy names in some way."""
+    properties = {**provider()["Properties"], "Name": provider_name}
+    found = {
+        "Cluster": CLUSTER,
+        **hosts(),
+        "Provider": {"Type": "AWS::ECS::CapacityProvider", "Properties": properties},
+        "Service": service(named),
+    }
+    return only_workload({**found, **others})
+
+
+STORED = {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/gpu/provider", "Value": {"Ref": "Provider"}}}
+
+
+@pytest.mark.parametrize(
+    ("provider_name", "named", "others"),
+    [
+        pytest.param("prod-gpu", joined({"Ref": "Cluster"}, "-gpu"), {}, id="the name of a named cluster"),
+        pytest.param(joined({"Ref": "Cluster"}, "-gpu"), "prod-gpu", {}, id="the other way round"),
+        pytest.param(
+            joined({"Ref": "Cluster"}, "-gpu"),
+            joined({"Ref": "Cluster"}, "-gpu"),
+            {"Cluster": OPEN},
+            id="that of one whose name the deploy makes",
+        ),
+        pytest.param(
+            joined({"Ref": "Cluster"}, "-gpu"),
+            joined({"Ref": "Cluster"}, "-gpu"),
+            {"Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": Text((STACK_NAME, "-x"))}}},
+            id="and of one that is called after its stack",
+        ),
+        pytest.param(Text((STACK_NAME, "-gpu")), Text((STACK_NAME, "-gpu")), {}, id="the name of the stack"),
+        pytest.param(
+            "prod-gpu",
+            joined("arn:aws:ecs:eu-west-1:111122223333:capacity-provider/", {"Ref": "Cluster"}, "-gpu"),
+            {},
+            id="in an ARN",
+        ),
+        pytest.param(None, DynamicReference("{{resolve:ssm:/gpu/provider}}"), {"Stored": STORED}, id="stored"),
+        pytest.param(None, DynamicReference("{{resolve:ssm:/gpu/provider:3}}"), {"Stored": STORED}, id="a version"),
+        pytest.param(None, {"Fn::GetAtt": ["Stored", "Value"]}, {"Stored": STORED}, id="by attribute"),
+    ],
+)
+def test_a_name_is_found_by_whatever_comes_to_it(provider_name: Any, named: Any, others: dict[str, Any]) -> None:
+    (item,) = on(provider_name, named, **others).strategy
+    assert item.pool is not None
+    assert item.pool.name == "Provider"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        joined({"Ref": "Cluster"}, "-cpu"),
+        Text((STACK_NAME, "-cpu")),
+        Text((Placeholder("Other", "AWS::StackName"), "-gpu")),
+        Text((UNKNOWN, "-gpu")),
+        DynamicReference("{{resolve:ssm:/other}}"),
+        joined({"Ref": "Provider"}, "-2"),
+    ],
+)
+def test_another_name_is_not_it(named: Any) -> None:
+    (item,) = on(Text((STACK_NAME, "-gpu")), named, Stored=STORED).strategy
+    assert item.pool is None
+
+
+def test_names_that_are_made_of_each_other_are_not_followed_for_ever() -> None:
+    one = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": joined({"Ref": "Other"}, "-a")}}
+    other = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": joined({"Ref": "Cluster"}, "-b")}}
+    assert on("gpu", joined({"Ref": "Cluster"}, "-gpu"), Cluster=one, Other=other).strategy[0].pool is None
+
+
+@pytest.mark.parametrize("line", ["ECS_CLUSTER={}-gpu", 'ECS_CLUSTER="{}-gpu"', "ECS_CLUSTER='{}-gpu'"])
+def test_user_data_names_a_cluster_as_its_name_is_made(line: str) -> None:
+    before, after = f"#!/bin/bash\necho {line} >> /etc/ecs/ecs.config\n".split("{}")
+    named = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": Text((STACK_NAME, "-gpu"))}}
+    found = hosts()
+    found["Template"]["Properties"]["LaunchTemplateData"]["UserData"] = Text((before, STACK_NAME, after))
+    assert only_pool({"Cluster": named, **found, "Provider": provider()}).cluster == "Cluster"

@@ -23,7 +23,7 @@ from gpu_constructs.fleet import (
     UserDataFormat,
     is_resolved_later,
 )
-from gpu_constructs.template.model import Encoded, Reference, Resource, Text, Value
+from gpu_constructs.template.model import Encoded, Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.user_data.agent import (
     Settings,
     not_toml,
@@ -105,7 +105,9 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     text, pieces = flat
     plain = _from_base64(text, otherwise=text) if _BASE64.fullmatch(text.strip()) else text
     form, settings, fetches = _read(plain)
-    begins_unknown = any(isinstance(pieces[int(hole[1])], Unknown) for hole in _OPENS_LINE.finditer(text))
+    begins_unknown = any(
+        isinstance(pieces[int(hole[1])], (Placeholder, Unknown)) for hole in _OPENS_LINE.finditer(text)
+    )
     data = UserData(
         format=form,
         complete=form is not UserDataFormat.OTHER and not fetches and not begins_unknown,
@@ -178,7 +180,7 @@ def _agent_settings(
     written = {name: _filled(setting, pieces) for name, setting in settings.items()}
     agent = {name: value if isinstance(value, str) else UNKNOWN for name, value in written.items()}
     cluster = cluster_named(written[CLUSTER]) if CLUSTER in written else None
-    if isinstance(written.get(CLUSTER), Reference) and cluster is not None:
+    if isinstance(written.get(CLUSTER), (Reference, Text)) and cluster is not None:
         agent[CLUSTER] = cluster
     return AgentSettings(data=replace(data, agent=_ordered(agent)), cluster=cluster)
 
@@ -266,10 +268,15 @@ def _parts(text: str) -> list[str] | None:
 
 
 def _filled(setting: str | Unknown, pieces: Sequence[Value]) -> Value:
-    """A setting with its piece in place; unknown where it is more than the piece."""
+    """A setting with its pieces in place; unknown where one of them is."""
     if isinstance(setting, Unknown) or is_resolved_later(setting):
         return UNKNOWN
     if HOLE not in setting:
         return setting
-    hole = _HOLE.fullmatch(setting)
-    return pieces[int(hole[1])] if hole else UNKNOWN
+    # Every second part is the number of a hole.
+    parts = [pieces[int(each)] if at % 2 else each for at, each in enumerate(_HOLE.split(setting))]
+    known = tuple(each for each in parts if isinstance(each, (str, Reference, Placeholder)) and each)
+    if len(known) == 1 and isinstance(known[0], Reference):
+        return known[0]
+    is_whole = len(known) == sum(each != "" for each in parts)
+    return Text(known) if is_whole and len(known) > 1 else UNKNOWN
