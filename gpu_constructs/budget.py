@@ -124,10 +124,10 @@ READINGS = 100
 READ_RESOURCES = 20_000
 """Resources and parameters that are read to try other values, so that a large app is not read `READINGS` times."""
 
-TRIED_FIXES = 40
-"""Fixes that are tried on one fleet: each is a check of everything. Who has more to fix checks again."""
+TRIED_FIXES = 200
+"""Fixes that are tried on one fleet: each is a check of what it changes. Who has more to fix checks again."""
 
-TRIED_THINGS = 5_000
+TRIED_THINGS = 2_000
 """Pools, tasks and workloads that are checked to try fixes, so that a large fleet is not checked that often."""
 
 # -- words: what is looked up and quoted -------------------------------------------------------------------------------

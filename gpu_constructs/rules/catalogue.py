@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -13,7 +14,7 @@ from gpu_constructs.budget import NAME, TRIED_FIXES, TRIED_THINGS
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules import batch, clusters, expressions, files, fit, hosts, purchase, scaling, tasks
-from gpu_constructs.rules.change import Way, changed
+from gpu_constructs.rules.change import Parts, Way, changed
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.rule import Causes, Problem, Rule
@@ -74,18 +75,16 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True) ->
 
 
 class _Trials:
-    """Tries fixes on one fleet, as many as there is time for."""
+    """Tries fixes on one fleet, as many as there is time for, each on the part of the fleet that it changes."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        self._known: dict[str, Counter[tuple[str, str]]] = {}
-        size = len(fleet.pools) + len(fleet.tasks) + len(fleet.workloads)
-        self._left = min(TRIED_FIXES, TRIED_THINGS // max(1, size))
+        self._known: dict[tuple[int, str], Counter[tuple[str, str]]] = {}
+        self._tries, self._things = TRIED_FIXES, TRIED_THINGS
 
-    def _before(self, rule: str) -> Counter[tuple[str, str]]:
-        if rule not in self._known:
-            self._known[rule] = _grave(self._fleet, rule)
-        return self._known[rule]
+    @cached_property
+    def _parts(self) -> Parts:
+        return Parts(self._fleet)
 
     def working(self, rule: Rule, problem: Problem) -> tuple[Way, ...]:
         """Of each group of ways the first that works."""
@@ -96,12 +95,29 @@ class _Trials:
         return next((each for each in group if not each.things or self._works(each, about)), None)
 
     def _works(self, way: Way, about: tuple[str, str]) -> bool:
-        self._left -= 1
-        if self._left < 0:
+        part = self._parts.around(way.things)
+        before = self._before(part, about[0])
+        if not before[about]:  # it is about more than this part
+            part = self._fleet
+            before = self._before(part, about[0])
+        self._tries -= 1
+        self._things -= _size(part)
+        if self._tries < 0 or self._things < 0:
             return False
-        after = _grave(changed(self._fleet, way.things), about[0])
-        before = self._before(about[0])
+        after = _grave(changed(part, way.things), about[0])
         return after[about] < before[about] and all(count <= before[each] for each, count in after.items())
+
+    def _before(self, part: Fleet, rule: str) -> Counter[tuple[str, str]]:
+        """What is grave as it is; parts are kept, so that each is one object."""
+        key = id(part), rule
+        if key not in self._known:
+            self._things -= _size(part)
+            self._known[key] = _grave(part, rule) if self._things >= 0 else Counter()
+        return self._known[key]
+
+
+def _size(fleet: Fleet) -> int:
+    return len(fleet.pools) + len(fleet.tasks) + len(fleet.workloads)
 
 
 def _grave(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:

@@ -50,7 +50,7 @@ def broken_fleet(random: Random) -> Fleet:
         Workload(
             name=f"service{number}",
             task=task,
-            cluster="c",
+            cluster=random.choice(("c", "c", "d")),
             strategy=tuple(
                 StrategyItem(provider=each.name, pool=each, weight=1)
                 for each in random.sample(pools, random.randint(1, len(pools)))
@@ -73,7 +73,7 @@ def _pool(random: Random, name: str) -> Pool:
         image=UNKNOWN if random.random() < 0.2 else HostImage(image=random.choice(IMAGES)),
         min_instances=random.choice((0, 0, 0, 0, 6)),
         max_instances=random.choice((1, 2, 4)),
-        cluster="c",
+        cluster=random.choice(("c", "c", "d", None)),
         launch_configuration=is_old,
         group=GroupSettings(desired_instances=random.choice((None, None, None, 0, 5))),
     )
