@@ -27,10 +27,10 @@ from gpu_constructs.capacity.storage import HostStorage
 from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lines
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import strategy_item
 from gpu_constructs.rules import check_alone
 
@@ -154,14 +154,8 @@ class GpuCapacity(Construct):
             InvalidValueError: An argument is wrong by itself.
             IncompatibleError: No such capacity can be there.
         """
-        hosts = getattr(cluster, "hosts", None)
-        if not isinstance(hosts, ClusterHosts):
-            raise InvalidValueError(
-                f"expects a GpuCluster, got {shown(cluster)}",
-                argument="cluster",
-                value=cluster,
-                fix="GpuCluster(self, 'Gpu', cluster=…) around a cluster that you already have",
-            )
+        require_gpu_cluster(cluster)
+        hosts = cluster.hosts
         choice = CapacityChoice(
             construct_id,
             instance_types=instance_types,
