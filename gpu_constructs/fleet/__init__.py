@@ -36,6 +36,7 @@ from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, Nvidi
 from gpu_constructs.fleet.task import Container, Dependency, EfsVolume, PlacementConstraint, Scheduler, Task
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
 from gpu_constructs.fleet.workload import (
+    STEPS_IN_PERCENT,
     Fleet,
     ProviderList,
     Remark,
@@ -60,6 +61,7 @@ __all__ = [
     "RESERVATIONS_ONLY",
     "RESERVED_INSTANCES",
     "RESOLVED_LATER",
+    "STEPS_IN_PERCENT",
     "UNKNOWN",
     "Block",
     "Bought",

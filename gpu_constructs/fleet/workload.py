@@ -12,7 +12,20 @@ from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
-__all__ = ["Fleet", "ProviderList", "Remark", "RemarkKind", "ServiceTarget", "Starter", "StrategyItem", "Workload"]
+__all__ = [
+    "STEPS_IN_PERCENT",
+    "Fleet",
+    "ProviderList",
+    "Remark",
+    "RemarkKind",
+    "ServiceTarget",
+    "Starter",
+    "StrategyItem",
+    "Workload",
+]
+
+STEPS_IN_PERCENT = "StepScaling in percent"
+"""A step scaling policy whose steps are percents of the copies that run, with no least number."""
 
 
 class Starter(Enum):
@@ -82,7 +95,9 @@ class Workload:
         max_count: Copies that its scaling may ask for at most; None if nothing scales it.
         min_count: Copies that its scaling keeps at least; None if nothing scales it, or it is not written.
         scaled_by: What its scaling follows, sorted: a predefined metric, such as ``ALBRequestCountPerTarget``, or the
-            type of any other policy, such as ``StepScaling``.
+            type of any other policy, such as ``StepScaling``, or `STEPS_IN_PERCENT`.
+        scheduled: The least and the most copies that scheduled actions set, None for one that they leave; only
+            templates say so.
         daemon: Whether a copy runs on every host of the cluster instead.
         min_healthy_percent: Copies that keep running during a deployment, in percent; None is ECS's default of 100, or
             0 for daemons.
@@ -112,6 +127,7 @@ class Workload:
     max_count: int | Unknown | None = None
     min_count: int | Unknown | None = None
     scaled_by: tuple[str | Unknown, ...] = ()
+    scheduled: tuple[tuple[int | Unknown | None, int | Unknown | None], ...] = field(default=(), compare=False)
     daemon: bool | Unknown = False
     min_healthy_percent: int | Unknown | None = None
     max_healthy_percent: int | Unknown | None = None

@@ -24,12 +24,14 @@ class CudaImage:
 
     Attributes:
         cuda: Its version.
-        has_kernels: Whether the image brings a framework that is compiled for GPUs, and not the bare toolkit.
+        has_kernels: Whether the image brings a framework that is compiled for GPUs, and not the toolkit alone.
+        has_libraries: Whether it brings the libraries of the toolkit at least.
         is_compatible: Whether it uses its forward compatibility package by itself where the driver is older.
     """
 
     cuda: Cuda
     has_kernels: bool = True
+    has_libraries: bool = True
     is_compatible: bool = False
 
 
@@ -81,6 +83,18 @@ _RELEASES = (
         source="https://docs.nvidia.com/deeplearning/triton-inference-server/release-notes/rel-25-03.html",
     ),
     _Releases(
+        repository="nvcr.io/nvidia/pytorch",
+        tag=_VERSION,
+        since=(((26, 3), (13, 2)),),
+        source="https://docs.nvidia.com/deeplearning/frameworks/pytorch-release-notes/",
+    ),
+    _Releases(
+        repository="nvcr.io/nvidia/sglang",
+        tag=_VERSION,
+        since=(((25, 10), (13, 0)),),
+        source="https://docs.nvidia.com/deeplearning/frameworks/sglang-release-notes/",
+    ),
+    _Releases(
         repository=f"{_AWS}vllm",
         tag=_SERVER,
         since=(((1,), (12, 9)), ((2,), (13, 0))),
@@ -96,6 +110,8 @@ _TOOLKITS = frozenset({"nvidia/cuda", "nvcr.io/nvidia/cuda"})
 _WITH_SUFFIX = frozenset(
     {"pytorch/pytorch", *(f"{_AWS}{each}" for each in ("pytorch", "pytorch-training", "pytorch-inference"))}
 )
+_WITH_LIBRARIES = re.compile(r"-(?:runtime|devel)(?![a-z])")
+_OF_NVIDIA = ("nvcr.io/nvidia/pytorch", "nvcr.io/nvidia/sglang")
 _LEADING = re.compile(r"(\d{1,2})\.(\d{1,2})(?![0-9])")
 _SUFFIX = re.compile(r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])")
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
@@ -120,12 +136,15 @@ def cuda_image(image: str) -> CudaImage | None:
     repository, _, tag = _DOCKER_HUB.sub("", image, count=1).partition("@")[0].rpartition(":")
     if repository in _TOOLKITS:
         leading = _LEADING.match(tag)
-        return None if leading is None else CudaImage((int(leading[1]), int(leading[2])), has_kernels=False)
+        if leading is None:
+            return None
+        has_libraries = _WITH_LIBRARIES.search(tag) is not None
+        return CudaImage((int(leading[1]), int(leading[2])), has_kernels=False, has_libraries=has_libraries)
     releases = _BY_REPOSITORY.get(repository)
     suffix = _SUFFIX.search(tag) if releases or repository in _WITH_SUFFIX else None
     cuda = (int(suffix[1]), int(suffix[2])) if suffix else None if releases is None else _of_release(releases, tag)
-    # "All ship cuda-compat", and the start script of AWS's images enables it when the driver is older.
-    return None if cuda is None else CudaImage(cuda, is_compatible=repository.startswith(_AWS))
+    # "All ship cuda-compat", and the start script of AWS's and NVIDIA's images enables it when the driver is older.
+    return None if cuda is None else CudaImage(cuda, is_compatible=repository.startswith((_AWS, *_OF_NVIDIA)))
 
 
 def first_branch(cuda: Cuda) -> int | None:

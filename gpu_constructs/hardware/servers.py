@@ -35,6 +35,7 @@ class ServerFacts:
         command: What follows the entry point of its image, so that it is reached from other hosts.
         model: The model where the user names none.
         gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
+        gpu_variable: The environment variable that says the same; None if it has none.
         parallel: Arguments that make it use more than one GPU; empty where it needs none.
         max_gpus: GPUs that it uses at most; None for no limit.
         environment: Environment variables that it needs in a container.
@@ -55,6 +56,7 @@ class ServerFacts:
     command: tuple[str, ...] = ()
     model: str | None = None
     gpu_arguments: tuple[str, ...] = ()
+    gpu_variable: str | None = None
     parallel: tuple[str, ...] = ()
     max_gpus: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -125,7 +125,8 @@ def test_what_hosts_differ_in_is_not_said_of_them(site: Site) -> None:
 
 
 def test_a_plain_task_takes_the_constraint(site: Site) -> None:
-    ecs.Ec2TaskDefinition(site.stack, "Task", placement_constraints=[site.cluster.off_gpu_hosts])
+    task = ecs.Ec2TaskDefinition(site.stack, "Task", placement_constraints=[site.cluster.off_gpu_hosts])
+    task.add_container("main", image=ecs.ContainerImage.from_registry("nginx:1.29"), memory_limit_mib=512)
     assert site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"][0]["Expression"] == OFF_ACCELERATORS
 
 

@@ -79,4 +79,5 @@ def test_a_size_that_is_only_known_at_deploy_time_is_refused(site: Site) -> None
     memory = cdk.CfnParameter(site.stack, "Size", type="Number").value_as_number
     with pytest.raises(InvalidValueError, match="memory_mib: a task with Service Connect has a size"):
         task_on(site, "g6.xlarge", service_connect=True, cpu=1024, memory_mib=memory)
-    assert "ContainerDefinitions" not in site.only("AWS::ECS::TaskDefinition")
+    (task,) = (each for each in site.stack.node.find_all() if isinstance(each, GpuTaskDefinition))
+    assert task.default_container is None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import Unknown, Workload
+from gpu_constructs.fleet import STEPS_IN_PERCENT, Unknown, Workload
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _REQUESTS = "ALBRequestCountPerTarget"
-_OF_RUNNING_TASKS = frozenset({_REQUESTS, "ECSServiceAverageCPUUtilization", "ECSServiceAverageMemoryUtilization"})
+_OF_RUNNING_TASKS = frozenset(
+    {_REQUESTS, STEPS_IN_PERCENT, "ECSServiceAverageCPUUtilization", "ECSServiceAverageMemoryUtilization"}
+)
 _API = "https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html"
 
 
@@ -35,7 +37,7 @@ def count_is_left(workload: Workload) -> Problems:
     "GPU211",
     question="does something start the first copy of a service that may have none?",
     because="requests per target, CPU and memory are measured on running copies: with none there is no metric, no "
-    "alarm and no scaling; a load balancer answers 503 until somebody starts a copy",
+    "alarm and no scaling, and a percentage of none is none; a load balancer answers 503 until somebody starts a copy",
     source=_API,
 )
 def woken(workload: Workload) -> Problems:
@@ -44,16 +46,18 @@ def woken(workload: Workload) -> Problems:
             property_name="MinCapacity",
             value=0,
             message="the service may be scaled in to no copies, and nothing scales it out again: "
-            f"{', '.join(dict.fromkeys(map(str, workload.scaled_by)))} has no values without copies",
+            f"{', '.join(dict.fromkeys(map(str, workload.scaled_by)))} comes to nothing without copies",
             allowed="1 or more",
-            fix="a MinCapacity of 1, or a step scaling policy on a queue, which has messages without copies as well",
+            fix="a MinCapacity of 1, or a step scaling policy by numbers of copies on a queue, which has messages "
+            "without copies as well",
         )
 
 
 @error(
     "GPU212",
     question="is MinCapacity at most MaxCapacity?",
-    because="Application Auto Scaling takes no range whose minimum is above its maximum",
+    because="Application Auto Scaling takes no range whose minimum is above its maximum; a warning for a scheduled "
+    "action, which sets one or both when it runs",
     source=_API,
 )
 def range_in_order(workload: Workload) -> Problems:
@@ -67,6 +71,16 @@ def range_in_order(workload: Workload) -> Problems:
             allowed=f"0 to {high}",
             fix=f"a MaxCapacity of {low}, or a MinCapacity of {high}",
         )
+    for least, most in workload.scheduled:
+        first, last = low if least is None else least, high if most is None else most
+        if (least, most) != (None, None) and isinstance(first, int) and isinstance(last, int) and first > last >= 0:
+            yield Problem(
+                property_name="ScheduledActions.ScalableTargetAction",
+                value=first,
+                message=f"a scheduled action makes MinCapacity {first} and MaxCapacity {last}",
+                fix=f"a MaxCapacity of {first} in the same action, or a MinCapacity of {last}",
+                is_certain=False,
+            )
 
 
 @warning(

@@ -54,22 +54,24 @@ def recent_driver(context: Context) -> Problems:
     "GPU235",
     question="does the CUDA of the container image still have code for the GPUs of the hosts?",
     because="CUDA 13 dropped Maxwell, Pascal and Volta: programs that are built with it, and its libraries, have no "
-    "kernels for GPUs below compute capability 7.5, whatever the driver",
+    "kernels for GPUs below compute capability 7.5, whatever the driver; a warning for images of the toolkit alone, "
+    "in which a program may bring libraries of its own",
     source=CUDA_RELEASE_NOTES,
 )
 def still_compiled(context: Context) -> Problems:
     for task, container, found, each in _pairs(context):
         old = [one for one in each.types if _is_dropped(one, found)]
-        if old and found.has_kernels and each.is_certain and len(old) == len(each.types):
+        if old and found.has_libraries and each.is_certain and len(old) == len(each.types):
             yield Problem(
                 about=task,
                 container=container,
                 involves=(each.pool,),
                 message=f"{_has(task, container, found)}, which has no code for the GPUs of {each.pool.name} "
                 f"({and_list(old)})",
-                fix=f"{_OLDER}, such as 12.8, or hosts with newer GPUs, such as g6.xlarge",
+                fix=f"{_OLDER}, such as 12.6, or hosts with newer GPUs, such as g6.xlarge",
                 property_name="Image",
                 value=container.image,
+                is_certain=found.has_kernels,
             )
 
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, last_step
 from gpu_constructs.template.resources.section import Notes, Section
@@ -23,6 +23,10 @@ _COUNT = "ecs:service:DesiredCount"
 _SCHEDULE = "ScheduledScaling"
 
 
+Range = tuple["int | Unknown | None", "int | Unknown | None"]
+"""The least and the most copies of a scheduled action; None for one that it leaves."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceScaling:
     """What scales a service, as `gpu_constructs.fleet.Workload` has it."""
@@ -30,6 +34,7 @@ class ServiceScaling:
     most: int | Unknown
     least: int | Unknown
     by: tuple[str | Unknown, ...] = ()
+    scheduled: tuple[Range, ...] = ()
 
 
 def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceScaling]:
@@ -44,7 +49,7 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
             of_target[resource.reference] = service
             by[service.reference] += (_SCHEDULE,) if properties.has("ScheduledActions") else ()
             most, least = properties.integer("MaxCapacity"), properties.integer("MinCapacity")
-            here = ServiceScaling(most=_or_unknown(most), least=_or_unknown(least))
+            here = ServiceScaling(most=_or_unknown(most), least=_or_unknown(least), scheduled=_scheduled(properties))
             before = found.get(service.reference)
             found[service.reference] = here if before is None else _both(before, here)
     for resource in index.all(_POLICY):
@@ -65,11 +70,21 @@ def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:
     return ServiceScaling(
         most=UNKNOWN if UNKNOWN in highs else max(each for each in highs if not isinstance(each, Unknown)),
         least=UNKNOWN if UNKNOWN in lows else min(each for each in lows if not isinstance(each, Unknown)),
+        scheduled=(*one.scheduled, *other.scheduled),
     )
 
 
+def _scheduled(target: Section) -> tuple[Range, ...]:
+    """The ranges that scheduled actions set."""
+    actions = (each.section("ScalableTargetAction") for each in target.sections("ScheduledActions"))
+    return tuple((each.integer("MinCapacity"), each.integer("MaxCapacity")) for each in actions)
+
+
 def _followed(policy: Section) -> str | Unknown:
-    """The predefined metric that a policy tracks, or its type."""
+    """The predefined metric that a policy tracks, or its type, with whether its steps are parts of what runs."""
+    steps = policy.section("StepScalingPolicyConfiguration")
+    if steps.text("AdjustmentType") == "PercentChangeInCapacity" and not steps.has("MinAdjustmentMagnitude"):
+        return STEPS_IN_PERCENT
     tracking = policy.section("TargetTrackingScalingPolicyConfiguration")
     metric = tracking.section("PredefinedMetricSpecification").text("PredefinedMetricType")
     return metric or policy.text("PolicyType") or UNKNOWN

@@ -65,6 +65,7 @@ class Services:
             max_count=None if scaling is None else scaling.most,
             min_count=None if scaling is None else scaling.least,
             scaled_by=() if scaling is None else scaling.by,
+            scheduled=() if scaling is None else scaling.scheduled,
             daemon=daemon,
             min_healthy_percent=deployment.integer("MinimumHealthyPercent"),
             max_healthy_percent=deployment.integer("MaximumPercent"),

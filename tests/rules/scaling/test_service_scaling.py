@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.scaling import service_scaling
 from tests.rules.given import a_pool, running_on, said
@@ -29,9 +29,14 @@ def found(**workload: Any) -> list[str]:
         ({"min_count": 0, "scaled_by": (REQUESTS, CPU)}, ["GPU211"]),
         ({"min_count": 0, "scaled_by": (REQUESTS, "StepScaling")}, []),
         ({"min_count": 0, "scaled_by": (REQUESTS, UNKNOWN)}, []),
+        ({"min_count": 0, "scaled_by": (REQUESTS, STEPS_IN_PERCENT)}, ["GPU211"]),
         ({"min_count": 0}, []),
         ({"min_count": 5}, ["GPU212"]),
         ({"min_count": 5, "max_count": UNKNOWN}, []),
+        ({"scheduled": ((6, 2),)}, ["GPU212"]),
+        ({"scheduled": ((5, None),)}, ["GPU212"]),
+        ({"scheduled": ((None, 0),)}, ["GPU212"]),
+        ({"scheduled": ((5, 8), (0, 0), (None, None), (UNKNOWN, 0), (5, UNKNOWN))}, []),
         ({"scaled_by": (REQUESTS,), "deployment_strategy": "CANARY"}, ["GPU213"]),
         ({"scaled_by": (CPU,), "deployment_strategy": "CANARY"}, []),
     ],

@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
+from gpu_constructs.rules import Severity
 from gpu_constructs.rules.tasks import cuda
 from tests.rules.given import a_pool, container, gpu, of_image, only, running_on, said, task_of
 
 _CUDA_13 = "vllm/vllm-openai:v0.27.1"
 _TOOLKIT = "nvidia/cuda:13.0.1-base-ubuntu24.04"
+_LIBRARIES = "nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04"
 
 
 def _task(image: str) -> Task:
@@ -51,6 +53,12 @@ def test_volta_has_no_code_in_cuda_13() -> None:
         "has no code for the GPUs of Hosts (p3.2xlarge)"
         in only(cuda.still_compiled, _on(a_pool("p3.2xlarge"), _CUDA_13)).message
     )
+
+
+def test_the_libraries_of_the_toolkit_have_none_either_and_a_program_may_bring_its_own() -> None:
+    assert only(cuda.still_compiled, _on(a_pool("p3.2xlarge"), _LIBRARIES)).severity is Severity.WARNING
+    ngc = _on(a_pool("p3.2xlarge"), "nvcr.io/nvidia/pytorch:26.03-py3")
+    assert only(cuda.still_compiled, ngc).severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, StrategyItem, Workload
+from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, PlacementConstraint, StrategyItem, Workload
 from gpu_constructs.placement.destinations import pools_of
 from tests.template.resources.declared import fleet, joined, only_workload
 
@@ -198,6 +198,25 @@ def test_what_the_count_follows_is_read_from_the_policies_of_the_target() -> Non
         ServiceName="chat",
     )
     assert (found.min_count, found.scaled_by) == (2, ("ALBRequestCountPerTarget", "StepScaling", UNKNOWN))
+
+
+def test_steps_in_percent_and_the_ranges_of_scheduled_actions_are_read() -> None:
+    scaled = target("service/prod/chat")
+    scaled["Properties"]["ScheduledActions"] = [
+        {"ScheduledActionName": "night", "Schedule": "rate(1 day)", "ScalableTargetAction": {"MaxCapacity": 0}}
+    ]
+    in_percent = {"AdjustmentType": "PercentChangeInCapacity"}
+    by = {"PolicyType": "StepScaling", "ScalingTargetId": {"Ref": "Target"}}
+    found = workload(
+        {
+            "Target": scaled,
+            "Some": policy(**by, StepScalingPolicyConfiguration=in_percent),
+            "Least": policy(**by, StepScalingPolicyConfiguration={**in_percent, "MinAdjustmentMagnitude": 1}),
+        },
+        ServiceName="chat",
+    )
+    assert found.scheduled == ((None, 0),)
+    assert found.scaled_by == ("ScheduledScaling", "StepScaling", STEPS_IN_PERCENT)
 
 
 def test_deployment_constraints_and_daemons_are_read() -> None:
