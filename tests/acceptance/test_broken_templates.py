@@ -27,7 +27,6 @@ def test_every_expectation_has_a_public_source() -> None:
         "https://docs.nvidia.com/",
         "https://docs.vllm.ai/",
         "https://cloudinit.readthedocs.io/",
-        "https://bottlerocket.dev/",
     )
     assert not [each.file for each in EXPECTED if not each.source.startswith(starts)]
 
