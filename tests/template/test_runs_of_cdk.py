@@ -135,3 +135,21 @@ def test_every_run_is_read_with_its_task_and_its_cluster(report: Report) -> None
 def test_none_of_them_starts_the_first_host(report: Report) -> None:
     found = [each.subject for each in report.findings if each.rule == "GPU218"]
     assert sorted(found) == sorted(each.name for each in report.fleet.workloads)
+
+
+def test_a_definition_beside_the_template_is_read(tmp_path: Path) -> None:
+    properties = {
+        "DefinitionUri": "machines/train.asl.json",
+        "DefinitionSubstitutions": {"cluster": "prod", "task": "train"},
+    }
+    machine = {"Type": "AWS::Serverless::StateMachine", "Properties": properties}
+    template = tmp_path / "template.json"
+    template.write_text(json.dumps({"Resources": {"Machine": machine}}))
+    assert check_files([template]).fleet.workloads == ()
+    (tmp_path / "machines").mkdir()
+    (tmp_path / "machines" / "train.asl.json").write_text(json.dumps(IN_FILE))
+    assert [(each.name, each.cluster) for each in check_files([template]).fleet.workloads] == [
+        ("Machine[Train]", "prod")
+    ]
+    (tmp_path / "machines" / "train.asl.json").write_text("{")
+    assert check_files([template]).fleet.workloads == ()

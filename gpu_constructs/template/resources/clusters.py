@@ -86,10 +86,11 @@ class Clusters:
         return self._of_provider.get(provider)
 
     def associates(self, provider: ProviderKey, cluster: str | Unknown | None) -> bool | Unknown:
-        """Whether a cluster's list of capacity providers names this one; unknown where no list is, or is whole."""
+        """Whether a cluster's list of capacity providers names this one; unknown where there may be another list."""
         if self.lists(provider):
             return True
-        return UNKNOWN if isinstance(cluster, Unknown) or cluster not in self._listed else False
+        is_known = not isinstance(cluster, Unknown) and cluster in self._listed
+        return False if is_known and not self._may_be_listed_otherwise else UNKNOWN
 
     def lacks(self, provider: ProviderKey, cluster: str | Unknown | None) -> bool:
         """Whether a cluster certainly does not have this capacity provider.

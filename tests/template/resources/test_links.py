@@ -58,6 +58,10 @@ def pool(cluster: str = "prod", others: dict[str, Any] | None = None, **group: A
         ({"List": listing(["FARGATE"], cluster={"Unknown": 0})}, UNKNOWN),
         ({"Other": OTHER, "List": listing(["FARGATE"], cluster={"Ref": "Other"})}, UNKNOWN),
         ({"Other": OTHER, "List": listing([{"Ref": "Provider"}], cluster={"Ref": "Other"})}, True),
+        (
+            {"List": listing(["FARGATE"]), "Own": {"Type": "Custom::X", "Properties": {"Of": {"Ref": "Cluster"}}}},
+            UNKNOWN,
+        ),
     ],
 )
 def test_a_provider_is_associated_where_a_list_names_it(others: dict[str, Any], associated: object) -> None:
@@ -268,3 +272,26 @@ def test_user_data_names_a_cluster_as_its_name_is_made(line: str) -> None:
     found = hosts()
     found["Template"]["Properties"]["LaunchTemplateData"]["UserData"] = Text((before, STACK_NAME, after))
     assert only_pool({"Cluster": named, **found, "Provider": provider()}).cluster == "Cluster"
+
+
+WITHOUT_STRATEGY = {"Type": "AWS::ECS::Service", "Properties": {"Cluster": {"Ref": "Cluster"}}}
+
+
+def of_type(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"Type": kind, "Properties": properties}
+
+
+@pytest.mark.parametrize(
+    ("other", "may_start"),
+    [
+        (of_type("AWS::AutoScaling::ScheduledAction", AutoScalingGroupName={"Ref": "Group"}, MinSize=1), True),
+        (of_type("AWS::AutoScaling::ScheduledAction", AutoScalingGroupName={"Ref": "Group"}, MaxSize=0), False),
+        (of_type("AWS::AutoScaling::ScheduledAction", AutoScalingGroupName="elsewhere", MinSize=1), True),
+        (of_type("AWS::AutoScaling::ScalingPolicy", AutoScalingGroupName={"Ref": "Group"}), True),
+        (of_type("AWS::IAM::Policy", PolicyDocument={"Statement": [{"Action": "autoscaling:*"}]}), True),
+        (of_type("AWS::IAM::Role", Policies=[{"Action": ["autoscaling:SetDesiredCapacity"]}]), True),
+        (of_type("AWS::IAM::Policy", PolicyDocument={"Action": "autoscaling:CompleteLifecycleAction"}), False),
+    ],
+)
+def test_hosts_may_be_started_by_others_than_ecs(other: dict[str, Any], may_start: bool) -> None:
+    assert pool(others={"Service": WITHOUT_STRATEGY, "Other": other}).group.started_otherwise is may_start
