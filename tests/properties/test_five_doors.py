@@ -60,11 +60,21 @@ SOFTER = frozenset({"GPU062"})
 
 
 @pytest.fixture(autouse=True)
-def worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doors that are given the same files share what follows from those alone: stacks, fleet, and what rules find."""
+def files(monkeypatch: pytest.MonkeyPatch) -> dict[int, str]:
+    """Doors that are given the same files share what follows from those alone: stacks, fleet, and what rules find.
+
+    Returns:
+        Where a parsed template was written, by its identity: whoever is given the template reads that file.
+    """
+    written: dict[int, str] = {}
+    read = remembered(Inputs)
+    monkeypatch.setattr(
+        report, "Inputs", lambda given, **named: read([written.get(id(each), each) for each in given], **named)
+    )
     monkeypatch.setattr(Inputs, "stacks", remembered(Inputs.stacks))
-    for each in ("Inputs", "fleet_of", "check"):
+    for each in ("fleet_of", "check"):
         monkeypatch.setattr(report, each, remembered(getattr(report, each)))
+    return written
 
 
 def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,14 +92,16 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_all_doors_give_the_same_answer(chunk: int, tmp_path: Path) -> None:
+def test_all_doors_give_the_same_answer(chunk: int, tmp_path: Path, files: dict[int, str]) -> None:
     answers: Counter[bool | None] = Counter()
     for number in range(chunk, FILES, CHUNKS):
         written = small_template(number)
-        app, file = assembly_of(written.template, tmp_path / str(number))
+        template = written.template
+        app, file = assembly_of(template, tmp_path / str(number))
+        files[id(template)] = file
         # An app is whole, and a template may have hosts elsewhere.
         as_file, as_app = (check_files([each]).findings for each in (file, app))
-        assert shown(as_file) == shown_by_lint(written.template), number
+        assert shown(as_file) == shown_by_lint(template), number
         assert shown(as_app) == shown(findings_in([app])), number
         source, found = (app, as_app) if number // CHUNKS % 2 else (file, as_file)
         unplaceable = named_by_the_kit(source)
