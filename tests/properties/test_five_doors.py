@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import io
 import json
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
@@ -172,11 +172,17 @@ def explained(written: Written, source: str) -> dict[str, bool | None]:
     for task in written.tasks:
         out = io.StringIO()
         with redirect_stdout(out):
-            asked = Namespace(task=task, paths=[source], parameter=[], region=None, partial=False, format="json")
-            code = explain.run(asked)
+            code = explain.run(explain_parser().parse_args([task, source, "--format", "json"]))
         told[task] = json.loads(out.getvalue())["fits"]
         assert code == (0 if told[task] is True else 1)
     return told
+
+
+@lru_cache(maxsize=1)
+def explain_parser() -> ArgumentParser:
+    parser = ArgumentParser()
+    explain.define(parser)
+    return parser
 
 
 def named_by_the_kit(source: str) -> frozenset[str]:
