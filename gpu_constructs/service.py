@@ -195,6 +195,7 @@ class GpuService(ScaledService):
         self._server = task_definition.server
         self._gpu_task = task_definition
         self._used = used
+        self._hosts = cluster.hosts
         self._grace_is_chosen = health_check_grace_period is not None
         self._shifts_requests = workload.runs_twice_to_deploy
         self._workload = workload

@@ -283,7 +283,11 @@ def _is_of(value: object, kind: type) -> bool:
         # Imported constructs are proxies of an interface, so isinstance says nothing about them, and a proxy answers
         # by asking Node; a class of CDK's answers at once.
         attribute = _ATTRIBUTES[kind]
-        return not isinstance(value, type) and (hasattr(type(value), attribute) or hasattr(value, attribute))
+        if isinstance(value, type):
+            return False
+        # jsii makes a proxy of what each interface has.
+        answering = vars(value).get("_delegates", ()) if type(value).__module__.startswith("jsii.") else (value,)
+        return any(hasattr(type(each), attribute) for each in answering) or hasattr(value, attribute)
     if kind not in _EXAMPLES and not _is_enum_of_cdk(kind):
         return True
     if isinstance(value, Mapping):

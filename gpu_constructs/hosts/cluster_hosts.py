@@ -234,6 +234,16 @@ class ClusterHosts:
         return self.cluster.cluster_name
 
     @cached_property
+    def scaling_role_arn(self) -> str:
+        """The role with which Application Auto Scaling changes the number of tasks of a service, as CDK names it."""
+        return self.stack.format_arn(
+            region="",
+            service="iam",
+            resource="role/aws-service-role/ecs.application-autoscaling.amazonaws.com",
+            resource_name="AWSServiceRoleForApplicationAutoScaling_ECSService",
+        )
+
+    @cached_property
     def known_name(self) -> str | Unknown:
         """The same, unknown where CloudFormation makes it, as it does for a cluster that was made for these hosts."""
         return UNKNOWN if self._is_new else known_text(self.cluster_name)

@@ -136,7 +136,7 @@ class LoadBalancedService(TargetedService):
         )
         target = self._target(container_name, container_port)
         path = require_path(health_check_path or self._health_path(target.container_port))
-        vpc = self.cluster.vpc
+        vpc = self._hosts.vpc
         if listener is None:
             new = new_listener(
                 load_balancer,
@@ -256,7 +256,7 @@ class LoadBalancedService(TargetedService):
         require_certificate(certificate, is_plain=protocol is _TCP, plain="elbv2.Protocol.TCP")
         require_encrypted(is_plain=protocol is _TCP, ssl_policy=ssl_policy)
         require_port(port)
-        vpc = self.cluster.vpc
+        vpc = self._hosts.vpc
         require_zones(vpc, vpc_subnets, internet_facing=internet_facing, at_least=1)
         peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
         arrival = port or (443 if certificate is not None else target.container_port)

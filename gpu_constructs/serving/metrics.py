@@ -30,8 +30,9 @@ def require_here(metric: cloudwatch.IMetric, stack: cdk.Stack) -> None:
     places = ("region",) if isinstance(metric, cloudwatch.MathExpression) else ("region", "account")
     for each in _metrics_in(metric):
         for what in places if isinstance(each, cloudwatch.Metric) else ():
-            there, here = getattr(each, what), getattr(stack, what)
-            if there is not None and there != here and not is_token(there) and not is_token(here):
+            there = getattr(each, what)
+            here = there and getattr(stack, what)
+            if there and there != here and not is_token(there) and not is_token(here):
                 raise IncompatibleError(
                     f"the metric is of {what} {there}, and the service of {here}",
                     argument="metric",

@@ -128,7 +128,7 @@ class ScaledService(LoadBalancedService):
                 allowed=f"{least + 1} or more",
                 fix="a higher max_instances of its capacity" if max_tasks is None else f"max_tasks={least + 1}",
             )
-        loads = self._given.health_check_grace_period or cdk.Duration.seconds(self._loading_seconds)
+        grace = self._given.health_check_grace_period
         with rolled_back_on_error(self, _COUNT, _ROLE):
             count = self._scalable_count(least, most)
             scaling = Scaling(
@@ -136,8 +136,9 @@ class ScaledService(LoadBalancedService):
                 count=count,
                 least=least,
                 most=most,
-                scale_in_cooldown=scale_in_cooldown or loads,
-                scale_out_cooldown=scale_out_cooldown or loads,
+                scale_in_cooldown=scale_in_cooldown or grace,
+                scale_out_cooldown=scale_out_cooldown or grace,
+                loading_seconds=self._loading_seconds,
             )
             seen: Counter[str] = Counter()
             for each in by:
@@ -145,12 +146,14 @@ class ScaledService(LoadBalancedService):
                 each.add_to(each.name if seen[each.name] == 1 else f"{each.name}{seen[each.name]}", scaling)
         if self._given.desired_count is not None:
             self._resource.desired_count = None
-        for name, value, before in (
-            ("MinimumHealthyPercent", scaled.min_healthy_percent, self._workload.min_healthy_percent),
-            ("MaximumPercent", scaled.max_healthy_percent, self._workload.max_healthy_percent),
-        ):
-            if value != before:
-                self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
+        before = self._workload
+        changed = {
+            "MinimumHealthyPercent": (scaled.min_healthy_percent, before.min_healthy_percent),
+            "MaximumPercent": (scaled.max_healthy_percent, before.max_healthy_percent),
+        }
+        percentages = {name: now for name, (now, then) in changed.items() if now != then}
+        if percentages:
+            self._resource.add_property_override("DeploymentConfiguration", percentages)
         self._workload = scaled
         return count
 
@@ -212,7 +215,8 @@ class ScaledService(LoadBalancedService):
                     value=each.metric_name,
                     fix="ScaleBy.average(metric=…) with a metric that the container sends",
                 )
-            if isinstance(each, (Average, Backlog)):
+            # The metrics of a queue say no region, and to ask them takes four requests to Node.
+            if isinstance(each, Average) or (isinstance(each, Backlog) and not each.is_of_queue):
                 require_here(each.metric, cdk.Stack.of(self))
             if isinstance(each, Requests) and not each.endpoint.target_group.node.path.startswith(f"{self.node.path}/"):
                 raise IncompatibleError(
@@ -224,19 +228,13 @@ class ScaledService(LoadBalancedService):
 
     def _scalable_count(self, least: int, most: int) -> ecs.ScalableTaskCount:
         """As CDK's `auto_scale_task_count`, which cannot be called again after an error."""
-        role = cdk.Stack.of(self).format_arn(
-            region="",
-            service="iam",
-            resource="role/aws-service-role/ecs.application-autoscaling.amazonaws.com",
-            resource_name="AWSServiceRoleForApplicationAutoScaling_ECSService",
-        )
         return ecs.ScalableTaskCount(
             self,
             _COUNT,
             service_namespace=appscaling.ServiceNamespace.ECS,
-            resource_id=f"service/{self.cluster.cluster_name}/{self.service_name}",
+            resource_id=f"service/{self._hosts.cluster_name}/{self.service_name}",
             dimension="ecs:service:DesiredCount",
-            role=iam.Role.from_role_arn(self, _ROLE, role),
+            role=iam.Role.from_role_arn(self, _ROLE, self._hosts.scaling_role_arn),
             min_capacity=least,
             max_capacity=most,
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
-from typing import ClassVar, cast
+from typing import ClassVar, TypedDict, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_applicationautoscaling as appscaling
@@ -29,6 +29,13 @@ _MINUTE = cdk.Duration.minutes(1)
 _QUIET_MINUTES = 15
 
 
+class Cooldowns(TypedDict):
+    """How long target tracking waits after a change."""
+
+    scale_in_cooldown: cdk.Duration
+    scale_out_cooldown: cdk.Duration
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaling:
     """A service whose number of tasks is scaled.
@@ -38,16 +45,27 @@ class Scaling:
         count: What policies are added to.
         least: Tasks at least.
         most: Tasks at most.
-        scale_in_cooldown: After a change, before tasks are stopped.
-        scale_out_cooldown: After a change, before the tasks that it started count as not enough.
+        scale_in_cooldown: After a change, before tasks are stopped; None for the time that a task loads.
+        scale_out_cooldown: The same, before the tasks that it started count as not enough.
+        loading_seconds: The time that a task loads.
     """
 
     service: ecs.Ec2Service
     count: ecs.ScalableTaskCount
     least: int
     most: int
-    scale_in_cooldown: cdk.Duration
-    scale_out_cooldown: cdk.Duration
+    scale_in_cooldown: cdk.Duration | None
+    scale_out_cooldown: cdk.Duration | None
+    loading_seconds: float
+
+    @property
+    def cooldowns(self) -> Cooldowns:
+        """Both, as policies of target tracking take them."""
+        loads = cdk.Duration.seconds(self.loading_seconds)
+        return {
+            "scale_in_cooldown": self.scale_in_cooldown or loads,
+            "scale_out_cooldown": self.scale_out_cooldown or loads,
+        }
 
     def track(self, construct_id: str, metric: cloudwatch.IMetric, target: float) -> None:
         """Keeps a metric near a target."""
@@ -55,8 +73,7 @@ class Scaling:
             construct_id,
             metric=metric,
             target_value=target,
-            scale_in_cooldown=self.scale_in_cooldown,
-            scale_out_cooldown=self.scale_out_cooldown,
+            **self.cooldowns,
         )
 
 
@@ -138,7 +155,8 @@ class ScaleBy(ABC):
         )
         # Not FILL(waiting, 0): of a metric that comes late, CloudWatch then takes the newest minute for 0
         # (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
-        return _backlog(f"(waiting + busy) / {_known('messages_per_task', each)}", {"waiting": waiting, "busy": busy})
+        needed = _backlog(f"(waiting + busy) / {_known('messages_per_task', each)}", {"waiting": waiting, "busy": busy})
+        return replace(needed, is_of_queue=True)
 
     @classmethod
     @checked
@@ -236,8 +254,7 @@ class Requests(ScaleBy):
             construct_id,
             target_group=self.endpoint.target_group,
             requests_per_target=self.target,
-            scale_in_cooldown=scaling.scale_in_cooldown,
-            scale_out_cooldown=scaling.scale_out_cooldown,
+            **scaling.cooldowns,
         )
 
 
@@ -282,6 +299,7 @@ class Backlog(ScaleBy):
     """By the tasks that are needed, with two alarms: above the least, and at or below it for a while."""
 
     metric: cloudwatch.MathExpression
+    is_of_queue: bool = False
 
     name: ClassVar[str] = "Backlog"
     wakes: ClassVar[bool] = True
@@ -302,7 +320,8 @@ class Backlog(ScaleBy):
         above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
         below = cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
         target = cast("appscaling.ScalableTarget", scaling.count.node.find_child("Target")).scalable_target_id
-        cooldown = scaling.scale_in_cooldown.to_seconds()
+        given = scaling.scale_in_cooldown
+        cooldown = scaling.loading_seconds if given is None else given.to_seconds()
         for name, operator, minutes, steps in (
             (construct_id, above, 1, more),
             ("Quiet", below, _QUIET_MINUTES, least),

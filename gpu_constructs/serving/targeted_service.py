@@ -13,6 +13,7 @@ from constructs import Construct, Node
 from gpu_constructs.capacity.imported_capacity import require_known_groups
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware.aws_limits import MAX_TARGET_GROUPS
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.serving.target_port import TargetPort, target_port_of
 
@@ -30,6 +31,7 @@ class TargetedService(ecs.Ec2Service):
     _shifts_requests = False
     _server: ModelServer | None = None
     _used: Sequence[Construct] = ()
+    _hosts: ClusterHosts
     _target_groups = 0
 
     @cached_property
