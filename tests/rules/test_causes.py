@@ -18,7 +18,9 @@ PAIRS = 100
 """Pairs of examples that are merged, of several thousand: evenly spread, and always the same."""
 
 GOOD: dict[str, Input] = {
-    each.stem: each for each in sorted((Path(__file__).parents[1] / "acceptance" / "good").iterdir())
+    each.stem: each
+    for each in sorted((Path(__file__).parents[1] / "acceptance" / "good").iterdir())
+    if each.is_file() or (each / "manifest.json").is_file()
 }
 
 EXAMPLES = {each.id: example for each in RULES if (example := example_of(each.id)).base and not example.python}

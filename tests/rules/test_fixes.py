@@ -10,10 +10,9 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ProviderList, Task
 from gpu_constructs.rules import Problem, check, error
 from gpu_constructs.rules.change import Way
-from tests.rules.given import a_pool, a_task, of_image, on_launch_type, running_on
+from tests.rules.given import a_pool, a_task, mps, of_image, on_launch_type, running_on
 
 NGINX = Task(name="nginx", containers=(Container(name="web", cpu=256, memory_limit_mib=512),))
-SMALL = Container(name="main", memory_limit_mib=4096)
 
 
 def fixes(fleet: Fleet) -> dict[str, str]:
@@ -118,3 +117,9 @@ def test_where_none_works_or_there_is_no_time_the_sentence_without_a_value_is_to
     monkeypatch.setattr("gpu_constructs.rules.catalogue.RULES", (too_many,))
     monkeypatch.setattr("gpu_constructs.rules.catalogue.TRIED_FIXES", 2)
     assert [each.fix for each in check(fleet, rules=[too_many])] == ["another number"]
+
+
+def test_shares_are_sent_to_newer_gpus() -> None:
+    share = Container(name="main", memory_limit_mib=4096, requirements=(mps(),))
+    told = fixes(running_on(a_pool("p2.xlarge", image=UNKNOWN), task=Task(name="shared", containers=(share,))))
+    assert "such as g4dn.xlarge" in told["GPU180"]

@@ -65,15 +65,18 @@ def ways_of(task: Task, pool: Pool, found: Fit) -> Ways:
     return hosts_for(task, pool, "hosts of a type"), *_less(task, pool, found)
 
 
-def hosts_for(task: Task, pool: Pool, what: str) -> tuple[Way, ...]:
+def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = False) -> tuple[Way, ...]:
     """Types that can run a task, the nearest first: each with its price, where that is known.
 
     Args:
         task: What is to run.
         pool: Where it is to run.
         what: What its hosts are to be, such as ``hosts of a type``.
+        of_other_families: Whether no type of the families that the pool has can be right.
     """
-    return tuple(_as(task, pool, each, what) for each in alternatives(task, like=pool)[:_MOST_TYPES])
+    old = {each.family for each in pool.instance_types} if of_other_families else ()
+    types = [each for each in alternatives(task, like=pool) if each.family not in old]
+    return tuple(_as(task, pool, each, what) for each in types[:_MOST_TYPES])
 
 
 def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str) -> Way:

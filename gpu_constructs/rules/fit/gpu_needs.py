@@ -5,11 +5,15 @@ The author of a task states it. All of these rules are warnings, because ECS pla
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import Pool, Task
+from dataclasses import replace
+
+from gpu_constructs.fleet import Container, Pool, Task
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.placement import NeedKind, UnmetNeed, alternatives, unmet_needs
+from gpu_constructs.placement import NeedKind, UnmetNeed, unmet_needs
 from gpu_constructs.placement.needs import gib_of
+from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import hosts_for
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, warning
 
@@ -81,23 +85,28 @@ def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) ->
     which = f"{and_list(each for each, _ in missing)} of {pool.name}" + (
         ", which it may be placed on," if others else ""
     )
-    types = alternatives(task, like=pool)
     of_memory, most = worst.need is NeedKind.GPU_MEMORY, worst.instance_type.gpu_memory_mib
     return Problem(
         about=task,
         container=container,
         message=f"container {container.name} of {task.name} needs {worst.asked} {_OF[worst.need]}, and {which} "
         f"{'have' if len(missing) > 1 else 'has'} {worst.has}",
-        fix=", or ".join(
-            [
-                *([f"hosts of a type such as {types[0]}"] if types else []),
-                *([f"memory on each GPU no higher than {gib_of(most)} GiB"] if of_memory and most else []),
-            ]
+        fix="ask for less, or other hosts",
+        ways=(
+            hosts_for(task, pool, "hosts of a type"),
+            _with_less_memory(task, container, most) if of_memory and most else (),
         ),
         property_name=_PROPERTIES[worst.need],
         value=worst.asked,
         is_shortage=True,
     )
+
+
+def _with_less_memory(task: Task, container: Container, most: int) -> tuple[Way, ...]:
+    needs = container.needs and replace(container.needs, memory_mib=most)
+    containers = tuple(replace(each, needs=needs) if each is container else each for each in task.containers)
+    text = f"memory on each GPU no higher than {gib_of(most)} GiB"
+    return (Way(text=text, things=(replace(task, containers=containers),)),)
 
 
 _PROPERTIES = {

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import accelerated
-from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, alternatives, cpu_units, demand_of, fit
+from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, cpu_units, demand_of, fit
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, ways_of
+from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -53,12 +53,12 @@ def has_gpu_hosts(context: Context) -> Problems:
         pools = pools_by_hand(context.fleet, task)
         if not pools or any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
             continue
-        smallest = [each for each in alternatives(task) if each.accelerators]
         yield Problem(
             about=task,
             message=f"{task.name} asks for GPUs, and the hosts here have no GPUs "
             f"({and_list(pool.name for pool in pools)})",
-            fix=f"hosts with GPUs, such as {smallest[0]}" if smallest else "hosts with GPUs",
+            fix="hosts with GPUs",
+            ways=(hosts_for(task, pools[0], "hosts with GPUs,"),),
             is_certain=by_hand(context.fleet, task).is_closed,
         )
 

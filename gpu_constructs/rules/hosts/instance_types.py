@@ -11,12 +11,14 @@ from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_typ
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
+from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import hosts_for
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _PROPERTY = "InstanceType"
-_NEURON = "Neuron devices instead of GPUs, or "
+_NEURON = "Neuron devices instead of GPUs"
 _NAMES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html"
 
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
@@ -113,7 +115,11 @@ def usable(context: Context) -> Problems:
                 about=pool,
                 message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
                 f"{with_verb(others, 'carries', 'carry')} {and_list(devices)}: ECS hands out NVIDIA GPUs only",
-                fix=f"{_NEURON if Vendor.NEURON in _vendors(pool) else ''}types with NVIDIA GPUs, such as g6.xlarge",
+                fix=f"{f'{_NEURON}, or ' if Vendor.NEURON in _vendors(pool) else ''}types with NVIDIA GPUs",
+                ways=(
+                    *([(Way(text=_NEURON),)] if Vendor.NEURON in _vendors(pool) else []),
+                    hosts_for(waiting[0].task, pool, "types with NVIDIA GPUs,") if waiting[0].task is not None else (),
+                ),
                 property_name=_PROPERTY,
             )
 

@@ -89,7 +89,7 @@ def has_image(task: Task) -> Iterator[Problem]:
 )
 def sizes(task: Task) -> Problems:
     for container in task.containers:
-        yield from _sizes(container)
+        yield from _sizes(task, container)
     # ECS ignores the CPU and memory of a Windows task.
     if demand_of(task).windows:
         return
@@ -236,11 +236,14 @@ def own_kernel_parameters(task: Task) -> Problems:
 
 def _with_memory(task: Task, container: Container, mib: int) -> Way:
     larger = replace(container, memory_limit_mib=mib, memory_reservation_mib=None)
-    containers = tuple(larger if each is container else each for each in task.containers)
-    return Way(text=f"Memory of {mib}, in MiB", things=(replace(task, containers=containers),))
+    return Way(text=f"Memory of {mib}, in MiB", things=(_with(task, container, larger),))
 
 
-def _sizes(container: Container) -> Problems:
+def _with(task: Task, container: Container, new: Container) -> Task:
+    return replace(task, containers=tuple(new if each is container else each for each in task.containers))
+
+
+def _sizes(task: Task, container: Container) -> Problems:
     limit, kept = container.memory_limit_mib, container.memory_reservation_mib
     for name, size in (("Memory", limit), ("MemoryReservation", kept)):
         if isinstance(size, int) and 0 < size < MIN_CONTAINER_MEMORY_MIB:
@@ -259,7 +262,14 @@ def _sizes(container: Container) -> Problems:
             container=container,
             message=f"container {container.name} reserves {kept} MiB (MemoryReservation) and is stopped above {limit} "
             "MiB (Memory)",
-            fix=f"Memory of {kept} or more, or MemoryReservation of {limit} or less",
+            fix="more Memory, or a lower MemoryReservation",
+            ways=tuple(
+                (Way(text=text, things=(_with(task, container, new),)),)
+                for text, new in (
+                    (f"Memory of {kept} or more", replace(container, memory_limit_mib=kept)),
+                    (f"MemoryReservation of {limit} or less", replace(container, memory_reservation_mib=limit)),
+                )
+            ),
             property_name="MemoryReservation",
             value=kept,
             allowed=f"up to {limit}",

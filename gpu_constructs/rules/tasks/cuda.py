@@ -16,7 +16,9 @@ from gpu_constructs.hardware.cuda import (
     is_dropped,
 )
 from gpu_constructs.placement.route import Destination
+from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import hosts_for
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -68,7 +70,11 @@ def still_compiled(context: Context) -> Problems:
                 involves=(each.pool,),
                 message=f"{_has(task, container, found)}, which has no code for the GPUs of {each.pool.name} "
                 f"({and_list(old)})",
-                fix=f"{_OLDER}, such as 12.6, or hosts with newer GPUs, such as g6.xlarge",
+                fix=f"{_OLDER}, such as 12.6, or hosts with newer GPUs",
+                ways=(
+                    (Way(text=f"{_OLDER}, such as 12.6"),),
+                    hosts_for(task, each.pool, "hosts with newer GPUs,", of_other_families=True),
+                ),
                 property_name="Image",
                 value=container.image,
                 is_certain=found.has_kernels,

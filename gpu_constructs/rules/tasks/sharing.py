@@ -10,7 +10,9 @@ from gpu_constructs.hardware import InstanceType, mps
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Assignment, Destination
+from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import hosts_for
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -169,7 +171,16 @@ def limitable(context: Context) -> Problems:
                 each,
                 f", whose GPUs ({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory "
                 f"and compute from {_LEAST} on",
-                fix=f"GPUs of compute capability {_LEAST} or higher, such as g4dn.xlarge, or {_WHOLE}",
+                fix=_WHOLE,
+                ways=(
+                    hosts_for(
+                        assignment.task,
+                        each.pool,
+                        f"GPUs of compute capability {_LEAST} or higher,",
+                        of_other_families=True,
+                    ),
+                    (Way(text=_WHOLE),),
+                ),
             )
 
 
@@ -178,13 +189,14 @@ def _shared(context: Context) -> Iterator[tuple[Assignment, Destination]]:
     return ((one, each) for one in context.assigned(lambda task: task.shares_gpu) for each in one.destinations)
 
 
-def _problem(assignment: Assignment, each: Destination, why: str, *, fix: str) -> Problem:
+def _problem(assignment: Assignment, each: Destination, why: str, *, fix: str, ways: Ways = ()) -> Problem:
     who = f"{assignment.workload.name} shares GPUs through MPS ({_who(assignment.task)})"
     return Problem(
         about=assignment.workload,
         involves=(each.pool,),
         message=f"{who} on {each.pool.name}{why}",
         fix=fix,
+        ways=ways,
         property_name="ResourceRequirements",
     )
 
