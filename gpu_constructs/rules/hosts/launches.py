@@ -79,8 +79,8 @@ def reaches_ecs(pool: Pool) -> Problems:
         yield Problem(
             message=f"the subnets of {pool.name} have no route out, and their VPC has no endpoint for "
             f"{or_list(pool.missing_endpoints)}",
-            fix="interface endpoints for them, and for ECR, logs and S3 as tasks need them; in CDK a "
-            "HostEndpoints defines them",
+            fix="interface endpoints for them, with private DNS and a security group that lets the hosts in, and for "
+            "ECR, logs and S3 as tasks need them; in CDK a HostEndpoints defines them",
             property_name="Subnets" if pool.kind is PoolKind.MANAGED_INSTANCES else "VPCZoneIdentifier",
         )
 

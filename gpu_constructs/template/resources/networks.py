@@ -6,12 +6,14 @@ from functools import cached_property
 
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import is_list
+from gpu_constructs.template.resources.section import Section, is_list
+from gpu_constructs.template.resources.security_groups import SecurityGroups
 
 __all__ = ["Networks"]
 
 _ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
 _ENDPOINT = "AWS::EC2::VPCEndpoint"
+_HOSTED_ZONE = "AWS::Route53::HostedZone"
 _PROPAGATION = "AWS::EC2::VPNGatewayRoutePropagation"
 _ROUTE = "AWS::EC2::Route"
 _ROUTE_TABLE = "AWS::EC2::RouteTable"
@@ -31,6 +33,7 @@ class Networks:
 
     def __init__(self, index: Index) -> None:
         self._index = index
+        self._security = SecurityGroups(index, [])
 
     def missing_endpoints(self, subnets: Value, *, checks_gpus: bool = False) -> tuple[str, ...]:
         """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known.
@@ -81,14 +84,28 @@ class Networks:
 
     @cached_property
     def _endpoints(self) -> dict[Reference | None, frozenset[str | None]]:
-        """Services with an endpoint by VPC; None for what is not known."""
+        """Services with an endpoint that hosts may reach by VPC; None for what is not known."""
         found: dict[Reference | None, set[str | None]] = {}
         for each in self._index.all(_ENDPOINT):
+            if self._is_closed(each):
+                continue
             vpc = self._index.find(each.properties.get("VpcId"), _VPC)
             found.setdefault(None if vpc is None else vpc.reference, set()).add(
                 _service(each.properties.get("ServiceName"))
             )
         return {vpc: frozenset(services) for vpc, services in found.items()}
+
+    def _is_closed(self, endpoint: Resource) -> bool:
+        """Whether no host comes to an endpoint: by the name of the service, or through its security groups.
+
+        Without private DNS the name of the service leads to its public addresses, unless a hosted zone says otherwise
+        (https://docs.aws.amazon.com/vpc/latest/privatelink/interface-endpoints.html).
+        """
+        section = Section.of(endpoint, [])
+        if section.flag("PrivateDnsEnabled") is False:
+            return not any(True for _ in self._index.all(_HOSTED_ZONE))
+        groups = self._security.listed(section, "SecurityGroupIds")
+        return bool(groups) and not self._security.let_in_any(groups)
 
     @cached_property
     def _are_unclear(self) -> bool:

@@ -74,6 +74,19 @@ class SecurityGroups:
             found.update((each.reference, each) for each in groups)
         return tuple(found.values())
 
+    def let_in_any(self, groups: Groups) -> bool:
+        """Whether one of some groups has a rule that lets anything in, or may have one.
+
+        Args:
+            groups: Security groups of what is to be reached.
+        """
+        unknown = any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{INGRESS}"))
+        return unknown or any(self._rules(each, INGRESS).ports for each in groups)
+
+    def _is_open(self, rule: Resource) -> bool:
+        """Whether a rule that is a resource of its own is for a group that is not known."""
+        return self._index.find(rule.properties.get("GroupId"), _GROUP) is None
+
     def may_let_in(self, groups: Groups, sources: Groups, ports: tuple[int, int]) -> bool:
         """Whether one of some groups may let one of others in at one of these ports.
 
