@@ -1,0 +1,41 @@
+"""Runs of tasks besides services: how many at once, and the room that they wait for."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Starter, Unknown
+from gpu_constructs.rules import RULES, Severity
+from gpu_constructs.rules.clusters.runs import few_at_once
+from tests.rules.given import a_pool, only, running_on, said
+
+
+@pytest.mark.parametrize(("starter", "name"), [(Starter.SCHEDULE, "TaskCount"), (Starter.STATE_MACHINE, "Count")])
+def test_more_tasks_than_one_call_starts_are_refused(starter: Starter, name: str) -> None:
+    finding = only(few_at_once, running_on(a_pool(), starter=starter, desired_count=11))
+    assert (finding.rule, finding.severity, finding.property_name) == ("GPU219", Severity.ERROR, name)
+    assert finding.message == "chat-service starts 11 tasks at once, and RunTask takes 10"
+
+
+@pytest.mark.parametrize(
+    ("starter", "count"),
+    [
+        (Starter.SCHEDULE, 10),
+        (Starter.SCHEDULE, UNKNOWN),
+        (Starter.RULE, 11),
+        (Starter.PIPE, 11),
+        (Starter.SERVICE, 11),
+    ],
+)
+def test_what_has_no_such_limit_may_start_more(starter: Starter, count: int | Unknown) -> None:
+    assert said(few_at_once, running_on(a_pool(), starter=starter, desired_count=count)) == []
+
+
+def test_tasks_that_end_leave_room_for_those_that_wait() -> None:
+    rooms = {"GPU009", "GPU010", "GPU012", "GPU080", "GPU081", "GPU083", "GPU084", "GPU203", "GPU214"}
+    of_a_run, of_a_service = (
+        {each.rule for each in said(RULES, running_on(a_pool(max_instances=2), starter=starter, desired_count=8))}
+        for starter in (Starter.SCHEDULE, Starter.SERVICE)
+    )
+    assert not of_a_run & rooms
+    assert of_a_service & rooms
