@@ -156,6 +156,7 @@ class Pool(HostSetup):
         passes_host_role: Whether ECS may start Managed Instances with their role, as far as the files say.
         told_cluster: The cluster that its user data names where that is not `cluster`, the default one by its name;
             unknown where that is not known. None where it is the same, or user data names none.
+        has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
         missing_endpoints: Services of AWS that its hosts need and cannot reach, as far as the files show their network.
         origin: Where it was written.
     """
@@ -178,6 +179,7 @@ class Pool(HostSetup):
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
     passes_host_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)
+    has_no_route_out: bool = field(default=False, compare=False)
     missing_endpoints: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

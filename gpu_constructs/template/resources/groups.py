@@ -45,6 +45,7 @@ class Group:
     min_instances: int | Unknown
     max_instances: int | Unknown
     zones: int | None
+    has_no_route_out: bool = False
     missing_endpoints: tuple[str, ...] = ()
     settings: GroupSettings = field(default_factory=GroupSettings)
 
@@ -93,6 +94,7 @@ class Groups:
             min_instances=given(properties.integer("MinSize"), UNKNOWN),
             max_instances=given(properties.integer("MaxSize"), UNKNOWN),
             zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
+            has_no_route_out=self._networks.have_no_route_out(subnets),
             missing_endpoints=self._networks.missing_endpoints(subnets, checks_gpus=settings.checks_gpus),
             settings=settings,
         )

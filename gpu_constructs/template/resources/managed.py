@@ -71,6 +71,7 @@ def managed_pool(
         bought=Bought(option=managed_purchase(launch), reservation=_reservation(launch)),
         managed_scaling=True,
         zones=zones_of(subnets, None, index),
+        has_no_route_out=networks.have_no_route_out(subnets),
         missing_endpoints=networks.missing_endpoints(subnets),
         cluster=cluster,
         provider=properties.text("Name"),

@@ -38,25 +38,36 @@ class Networks:
     def missing_endpoints(self, subnets: Value, *, checks_gpus: bool = False) -> tuple[str, ...]:
         """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known.
 
-        A route may lead anywhere, so that only subnets without any are without a way out.
-
         Args:
             subnets: Where the hosts run.
             checks_gpus: Whether they check their GPUs at boot.
         """
-        if not is_list(subnets) or not subnets:
+        vpc = self._vpc_without_route(subnets)
+        if vpc is None:
             return ()
+        needed = (*_OF_AGENT, *(_OF_BOOT_CHECK if checks_gpus else ()))
+        there = self._endpoints.get(vpc, frozenset())
+        return () if None in there else tuple(each for each in needed if each not in there)
+
+    def have_no_route_out(self, subnets: Value) -> bool:
+        """Whether subnets certainly have no route; endpoints may lead to some services all the same.
+
+        Args:
+            subnets: Where the hosts run.
+        """
+        return self._vpc_without_route(subnets) is not None
+
+    def _vpc_without_route(self, subnets: Value) -> Reference | None:
+        """The VPC of subnets that have no route; a route may lead anywhere, so only they are without a way out."""
+        if not is_list(subnets) or not subnets:
+            return None
         vpcs: set[Reference] = set()
         for found in map(self._subnet, subnets):
             place = None if found is None else self._places.get(found.reference)
             if place is None or place[0] in self._routed:
-                return ()
+                return None
             vpcs.add(place[1])
-        if len(vpcs) != 1 or self._are_unclear:
-            return ()
-        needed = (*_OF_AGENT, *(_OF_BOOT_CHECK if checks_gpus else ()))
-        there = self._endpoints.get(vpcs.pop(), frozenset())
-        return () if None in there else tuple(each for each in needed if each not in there)
+        return vpcs.pop() if len(vpcs) == 1 and not self._are_unclear else None
 
     def _subnet(self, value: Value) -> Resource | None:
         return self._index.find(value, _SUBNET)

@@ -104,6 +104,7 @@ def _pool(resource: Resource, group: Group) -> Pool:
         max_instances=group.max_instances,
         managed_scaling=False,
         zones=group.zones,
+        has_no_route_out=group.has_no_route_out,
         missing_endpoints=group.missing_endpoints,
         group=group.settings,
         cluster=group.launch.cluster if _names_cluster(group.launch) else otherwise,
