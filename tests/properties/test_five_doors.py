@@ -72,14 +72,13 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[int, str]:
         report, "Inputs", lambda given, **named: read([written.get(id(each), each) for each in given], **named)
     )
     monkeypatch.setattr(Inputs, "stacks", remembered(Inputs.stacks))
-    check = remembered(report.check)
-    # No door is compared by the fixes that it shows, and to try them takes longer than all the rest.
-    monkeypatch.setattr(report, "check", lambda *given, **named: check(*given, **{**named, "fixes": False}))
-    monkeypatch.setattr(report, "fleet_of", remembered(report.fleet_of))
+    # No door is compared by the fixes that it shows, so none is tried.
+    for each, always in (("fleet_of", {}), ("check", {"fixes": False})):
+        monkeypatch.setattr(report, each, remembered(getattr(report, each), **always))
     return written
 
 
-def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
+def remembered(function: Callable[..., Any], **always: object) -> Callable[..., Any]:
     known: deque[tuple[object, Any]] = deque(maxlen=6)
 
     def remembering(*arguments: Any, **named: Any) -> Any:
@@ -87,7 +86,7 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
         for each, result in known:
             if each == asked:
                 return result
-        known.append((asked, function(*arguments, **named)))
+        known.append((asked, function(*arguments, **{**named, **always})))
         return known[-1][1]
 
     return remembering
