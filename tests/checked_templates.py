@@ -19,6 +19,7 @@ Resources:
     Type: AWS::EC2::LaunchTemplate
     Properties:
       LaunchTemplateData:
+        IamInstanceProfile: {{Name: ecsInstanceRole}}
         InstanceType: !Ref Hosts
         ImageId: '{{{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/{RELEASE}/image_id}}}}'
         UserData: !Base64

@@ -19,6 +19,7 @@ from gpu_constructs.fleet.keys import (
     METADATA_KEY,
     RESERVED_INSTANCES,
 )
+from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails, Volume
 from gpu_constructs.fleet.origin import Origin, SourceLine
 from gpu_constructs.fleet.pool import HostImage, HostSetup, Pool, PoolKind, Shape, TypeChoice, values_of
 from gpu_constructs.fleet.purchase import (
@@ -55,6 +56,7 @@ __all__ = [
     "KEEPS_STRATEGY",
     "METADATA_KEY",
     "NEURON_DEVICE",
+    "NOTHING_SAID",
     "NO_USER_DATA",
     "PARTLY_SPOT",
     "RESERVATIONS_FIRST",
@@ -76,6 +78,7 @@ __all__ = [
     "HostSetup",
     "HostUpdate",
     "InstanceRequirements",
+    "LaunchDetails",
     "LocalDiskUse",
     "NetworkInterface",
     "NvidiaMps",
@@ -101,6 +104,7 @@ __all__ = [
     "UpdateMethod",
     "UserData",
     "UserDataFormat",
+    "Volume",
     "WarmPool",
     "Workload",
     "is_resolved_later",

@@ -75,6 +75,8 @@ class GroupSettings:
         name: Its unique name, by which two providers of one group are found: the logical id, after the name of its
             stack where two stacks have the same one. None where the files that were read do not define a group.
         desired_instances: Hosts that it is set to; None if nothing was written.
+        has_subnets: Whether it names subnets or Availability Zones; only templates say so.
+        has_weights: Whether it gives instance types weights, likewise.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
             only templates say so.
         started_otherwise: Whether something else than ECS may start hosts in it, as far as the files say: a scheduled
@@ -86,5 +88,7 @@ class GroupSettings:
     checks_gpus: bool = False
     name: str | None = field(default=None, compare=False)
     desired_instances: int | Unknown | None = field(default=None, compare=False)
+    has_subnets: bool = field(default=True, compare=False)
+    has_weights: bool = field(default=False, compare=False)
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
     started_otherwise: bool = field(default=False, compare=False)

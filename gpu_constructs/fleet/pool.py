@@ -9,6 +9,7 @@ from typing import Any
 from gpu_constructs.fleet.group import GroupSettings
 from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements
+from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.purchase import Bought
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
@@ -119,6 +120,7 @@ class HostSetup(TypeChoice):
         user_data: What the hosts run at boot.
         interfaces: Network interfaces, where the launch template lists them.
         placement_group: Whether the hosts are in a cluster placement group.
+        details: What else is said of the hosts; only templates say so.
         launch_configuration: Whether this is a launch configuration instead of a launch template.
     """
 
@@ -128,6 +130,7 @@ class HostSetup(TypeChoice):
     user_data: UserData = NO_USER_DATA
     interfaces: tuple[NetworkInterface, ...] = ()
     placement_group: bool | Unknown = False
+    details: LaunchDetails = field(default=NOTHING_SAID, compare=False)
     launch_configuration: bool = False
 
 

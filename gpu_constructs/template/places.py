@@ -52,6 +52,7 @@ _HOMES: Mapping[str, tuple[str, Path]] = {
         (
             "BlockDeviceMappings",
             "CapacityReservationSpecification",
+            "IamInstanceProfile",
             "ImageId",
             "InstanceMarketOptions",
             "InstanceType",

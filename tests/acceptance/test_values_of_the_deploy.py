@@ -54,6 +54,7 @@ def cluster() -> dict[str, Any]:
                 "Type": "AWS::EC2::LaunchTemplate",
                 "Properties": {
                     "LaunchTemplateData": {
+                        "IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"},
                         "ImageId": f"{{{{resolve:ssm:{AMI}}}}}",
                         "InstanceType": "g6.xlarge",
                         "UserData": {"Fn::Base64": "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config\n"},

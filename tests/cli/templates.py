@@ -49,6 +49,7 @@ def resources(*, instance_type: object, gpus: str) -> dict[str, Any]:
             "Type": "AWS::EC2::LaunchTemplate",
             "Properties": {
                 "LaunchTemplateData": {
+                    "IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"},
                     "InstanceType": instance_type,
                     "ImageId": f"{{{{resolve:ssm:{AMI}/image_id}}}}",
                     "UserData": {

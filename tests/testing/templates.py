@@ -17,6 +17,7 @@ def capacity(
             "Type": "AWS::EC2::LaunchTemplate",
             "Properties": {
                 "LaunchTemplateData": {
+                    "IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"},
                     "ImageId": f"{{{{resolve:ssm:{IMAGES}/{image}}}}}",
                     "UserData": {"Fn::Base64": "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"},
                 }

@@ -7,7 +7,7 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
-__all__ = ["reaches_ecs", "way_out"]
+__all__ = ["is_complete", "reaches_ecs", "way_out"]
 
 _PAGE = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
 _FIX = (
@@ -82,6 +82,36 @@ def reaches_ecs(pool: Pool) -> Problems:
             fix="interface endpoints for them, with private DNS and a security group that lets the hosts in, and for "
             "ECR, logs and S3 as tasks need them; in CDK a HostEndpoints defines them",
             property_name="Subnets" if pool.kind is PoolKind.MANAGED_INSTANCES else "VPCZoneIdentifier",
+        )
+
+
+@error(
+    "GPU266",
+    question="does the group say what to start, and where?",
+    because="EC2 Auto Scaling refuses a group without subnets or Availability Zones and a launch template without a "
+    "machine image; EC2 refuses security groups beside network interfaces, which have their own",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-template.html",
+)
+def is_complete(pool: Pool) -> Problems:
+    if pool.kind is PoolKind.AUTO_SCALING_GROUP and not pool.group.has_subnets:
+        yield Problem(
+            message=f"the group of {pool.name} names no subnets and no Availability Zones",
+            fix="VPCZoneIdentifier with private subnets",
+            property_name="VPCZoneIdentifier",
+        )
+    if pool.details.names_image is False:
+        yield Problem(
+            message=f"the launch template of {pool.name} names no machine image",
+            fix="ImageId, such as resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/"
+            "image_id",
+            property_name="ImageId",
+        )
+    if pool.details.lists_groups_twice:
+        yield Problem(
+            message=f"the launch template of {pool.name} names security groups beside network interfaces, and EC2 "
+            "takes those of the interfaces only",
+            fix="Groups in NetworkInterfaces, and no SecurityGroupIds",
+            property_name="SecurityGroupIds",
         )
 
 

@@ -7,6 +7,8 @@ from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_de
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, warning
 
+_CHEAPEST = "lowest-price"
+
 
 @warning(
     "GPU096",
@@ -43,6 +45,24 @@ def room_for_spot(pool: Pool) -> Problems:
             message=f"the first {base} hosts are On-Demand and MaxSize is {most}, so no host is ever Spot",
             allowed=f"0 to {most - 1}",
             fix="lower OnDemandBaseCapacity, or use On-Demand alone",
+        )
+
+
+@warning(
+    "GPU271",
+    question="are Spot hosts taken from where they last?",
+    because="lowest-price takes the cheapest pools, which are those that EC2 reclaims first; AWS advises against it",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/allocation-strategies.html",
+)
+def spot_that_lasts(pool: Pool) -> Problems:
+    policy = pool.bought.distribution
+    if pool.bought.option in PARTLY_SPOT and policy is not None and policy.spot_allocation in {None, _CHEAPEST}:
+        default = "" if policy.spot_allocation else ", which is the default"
+        yield Problem(
+            property_name="SpotAllocationStrategy",
+            value=policy.spot_allocation,
+            message=f"Spot hosts of {pool.name} are chosen by {_CHEAPEST}{default}",
+            fix="SpotAllocationStrategy: price-capacity-optimized",
         )
 
 

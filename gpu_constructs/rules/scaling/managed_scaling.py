@@ -55,6 +55,43 @@ def few_providers(context: Context) -> Problems:
             )
 
 
+@error(
+    "GPU269",
+    question="do all instance types of a group count the same?",
+    because="ECS counts hosts, and does not support groups that give instance types weights",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/asg-capacity-providers.html",
+)
+def without_weights(pool: Pool) -> Problems:
+    if pool.has_provider and pool.group.has_weights:
+        yield Problem(
+            property_name="WeightedCapacity",
+            message=f"the group of {pool.name} gives instance types weights, which ECS does not support for a capacity "
+            "provider",
+            fix="overrides without WeightedCapacity",
+        )
+
+
+@warning(
+    "GPU270",
+    question="does ECS alone decide how many hosts there are?",
+    because="a deployment sets the group back to DesiredCapacity, which starts hosts that nothing asked for or ends "
+    "hosts with tasks",
+    source="https://github.com/aws/aws-cdk/issues/5215",
+    unless=("GPU129",),
+)
+def size_is_left_to_ecs(pool: Pool) -> Problems:
+    desired = pool.group.desired_instances
+    is_managed = pool.has_provider and pool.managed_scaling is True
+    if is_managed and isinstance(desired, int) and desired != pool.min_instances:
+        yield Problem(
+            property_name="DesiredCapacity",
+            value=desired,
+            message=f"managed scaling moves the size of {pool.name}, and each deployment that changes the group sets "
+            f"it to {desired} again",
+            fix="leave DesiredCapacity out; MinSize keeps hosts that should always run",
+        )
+
+
 @warning(
     "GPU110",
     question="does something start hosts for the tasks?",

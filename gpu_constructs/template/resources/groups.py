@@ -103,6 +103,8 @@ class Groups:
         is_only = self._ids[resource.logical_id] == 1
         return GroupSettings(
             name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
+            has_subnets=any(properties.get(each) is not None for each in ("VPCZoneIdentifier", "AvailabilityZones")),
+            has_weights=_has_weights(properties),
             desired_instances=properties.integer("DesiredCapacity"),
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
             checks_gpus=own_metadata(resource).get(CHECKS_GPUS) is True,
@@ -147,6 +149,11 @@ class Groups:
 
 def _with(launch: Launch, **values: Any) -> Launch:  # noqa: ANN401 - fields of the setup
     return replace(launch, setup=replace(launch.setup, **values))
+
+
+def _has_weights(properties: Section) -> bool:
+    template = properties.section("MixedInstancesPolicy").section("LaunchTemplate")
+    return any(each.has("WeightedCapacity") for each in template.sections("Overrides"))
 
 
 def _warm_pool(properties: Section) -> WarmPool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpu_constructs.fleet import (
+    NOTHING_SAID,
     UNKNOWN,
     Bought,
     HostImage,
@@ -19,6 +20,7 @@ from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.images import host_image, image_written
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import types_asked_for
+from gpu_constructs.template.resources.launch_details import Details
 from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
@@ -70,6 +72,7 @@ class Launches:
     def __init__(self, index: Index, notes: Notes, cluster_named: ClusterNamed) -> None:
         self._index = index
         self._security = SecurityGroups(index, notes)
+        self._details = Details(index)
         self._notes = notes
         self._cluster_named = cluster_named
         self._known: dict[Reference, Launch] = {}
@@ -106,6 +109,7 @@ class Launches:
             image=image.image,
             image_written=image.image_written,
             user_data=agent.setup.user_data,
+            details=NOTHING_SAID,
             **values_of((own if properties.has("InstanceType") else template).setup, TypeChoice),
         )
         return Launch(setup=setup, cluster=agent.cluster)
@@ -156,6 +160,7 @@ class Launches:
             bought=bought_by_configuration(data) if is_configuration else bought_by_template(data),
             placement_group=self.is_cluster_group(group),
             launch_configuration=is_configuration,
+            details=self._details.of(data),
             **values_of(types_asked_for(data, _architecture(image)) or TypeChoice()),
         )
 

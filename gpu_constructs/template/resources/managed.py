@@ -22,16 +22,14 @@ from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import instance_types_of
 from gpu_constructs.template.resources.networks import Networks
+from gpu_constructs.template.resources.roles import INSTANCE_PROFILE, ROLE
 from gpu_constructs.template.resources.section import Section, is_list
 
-__all__ = ["managed_pool", "managed_purchase", "managed_types", "roles_with_policies"]
+__all__ = ["managed_pool", "managed_purchase", "managed_types"]
 
 _PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDED")
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
 
-_ROLE = "AWS::IAM::Role"
-_PROFILE = "AWS::IAM::InstanceProfile"
-_POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")
 
 _AWS_POLICY = "policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
 _PASSED_NAMES = "ecsInstanceRole"
@@ -109,10 +107,10 @@ def _passes_host_role(provider: Section, index: Index, with_policies: frozenset[
     AWS's own policy passes roles of one beginning only; any other policy may pass others
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html).
     """
-    profile = index.find(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"), _PROFILE)
-    infrastructure = index.find(provider.get("InfrastructureRoleArn"), _ROLE)
+    profile = index.find(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"), INSTANCE_PROFILE)
+    infrastructure = index.find(provider.get("InfrastructureRoleArn"), ROLE)
     roles = profile.properties.get("Roles") if profile is not None else None
-    role = index.find(roles[0], _ROLE) if is_list(roles) and len(roles) == 1 else None
+    role = index.find(roles[0], ROLE) if is_list(roles) and len(roles) == 1 else None
     if infrastructure is None or role is None or not _has_no_other_policy(infrastructure, with_policies):
         return UNKNOWN
     # Without a name CloudFormation begins one with the stack's.
@@ -141,13 +139,3 @@ def _has_no_other_policy(role: Resource, with_policies: frozenset[Reference | No
         and role.properties.get("Policies") is None
         and with_policies.isdisjoint({None, role.reference})
     )
-
-
-def roles_with_policies(index: Index) -> frozenset[Reference | None]:
-    """The roles for which a policy is written that is a resource of its own; None for one that is not known."""
-    roles: set[Reference | None] = set()
-    for policy in index.all(*_POLICIES):
-        named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
-        found = [index.find(each, _ROLE) for each in named if each is not None] if is_list(named) else [None]
-        roles.update(None if each is None else each.reference for each in found)
-    return frozenset(roles)

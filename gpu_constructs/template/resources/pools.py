@@ -12,8 +12,9 @@ from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAUL
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launch, Launches
-from gpu_constructs.template.resources.managed import managed_pool, roles_with_policies
+from gpu_constructs.template.resources.managed import managed_pool
 from gpu_constructs.template.resources.networks import Networks
+from gpu_constructs.template.resources.roles import roles_with_policies
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.user_data import CLUSTER
 

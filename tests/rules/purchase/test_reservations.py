@@ -40,7 +40,8 @@ def reserved(**changes: Any) -> Pool:
     return a_pool("p5.48xlarge", **{**good, **changes})
 
 
-SPOT_POLICY = Distribution(on_demand_percentage=0, template_option=PurchaseOption.SPOT)
+LASTING = "price-capacity-optimized"
+SPOT_POLICY = Distribution(spot_allocation=LASTING, on_demand_percentage=0, template_option=PurchaseOption.SPOT)
 BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
 
 
@@ -148,11 +149,18 @@ def test_what_keeps_reserved_hosts_from_coming_or_going_is_found(
         ),
         pytest.param(a_pool(distribution=Distribution(), purchase=PurchaseOption.ON_DEMAND), id="several types"),
         pytest.param(
-            a_pool(distribution=Distribution(on_demand_percentage=0), purchase=PurchaseOption.SPOT), id="spot by policy"
+            a_pool(
+                distribution=Distribution(spot_allocation=LASTING, on_demand_percentage=0), purchase=PurchaseOption.SPOT
+            ),
+            id="spot by policy",
         ),
         pytest.param(a_pool(purchase=PurchaseOption.SPOT), id="spot by template"),
         pytest.param(
-            a_pool(purchase=PurchaseOption.MIXED, reservation=FIRST, distribution=Distribution(on_demand_base=2)),
+            a_pool(
+                purchase=PurchaseOption.MIXED,
+                reservation=FIRST,
+                distribution=Distribution(spot_allocation=LASTING, on_demand_base=2),
+            ),
             id="reservations for the base of a mixed group",
         ),
     ],
@@ -188,5 +196,5 @@ def test_pools_that_share_a_reservation_use_it_together() -> None:
     ("base", "most", "rules"), [(5, 2, ["GPU252"]), (2, 2, ["GPU252"]), (1, 2, []), (UNKNOWN, 2, [])]
 )
 def test_a_base_as_large_as_the_group_leaves_no_room_for_spot(base: Any, most: int, rules: list[str]) -> None:
-    policy = Distribution(on_demand_base=base, on_demand_percentage=0)
+    policy = Distribution(spot_allocation=LASTING, on_demand_base=base, on_demand_percentage=0)
     assert [*asked(HOW_SOLD, a_pool(purchase=PurchaseOption.MIXED, distribution=policy, max_instances=most))] == rules

@@ -1,0 +1,55 @@
+"""What a launch template says of its hosts beyond what decides where a task fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
+
+__all__ = ["NOTHING_SAID", "LaunchDetails", "Volume"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """An EBS volume of a host.
+
+    Attributes:
+        device: Such as ``/dev/xvda``.
+        size_gib: Its size; None is that of the image.
+        type: Such as ``gp3``; None if nothing was written.
+        iops: As written; None if nothing was.
+        throughput_mib_per_second: As written; None if nothing was.
+    """
+
+    device: str | Unknown = UNKNOWN
+    size_gib: int | Unknown | None = None
+    type: str | Unknown | None = None
+    iops: int | Unknown | None = None
+    throughput_mib_per_second: int | Unknown | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchDetails:
+    """What a launch template, a launch configuration or an instance says; only templates of CloudFormation do.
+
+    Attributes:
+        names_image: Whether it names a machine image.
+        names_profile: Whether it names an instance profile.
+        trusts_ec2: Whether the role of the profile may be assumed by EC2, as far as the files define it.
+        may_register: Whether that role may register hosts with ECS, likewise.
+        metadata_is_off: Whether the instance metadata service is certainly off.
+        lists_groups_twice: Whether it names security groups beside network interfaces.
+        volumes: Its EBS volumes.
+    """
+
+    names_image: bool | Unknown = UNKNOWN
+    names_profile: bool | Unknown = UNKNOWN
+    trusts_ec2: bool | Unknown = UNKNOWN
+    may_register: bool | Unknown = UNKNOWN
+    metadata_is_off: bool = False
+    lists_groups_twice: bool = False
+    volumes: tuple[Volume, ...] = ()
+
+
+NOTHING_SAID = LaunchDetails()
+"""Of hosts whose launch template no file that was read defines."""

@@ -1,0 +1,109 @@
+"""Volumes of hosts: does EC2 make them, and do container images find room?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import LocalDiskUse, Pool, Unknown, Volume, Workload
+from gpu_constructs.hardware import OperatingSystem
+from gpu_constructs.hardware.gp3 import (
+    IOPS_FOR_EACH_MIB_PER_SECOND,
+    IOPS_INCLUDED,
+    MAX_GIB,
+    MAX_MIB_PER_SECOND,
+    MIN_MIB_PER_SECOND,
+)
+from gpu_constructs.hardware.servers import server_of_image
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
+
+_ROOT, _BOTTLEROCKET_DATA = "/dev/xvda", "/dev/xvdb"
+_IMAGES_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-ami-storage-config.html"
+# What the ECS-optimized images have where nothing is written (the page above).
+_DEFAULT_GIB = 30
+_LEAST_GIB = 50
+
+
+@error(
+    "GPU267",
+    question="does EBS have volumes of this size and speed?",
+    because=f"a gp3 volume has {MAX_GIB} GiB at most, {IOPS_INCLUDED} IOPS or more, {MIN_MIB_PER_SECOND} to "
+    f"{MAX_MIB_PER_SECOND} MiB/s, and {IOPS_FOR_EACH_MIB_PER_SECOND} IOPS for each MiB/s; EC2 refuses other ones when "
+    "it starts a host",
+    source="https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
+)
+def volumes_exist(pool: Pool) -> Problems:
+    for volume in pool.details.volumes:
+        if volume.type == "gp3":
+            for name, value, allowed, fix in _refused(volume):
+                yield Problem(
+                    property_name=f"BlockDeviceMappings.Ebs.{name}",
+                    value=value,
+                    allowed=allowed,
+                    message=f"volume {brief(str(volume.device))} of {pool.name} has {name} {value}, and gp3 has "
+                    f"{allowed}",
+                    fix=fix,
+                )
+
+
+def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
+    size, iops, speed = volume.size_gib, volume.iops, volume.throughput_mib_per_second
+    if isinstance(size, int) and size > MAX_GIB:
+        yield "VolumeSize", size, f"{MAX_GIB} at most", f"{MAX_GIB} or less"
+    if isinstance(iops, int) and iops < IOPS_INCLUDED:
+        yield "Iops", iops, f"{IOPS_INCLUDED} or more", "leave Iops out"
+    if not isinstance(speed, int):
+        return
+    if not MIN_MIB_PER_SECOND <= speed <= MAX_MIB_PER_SECOND:
+        yield "Throughput", speed, f"{MIN_MIB_PER_SECOND} to {MAX_MIB_PER_SECOND} MiB/s", "a throughput in that range"
+    elif not isinstance(iops, Unknown):
+        there = iops or IOPS_INCLUDED
+        most, needed = there // IOPS_FOR_EACH_MIB_PER_SECOND, speed * IOPS_FOR_EACH_MIB_PER_SECOND
+        if needed > there:
+            yield "Throughput", speed, f"{most} MiB/s at most with {there} IOPS", f"Iops: {needed}"
+
+
+@warning(
+    "GPU268",
+    question="is there room for the images of GPU containers?",
+    because="images with CUDA and PyTorch take 10 to 30 GiB once they are unpacked, next to the weights of models and "
+    "the images of the last version, and a task whose image finds no room does not start; the machine images of ECS "
+    f"come with {_DEFAULT_GIB} GiB",
+    source=_IMAGES_PAGE,
+)
+def room_for_images(context: Context) -> Problems:
+    for pool, waiting in context.awaited(_is_described):
+        size = _gib_for_images(pool)
+        if size is None and not pool.details.volumes and any(map(_runs_server, waiting)):
+            size = _DEFAULT_GIB
+        if size is not None and size < _LEAST_GIB:
+            is_bottlerocket = pool.operating_system is OperatingSystem.BOTTLEROCKET
+            yield Problem(
+                about=pool,
+                property_name="BlockDeviceMappings.Ebs.VolumeSize",
+                value=size,
+                allowed=f"{_LEAST_GIB} GiB or more",
+                message=f"the hosts of {pool.name} have {size} GiB for container images",
+                fix=f"BlockDeviceMappings with 100 GiB or more for {_BOTTLEROCKET_DATA if is_bottlerocket else _ROOT}",
+            )
+
+
+def _is_described(pool: Pool) -> bool:
+    return pool.details.names_image is True and pool.user_data.local_disks is not LocalDiskUse.IMAGES
+
+
+def _gib_for_images(pool: Pool) -> int | None:
+    """The size of the volume that container images are on; None where it is not known."""
+    system, volumes = pool.operating_system, pool.details.volumes
+    if isinstance(system, Unknown) or any(isinstance(each.device, Unknown) for each in volumes):
+        return None
+    device = _BOTTLEROCKET_DATA if system is OperatingSystem.BOTTLEROCKET else _ROOT
+    found = [each.size_gib for each in volumes if each.device == device]
+    return found[0] if found and isinstance(found[0], int) else None
+
+
+def _runs_server(workload: Workload) -> bool:
+    """Whether a container is of an image that is known to be large."""
+    containers = () if workload.task is None else workload.task.containers
+    return any(isinstance(each.image, str) and server_of_image(each.image) is not None for each in containers)
