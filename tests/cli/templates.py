@@ -50,6 +50,7 @@ def resources(*, instance_type: object, gpus: str) -> dict[str, Any]:
             "Properties": {
                 "LaunchTemplateData": {
                     "IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"},
+                    "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 100}}],
                     "InstanceType": instance_type,
                     "ImageId": f"{{{{resolve:ssm:{AMI}/image_id}}}}",
                     "UserData": {
@@ -109,6 +110,7 @@ def resources(*, instance_type: object, gpus: str) -> dict[str, Any]:
         },
         "Service": {
             "Type": "AWS::ECS::Service",
+            "DependsOn": "Association",
             "Properties": {
                 "Cluster": {"Ref": "Cluster"},
                 "TaskDefinition": {"Ref": "Chat"},

@@ -18,6 +18,7 @@ def capacity(
             "Properties": {
                 "LaunchTemplateData": {
                     "IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"},
+                    "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 100}}],
                     "ImageId": f"{{{{resolve:ssm:{IMAGES}/{image}}}}}",
                     "UserData": {"Fn::Base64": "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"},
                 }
@@ -75,6 +76,7 @@ def task(name: str, *, count: str = "4", service_on: str | None = None) -> dict[
         return {name: definition}
     service = {
         "Type": "AWS::ECS::Service",
+        "DependsOn": "Association",
         "Properties": {
             "Cluster": {"Ref": "Cluster"},
             "TaskDefinition": {"Ref": name},
@@ -87,7 +89,13 @@ def task(name: str, *, count: str = "4", service_on: str | None = None) -> dict[
 
 def template(*parts: dict[str, Any]) -> dict[str, Any]:
     cluster = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "gpu"}}
-    return {"Resources": {"Cluster": cluster, **{key: value for part in parts for key, value in part.items()}}}
+    resources = {key: value for part in parts for key, value in part.items()}
+    providers = [{"Ref": key} for key, each in resources.items() if each["Type"] == "AWS::ECS::CapacityProvider"]
+    association = {
+        "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
+        "Properties": {"Cluster": {"Ref": "Cluster"}, "CapacityProviders": providers},
+    }
+    return {"Resources": {"Cluster": cluster, "Association": association, **resources}}
 
 
 L4 = capacity("L4", "g6.12xlarge")

@@ -53,6 +53,7 @@ def room_for_spot(pool: Pool) -> Problems:
     question="are Spot hosts taken from where they last?",
     because="lowest-price takes the cheapest pools, which are those that EC2 reclaims first; AWS advises against it",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/allocation-strategies.html",
+    unless=("GPU160", "GPU161"),
 )
 def spot_that_lasts(pool: Pool) -> Problems:
     policy = pool.bought.distribution
