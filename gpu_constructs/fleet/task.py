@@ -231,6 +231,14 @@ class Task:
         return hash(self.name)
 
     @property
+    def has_open_name(self) -> bool:
+        """Whether a container has a name that is only known at deploy time, so that any name may mean it.
+
+        Such a name is read as "unknown" or "unknown-2".
+        """
+        return any(each.name == "unknown" or each.name.startswith("unknown-") for each in self.containers)
+
+    @property
     def interfaces(self) -> int:
         """Network interfaces of the host that it takes for itself."""
         return int(self.network_mode == "awsvpc")

@@ -279,6 +279,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU265": "the metadata service is on, with tokens",
     "GPU266": "the launch template and the group are written for the user",
     "GPU267": "the throughput is checked before a volume is written",
+    "GPU219": "no construct starts several tasks at once",
     "GPU237": "ModelCache writes what goes together, and other volumes are added through CDK",
     "GPU120": "CDK writes no launch type where there is a strategy",
     "GPU121": "a capacity joins the list of its cluster",

@@ -57,6 +57,8 @@ def a_port_for_requests(context: Context) -> Problems:
         container = next((each for each in task.containers if each.name == target.container), None)
         if task.is_part or not task.containers or isinstance(target.container, Unknown) or target.container is None:
             continue
+        if container is None and task.has_open_name:
+            continue
         if container is None:
             yield Problem(
                 about=workload,

@@ -106,7 +106,7 @@ def conditions_come_true(task: Task) -> Problems:
 
 def _of_references(task: Task) -> Problems:
     names = {each.name for each in task.containers}
-    for container in () if _has_open_name(task) else task.containers:
+    for container in () if task.has_open_name else task.containers:
         for each in container.volumes_from:
             if each not in names:
                 yield Problem(
@@ -171,7 +171,7 @@ def _of_dependencies(task: Task) -> Iterator[tuple[str, str]]:
         return
     for name, others in waits.items():
         missing = [each for each in others if each not in waits]
-        if missing and not _has_open_name(task):
+        if missing and not task.has_open_name:
             unknown = and_list(shown(brief(each)) for each in missing)
             yield (
                 f"container {name} of {task.name} depends on {unknown}, and the task has {and_list(waits)} only",
@@ -185,14 +185,6 @@ def _of_dependencies(task: Task) -> Iterator[tuple[str, str]]:
             else f"container {circle[0]} of {task.name} waits for itself",
             "no DependsOn for the container that starts first",
         )
-
-
-def _has_open_name(task: Task) -> bool:
-    """Whether a container has a name that is only known at deploy time, so that it may be the missing one.
-
-    Such a name is read as "unknown" or "unknown-2".
-    """
-    return any(each.name == "unknown" or each.name.startswith("unknown-") for each in task.containers)
 
 
 def _circle(waits: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -1,0 +1,58 @@
+"""EBS makes the volumes of a host, and container images find room on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, LaunchDetails, Volume
+from gpu_constructs.rules.hosts.volumes import room_for_images, volumes_exist
+from tests.rules.given import GPU_TASK, a_pool, of_image, running_on, said
+
+_VOLUME = Volume(device="/dev/xvda", size_gib=200, type="gp3")
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({}, []),
+        ({"size_gib": 65537}, ["VolumeSize"]),
+        ({"iops": 2999}, ["Iops"]),
+        ({"throughput_mib_per_second": 124}, ["Throughput"]),
+        ({"throughput_mib_per_second": 2001}, ["Throughput"]),
+        ({"throughput_mib_per_second": 750}, []),
+        ({"throughput_mib_per_second": 751}, ["Throughput"]),
+        ({"throughput_mib_per_second": 1000, "iops": 4000}, []),
+        ({"throughput_mib_per_second": 1000, "iops": UNKNOWN}, []),
+        ({"type": "io2", "iops": 100}, []),
+        ({"type": UNKNOWN, "iops": 100}, []),
+    ],
+)
+def test_a_volume_of_gp3_has_the_speed_of_gp3(changes: dict[str, Any], names: list[str]) -> None:
+    pool = a_pool(details=LaunchDetails(volumes=(replace(_VOLUME, **changes),)))
+    assert [each.property_name for each in said(volumes_exist, pool)] == [f"BlockDeviceMappings.Ebs.{n}" for n in names]
+
+
+def _fleet(*volumes: Volume, container_image: str = "example.com/own:1", image: str = "al2023-gpu") -> Fleet:
+    pool = a_pool("g6.xlarge", details=LaunchDetails(names_image=True, volumes=volumes), image=of_image(image))
+    containers = (replace(GPU_TASK.containers[0], image=container_image),)
+    return running_on(pool, task=replace(GPU_TASK, containers=containers))
+
+
+@pytest.mark.parametrize(
+    ("fleet", "is_small"),
+    [
+        (_fleet(replace(_VOLUME, size_gib=30)), True),
+        (_fleet(replace(_VOLUME, size_gib=50)), False),
+        (_fleet(replace(_VOLUME, size_gib=UNKNOWN)), False),
+        (_fleet(replace(_VOLUME, size_gib=30, device=UNKNOWN)), False),
+        (_fleet(), False),
+        (_fleet(container_image="vllm/vllm-openai:v0.11.0"), True),
+        (_fleet(replace(_VOLUME, size_gib=4), image="bottlerocket-ecs-2-nvidia-x86_64"), False),
+        (_fleet(replace(_VOLUME, size_gib=20, device="/dev/xvdb"), image="bottlerocket-ecs-2-nvidia-x86_64"), True),
+    ],
+)
+def test_the_volume_that_images_are_on_has_room(fleet: Fleet, is_small: bool) -> None:
+    assert bool(said(room_for_images, fleet)) is is_small
