@@ -15,7 +15,7 @@ from gpu_constructs.hardware import image
 from gpu_constructs.rules import Severity
 from gpu_constructs.template.documents.yaml_text import parse_yaml
 
-GOOD = sorted((Path(__file__).parent / "good").iterdir())
+GOOD = sorted(each for each in (Path(__file__).parent / "good").iterdir() if each.is_file())
 AMI = image("al2023-gpu").ssm_parameter
 
 STORED = {
