@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_certificatemanager as acm
@@ -189,13 +190,13 @@ def listen(
     return listener
 
 
-def certificates_of(certificate: acm.ICertificate | None) -> list[elbv2.ListenerCertificate] | None:
+def certificates_of(certificate: acm.ICertificate | None) -> list[elbv2.IListenerCertificate] | None:
     """A certificate as a listener takes it.
 
     Args:
         certificate: As given; None for a listener without encryption.
     """
-    return None if certificate is None else [elbv2.ListenerCertificate.from_certificate_manager(certificate)]
+    return None if certificate is None else [cast("elbv2.IListenerCertificate", certificate)]
 
 
 def alternate_target(

@@ -16,6 +16,7 @@ from gpu_constructs.hardware.aws_limits import MAX_TARGET_GROUPS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.serving.target_port import TargetPort, target_port_of
+from gpu_constructs.tasks.counted_containers import CountedContainers
 
 __all__ = ["TargetedService"]
 
@@ -32,6 +33,7 @@ class TargetedService(ecs.Ec2Service):
     _server: ModelServer | None = None
     _used: Sequence[Construct] = ()
     _hosts: ClusterHosts
+    _gpu_task: CountedContainers
     _target_groups = 0
 
     @cached_property
@@ -84,7 +86,7 @@ class TargetedService(ecs.Ec2Service):
                 allowed=f"up to {MAX_TARGET_GROUPS} for each service",
                 fix="another service for the others",
             )
-        target = target_port_of(self.task_definition, container_name=container_name, container_port=container_port)
+        target = target_port_of(self._gpu_task, container_name=container_name, container_port=container_port)
         require_known_groups(self._used if target.target_type is elbv2.TargetType.INSTANCE else ())
         return target
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar, cast
 
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
+from jsii._reference_map import register_reference
 
 from gpu_constructs.cdk.atomic import creating, require_construct_id, taken
 from gpu_constructs.cdk.kinds import require_kinds
@@ -20,11 +22,18 @@ from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy, writ
 from gpu_constructs.tasks.rehearsal import rehearse
 from gpu_constructs.tasks.sidecar import plan_sidecar, require_no_gpus
 
-__all__ = ["CountedContainers"]
+__all__ = ["CountedContainers", "Ports"]
 
 _Container = TypeVar("_Container", bound=ecs.ContainerDefinition)
 
 _DEFAULT_RESERVATION_MIB = 128
+
+
+class Ports(NamedTuple):
+    """The ports that a container maps, and its name."""
+
+    name: str
+    mappings: list[ecs.PortMapping]
 
 
 class CountedContainers(NamedVolumes):
@@ -37,7 +46,7 @@ class CountedContainers(NamedVolumes):
     log_group: logs.ILogGroup
     _pools: Sequence[Pool]
     _so_far: Containers
-    _watched: tuple[ecs.ContainerDefinition, ...] = ()
+    _watched: Mapping[ecs.ContainerDefinition, Ports] = MappingProxyType({})
     _has_more_ports = False
 
     @property
@@ -52,20 +61,33 @@ class CountedContainers(NamedVolumes):
             self._has_more_ports = False
         return self.task
 
-    def _watch(self, container: ecs.ContainerDefinition) -> None:
+    def ports_of(self, container: ecs.ContainerDefinition) -> Ports:
+        """The ports that one of its containers maps.
+
+        Args:
+            container: One of its containers.
+        """
+        known = self._watched.get(container)
+        return known if known and known.mappings else Ports(container.container_name, container.port_mappings)
+
+    def _watch(self, container: ecs.ContainerDefinition, name: str, mappings: Sequence[Any] | None) -> None:
         """Notices ports that are added to a container later; to ask for them takes seven requests to Node each time.
 
-        A class that extends the container would be asked by Node about every port. jsii has one object for a container
-        as long as something holds it.
+        A class that extends the container would be asked by Node about every port. jsii gives
+        out an object that it was told of, as long as something holds it, and else a new one each time.
         """
         add = container.add_port_mappings
+        given = [ecs.PortMapping(**each) if isinstance(each, Mapping) else each for each in mappings or ()]
+        ports = Ports(name, given)
 
         def added(*mappings: ecs.PortMapping) -> None:
             self._has_more_ports = True
             add(*mappings)
+            ports.mappings.extend(mappings)
 
         vars(container)["add_port_mappings"] = added
-        self._watched = (*self._watched, container)
+        register_reference(container)
+        self._watched = {**self._watched, container: ports}
 
     def keep_room_for_proxy(self) -> None:
         """Gives it a size with room for its containers and the proxy of Service Connect."""
@@ -183,6 +205,6 @@ class CountedContainers(NamedVolumes):
         rehearse(add, self, name, options, network_mode=self.task.network_mode)
         with creating(self, name):
             container = add(self, name, **sizes, **options)
-        self._watch(container)
+        self._watch(container, task.containers[-1].name, options.get("port_mappings"))
         self._count(name, task.containers[-1], logging, is_router=is_router)
         return container

@@ -286,7 +286,7 @@ class GpuTaskDefinition(CountedContainers):
             # CDK takes the first essential container, which may be a sidecar that has no port.
             self.default_container = container
         self._has_main_container = True
-        self._watch(container)
+        self._watch(container, plan.container.name, options.get("port_mappings"))
         self._count(construct_id, plan.container, options.get("logging"))
         needs = metadata_of(plan.task)
         if plan.container.needs is not None and needs is not None:

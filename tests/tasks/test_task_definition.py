@@ -96,6 +96,16 @@ def test_it_is_a_task_definition_like_any_other(tenant: Tenant) -> None:
     assert made["HealthCheck"]["Command"] == ["CMD-SHELL", "true"]
 
 
+def test_ports_are_counted_that_are_added_by_way_of_the_task(tenant: Tenant) -> None:
+    task = tenant.task()
+    task.add_gpu_container("vllm", image=tenant.image)
+    assert task.with_its_ports().host_ports == frozenset()
+    for number, found in enumerate((task.default_container, task.find_container("vllm"))):
+        assert found is not None
+        found.add_port_mappings(ecs.PortMapping(container_port=8000 + number, host_port=80 + number))
+    assert task.with_its_ports().host_ports == {(80, "tcp"), (81, "tcp")}
+
+
 def test_what_only_cdk_refuses_leaves_nothing_behind(tenant: Tenant) -> None:
     task = tenant.task()
     before = tenant.children()
