@@ -137,7 +137,7 @@ def fixed() -> Counter[str]:
         "GPU073",
         "GPU111",
         "GPU117",
-        *("GPU054", "GPU062", "GPU129"),
+        *("GPU054", "GPU062", "GPU080", "GPU129"),
     ],
 )
 def test_every_fix_that_is_told_works(rule: str, fixed: Counter[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpu_constructs.fleet import Unknown, Workload, known
+from gpu_constructs.fleet import Pool, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Assumption, Counts, PoolProof, Proof, Stranded, demand_of, prove
@@ -12,10 +12,14 @@ from gpu_constructs.placement.assumptions import need_of, room_of
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of
+from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
+_ELSEWHERE = "move one of them to a separate capacity provider"
+_LOWER = "lower the MaxCapacity of service auto scaling"
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
 
 _WORTH_REPORTING_USD = 10.0
@@ -51,7 +55,8 @@ def room_at_desired_counts(context: Context) -> Problems:
                 about=each.pool,
                 message=f"{and_list(names)} would each have room on {each.pool.name} alone, but together at their "
                 f"desired counts they {short}",
-                fix="raise MaxSize, or move one of them to a separate capacity provider",
+                fix=f"raise MaxSize, or {_ELSEWHERE}",
+                ways=_more_hosts(each.pool, _ELSEWHERE),
                 is_certain=each.answer is False and each.decided_by != UNITS[-1],
             )
     beyond = [each.pool for each in proof.pools if not each.is_packed and each.answer is not False]
@@ -88,7 +93,8 @@ def room_at_most_copies(context: Context) -> Problems:
             yield Problem(
                 about=each.pool,
                 message=f"at their maximum ({counts} copies) the workloads of {each.pool.name} {short}",
-                fix="raise MaxSize, or lower the MaxCapacity of service auto scaling",
+                fix=f"raise MaxSize, or {_LOWER}",
+                ways=_more_hosts(each.pool, _LOWER),
             )
 
 
@@ -228,3 +234,11 @@ def _wasted(each: PoolProof, idle: Stranded) -> str:
         return ""
     share = cost.usd_per_hour * idle.gpus / idle.gpus_per_host
     return f"; their share of the price is {dollars(share)} of {cost}"
+
+
+def _more_hosts(pool: Pool, otherwise: str) -> Ways:
+    """Numbers of hosts with which there may be room, the fewest first."""
+    most = pool.max_instances
+    if isinstance(most, Unknown):
+        return ()
+    return larger(pool, most + 1, most + 2, most + 3, 2 * most + 2, 4 * most), (Way(text=otherwise),)
