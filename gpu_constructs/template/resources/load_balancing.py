@@ -26,6 +26,7 @@ _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
     f"{_V2}ListenerRule",
     f"{_V2}TargetGroup",
 )
+_OVER_TCP = frozenset({"HTTP", "HTTPS", "TCP", "TLS"})
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 
 _PortsOfContainers = Mapping[str | Unknown | None, Mapping[int | Unknown | None, tuple[int, int]]]
@@ -48,7 +49,7 @@ class Balancing:
             group = self._index.find(entry.get("TargetGroupArn"), _TARGET_GROUP)
             ports = None if task is None else self._ports_reached(task, container, port)
             closed_by = ""
-            if group is not None and ports is not None and task is not None:
+            if group is not None and ports is not None and task is not None and _takes_tcp(group):
                 hosts = self._groups_of_tasks(service, task) if hosts is None else hosts
                 closed_by = self._closed_by(self._once(group, self._groups_before), hosts, ports)
             yield ServiceTarget(
@@ -156,6 +157,11 @@ class Balancing:
 def _of(resource: Resource) -> Section:
     """The properties of a resource that other linters look at: what is odd about them is not noted."""
     return Section.of(resource, [])
+
+
+def _takes_tcp(target_group: Resource) -> bool:
+    """Whether requests certainly come over TCP."""
+    return _of(target_group).text("Protocol") in _OVER_TCP
 
 
 def _ports_of_containers(task: Task) -> _PortsOfContainers:

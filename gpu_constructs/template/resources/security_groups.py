@@ -19,6 +19,7 @@ __all__ = ["EGRESS", "INGRESS", "Groups", "SecurityGroups"]
 
 INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
 _ALL_TRAFFIC = "-1"
+_WITHOUT_TCP = frozenset({"1", "17", "58", "icmp", "icmpv6", "udp"})
 _GROUP = "AWS::EC2::SecurityGroup"
 _OTHER_SIDE = {INGRESS: "SourceSecurityGroupId", EGRESS: "DestinationSecurityGroupId"}
 
@@ -34,7 +35,7 @@ class _Rules:
     """The rules of a group in one direction, by the group on their other side; None for one that is not known.
 
     Attributes:
-        ports: Ranges of ports, each once.
+        ports: Ranges of ports of TCP, each once.
         all_traffic: The groups with which a rule for groups allows all traffic, or may.
     """
 
@@ -145,6 +146,8 @@ class SecurityGroups:
             other = None if found is None else found.reference
             protocol = rule.text("IpProtocol")
             first, last = rule.integer("FromPort"), rule.integer("ToPort")
+            if isinstance(protocol, str) and protocol.lower() in _WITHOUT_TCP:
+                continue
             here = _ANY_PORT
             if protocol != _ALL_TRAFFIC and isinstance(first, int) and isinstance(last, int):
                 here = (first, last)

@@ -1,0 +1,35 @@
+"""A rule of a security group for another protocol than TCP lets no request of a load balancer in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.checking.report import check_files
+from tools.rule_examples import example_of
+
+
+def closed(protocol: str, of_targets: str = "HTTP") -> bool:
+    example = example_of("GPU206")
+    template: Any = example.template(example.right)
+    template["Resources"]["LetIn"]["Properties"]["IpProtocol"] = protocol
+    template["Resources"]["Targets"]["Properties"]["Protocol"] = of_targets
+    return "GPU206" in {each.rule for each in check_files([template]).findings}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "of_targets", "expected"),
+    [
+        ("udp", "HTTP", True),
+        ("17", "TCP", True),
+        ("icmp", "HTTPS", True),
+        ("tcp", "HTTP", False),
+        ("6", "TCP", False),
+        ("-1", "HTTP", False),
+        ("udp", "UDP", False),
+        ("udp", "TCP_UDP", False),
+    ],
+)
+def test_only_tcp_counts_for_requests_over_tcp(protocol: str, of_targets: str, expected: bool) -> None:
+    assert closed(protocol, of_targets) is expected
