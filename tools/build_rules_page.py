@@ -18,9 +18,10 @@ _INTRODUCTION = """\
 
 <!-- Made by `python -m tools.build_rules_page` from gpu_constructs/rules and tests/rules/examples; not edited. -->
 
-What is asked of every fleet of GPU hosts and tasks, at the synth of an app and by `gpu-constructs check`. An *error*
-cannot work, by the mechanism that is named; a *warning* may not work, or not as meant; *info* is worth knowing. An id
-always means the same rule.
+What is asked of every fleet of GPU hosts and tasks, at the synth of an app and by `gpu-constructs check`. Where
+an example is Python, only the constructs know what the rule asks, and it finds nothing in a template. An *error* cannot
+work, by the mechanism that is named; a *warning* may not work, or not as meant; *info* is worth knowing. An id always
+means the same rule.
 
 A finding is accepted where it is, with a reason, in the metadata of the resource:
 

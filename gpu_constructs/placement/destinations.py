@@ -82,8 +82,8 @@ def routes_of(fleet: Fleet, task: Task) -> tuple[Route, ...]:
 @by_identity(maxsize=4)
 def all_routes(fleet: Fleet) -> tuple[Route, ...]:
     """The routes of all workloads, and of tasks that none runs as if somebody ran them by hand."""
-    run = {each.task.name for each in _of_workloads(fleet)}
-    return (*_of_workloads(fleet), *(by_hand(fleet, each) for each in tasks_of(fleet) if each.name not in run))
+    beyond = unjudged(fleet)
+    return (*_of_workloads(fleet), *(by_hand(fleet, each) for each in _run_by_none(fleet) if id(each) not in beyond))
 
 
 def by_hand(fleet: Fleet, task: Task) -> Route:
@@ -112,19 +112,22 @@ def answer_of(routes: Iterable[Route]) -> Answer:
 
 
 @by_identity(maxsize=4)
-def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload, ...]]:
+def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload | Task, ...]]:
     """Workloads with a GPU task of which copies certainly go to a pool, by the name of the pool.
 
-    Neither a daemon, which runs wherever it can, nor a workload that may find its hosts elsewhere is among them.
+    Neither a daemon, which runs wherever it can, nor a workload that may find its hosts elsewhere is among them. GPU
+    tasks are that no workload runs, where there is only one pool.
     """
-    found: dict[str, list[Workload]] = {}
-    for assignment in assignments(fleet):
-        workload = assignment.workload
-        runs = workload.daemon is False and (workload.desired_count != 0 or workload.max_count is not None)
-        if runs and assignment.task.wants_gpu:
-            for each in assignment.destinations:
+    found: dict[str, list[Workload | Task]] = {}
+    for route in all_routes(fleet):
+        workload = route.workload
+        runs = workload is None or (
+            workload.daemon is False and (workload.desired_count != 0 or workload.max_count is not None)
+        )
+        if runs and route.task.wants_gpu:
+            for each in route.destinations:
                 if each.is_certain:
-                    found.setdefault(each.pool.name, []).append(workload)
+                    found.setdefault(each.pool.name, []).append(workload or route.task)
     return {name: tuple(workloads) for name, workloads in found.items()}
 
 
@@ -144,24 +147,22 @@ def unassigned(fleet: Fleet) -> Iterator[Task]:
     Those that are `unjudged` are left out.
     """
     beyond = unjudged(fleet)
-    return (each for each in _run_by_none(fleet) if id(each) not in beyond)
+    return (
+        each
+        for each in _run_by_none(fleet)
+        if each.wants_gpu and "FARGATE" not in each.compatibilities and id(each) not in beyond
+    )
 
 
 @by_identity(maxsize=4)
 def _run_by_none(fleet: Fleet) -> tuple[Task, ...]:
     run = {each.task.name for each in fleet.workloads if each.task is not None}
-    return tuple(
-        [
-            each
-            for each in tasks_of(fleet)
-            if each.name not in run and each.wants_gpu and "FARGATE" not in each.compatibilities
-        ]
-    )
+    return tuple([each for each in tasks_of(fleet) if each.name not in run])
 
 
 @by_identity(maxsize=4)
 def unjudged(fleet: Fleet) -> Mapping[int, Workload | Task]:
-    """Workloads and GPU tasks that are not compared with pools, by their id: with them there were more than `PAIRS`.
+    """Workloads, and tasks that none runs, that are not compared with pools, by their id: there were more than `PAIRS`.
 
     Whether they fit is unknown. Of what is left in the budget each takes as many pairs as it has pools.
     """

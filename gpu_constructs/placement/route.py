@@ -139,6 +139,11 @@ class Route:
     elsewhere: tuple[Elsewhere, ...] = ()
 
     @property
+    def sender(self) -> Workload | Task:
+        """What sends the copies: the workload, or the task that somebody runs by hand."""
+        return self.workload or self.task
+
+    @property
     def in_doubt(self) -> tuple[Destination, ...]:
         """Those of them on which copies may wait: where one pool is enough, none while another certainly has room."""
         return self.in_question if self.every or len(self.in_question) == len(self.destinations) else ()

@@ -42,16 +42,21 @@ class Context:
         return all_routes(self.fleet)
 
     @cached_property
-    def gpu_workloads(self) -> Mapping[str, tuple[Workload, ...]]:
-        """Workloads with a GPU task whose copies certainly go to a pool, by the name of the pool."""
+    def gpu_workloads(self) -> Mapping[str, tuple[Workload | Task, ...]]:
+        """Workloads, and GPU tasks without one, whose copies certainly go to a pool, by the name of the pool."""
         return gpu_workloads(self.fleet)
+
+    def routed(self, suspect: Callable[[Task], bool]) -> Iterator[Route]:
+        """The routes of tasks of a kind, as `assigned` has assignments."""
+        if any(map(suspect, self.tasks)):
+            yield from (each for each in self.routes if suspect(each.task))
 
     def assigned(self, suspect: Callable[[Task], bool]) -> Iterator[Assignment]:
         """The assignments of tasks of a kind; without such a task nothing is placed to find them."""
         if any(map(suspect, self.tasks)):
             yield from (each for each in self.assignments if suspect(each.task))
 
-    def awaited(self, suspect: Callable[[Pool], bool]) -> Iterator[tuple[Pool, tuple[Workload, ...]]]:
+    def awaited(self, suspect: Callable[[Pool], bool]) -> Iterator[tuple[Pool, tuple[Workload | Task, ...]]]:
         """Pools of a kind to which copies of GPU tasks certainly go, with the workloads."""
         for pool in self.fleet.pools:
             if suspect(pool) and (waiting := self.gpu_workloads.get(pool.name)):

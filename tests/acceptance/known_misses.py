@@ -7,7 +7,6 @@ KNOWN_MISSES = {
     "006-deep-learning-ami.yaml": "the Deep Learning AMI has no ECS agent, and user data does not install it",
     "013-all-memory-of-the-host.json": "GPU006 says it as warning, not as error",
     "021-sixty-four-mebibytes.json": "64 MiB for CUDA",
-    "022-vcpu-hard-limit-for-eight-gpus.yaml": "one vCPU for eight GPUs, and no service yet",
     "037-all-weights-zero.yaml": "with weight 0 nothing is placed",
     "038-no-managed-scaling-from-zero.yaml": "GPU110 says it as warning, not as error",
     "039-protection-without-managed-scaling.json": "GPU123 says it as warning, not as error",

@@ -63,19 +63,20 @@ def _unmet(context: Context, kinds: set[NeedKind]) -> Problems:
 def _unmet_anywhere(context: Context) -> tuple[tuple[Task, Pool, tuple[_OnType, ...]], ...]:
     """For each task and pool the types that it may be placed on, with the needs that they do not meet."""
     found = []
-    for assignment in context.assignments:
-        task = assignment.task
-        if any(container.needs for container in task.containers):
-            seen: dict[str, _OnType] = {}
-            for destination in assignment.destinations:
-                for each in destination.types:
-                    if each.name not in seen:
-                        seen[each.name] = each, unmet_needs(task, each)
-            if any(unmet for _, unmet in seen.values()):
-                found += [
-                    (task, destination.pool, tuple(seen[each.name] for each in destination.types))
-                    for destination in assignment.destinations
-                ]
+    for route in context.routed(lambda task: any(each.needs for each in task.containers)):
+        task = route.task
+        seen: dict[str, _OnType] = {}
+        for destination in route.destinations:
+            for each in destination.types:
+                if each.name not in seen:
+                    seen[each.name] = each, unmet_needs(task, each)
+        # Whoever runs a task by hand may choose hosts that serve it.
+        is_short = any if route.workload is not None else all
+        if seen and is_short(bool(unmet) for _, unmet in seen.values()):
+            found += [
+                (task, destination.pool, tuple(seen[each.name] for each in destination.types))
+                for destination in route.destinations
+            ]
     return tuple(found)
 
 

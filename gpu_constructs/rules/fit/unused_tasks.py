@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import accelerated
-from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, cpu_units, demand_of, fit
+from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, cpu_units, demand_of
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of
@@ -23,7 +23,7 @@ _FIX = "check the files that define its hosts together with these"
 
 @error(
     "GPU061",
-    question="does a task that no service runs fit a GPU host?",
+    question="does a task that no service runs fit a host?",
     because="ECS cannot place it on any of these hosts, whoever starts it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
     changes="ResourceRequirements",
@@ -31,10 +31,10 @@ _FIX = "check the files that define its hosts together with these"
 )
 def fits_somewhere_here(context: Context) -> Problems:
     for task, seen in fitting_none(context, closed=True):
-        where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:4])
+        where = "; ".join(f"{pool.name}: {'; '.join(each.reasons)}" for pool, each in seen[:_MOST_NAMED])
         yield Problem(
             about=task,
-            message=f"{task.name} fits on none of the GPU hosts here ({where})",
+            message=f"{task.name} fits on none of the {'GPU hosts' if task.wants_gpu else 'hosts'} here ({where})",
             fix=LESS,
             ways=ways_of(task, *seen[0]),
         )
@@ -157,23 +157,30 @@ def _largest(task: Task) -> str:
 
 
 def fitting_none(context: Context, *, closed: bool) -> Iterator[tuple[Task, list[tuple[Pool, Fit]]]]:
-    """GPU tasks that no workload runs and that fit no pool here, with the GPU pools and why they do not fit.
+    """Tasks that no workload runs and that fit no pool here, with the pools and why they do not fit.
+
+    Of pools only those with GPUs are named to a GPU task; without any, another rule says so.
 
     Args:
         context: The fleet.
         closed: Whether they can run nowhere else.
     """
-    for task in unassigned(context.fleet):
-        pools = pools_by_hand(context.fleet, task)
-        if not any(map(carries_gpus, pools)) or not all(pool.types_are_known for pool in pools):
+    for route in context.routes:
+        task = route.task
+        if route.workload is not None or route.is_closed is not closed or not (task.wants_gpu or _is_for_ec2(task)):
             continue
-        if not any(_takes(pool, task) for pool in pools) and by_hand(context.fleet, task).is_closed is closed:
-            yield task, [(pool, fit(task, pool)) for pool in pools if carries_gpus(pool)]
+        seen = [(each.pool, each.fit) for each in route.destinations]
+        if seen and all(pool.types_are_known and each.answer is False and not each.hosts for pool, each in seen):
+            named = [one for one in seen if not task.wants_gpu or carries_gpus(one[0])]
+            if named and "FARGATE" not in task.compatibilities:
+                yield task, named
 
 
-def _takes(pool: Pool, task: Task) -> bool:
-    found = fit(task, pool)
-    return found.answer is not False or bool(found.hosts)
+def _is_for_ec2(task: Task) -> bool:
+    """Whether a task certainly runs on hosts of EC2; one without RequiresCompatibilities may be for Fargate."""
+    return set(task.compatibilities) == {"EC2"} or (
+        not task.compatibilities and task.network_mode in {"bridge", "host"}
+    )
 
 
 def _reasons(seen: Iterable[tuple[Pool, Fit]]) -> str:

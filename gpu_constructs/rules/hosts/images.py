@@ -296,7 +296,7 @@ def _idle(undriven: _Undriven) -> str:
         return "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
     if undriven.registers_no_gpu:
         return "its hosts register no GPU, and no task gets one"
-    return "no task uses it, unless the user data installs one"
+    return "no task gets it, unless the user data installs one"
 
 
 def _registers_none(image: Image) -> str:

@@ -6,7 +6,7 @@ import re
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
-from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape
+from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape, Task
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.placement import fit
@@ -110,6 +110,7 @@ def usable(context: Context) -> Problems:
         waiting = waiting_on.get(pool.name)
         if waiting and Vendor.NVIDIA not in _vendors(pool):
             others = [each for each in pool.instance_types if each.accelerators is not None]
+            task = waiting[0] if isinstance(waiting[0], Task) else waiting[0].task
             devices = dict.fromkeys(each.accelerators.model for each in others if each.accelerators is not None)
             yield Problem(
                 about=pool,
@@ -118,7 +119,7 @@ def usable(context: Context) -> Problems:
                 fix=f"{f'{_NEURON}, or ' if Vendor.NEURON in _vendors(pool) else ''}types with NVIDIA GPUs",
                 ways=(
                     *([(Way(text=_NEURON),)] if Vendor.NEURON in _vendors(pool) else []),
-                    hosts_for(waiting[0].task, pool, "types with NVIDIA GPUs,") if waiting[0].task is not None else (),
+                    hosts_for(task, pool, "types with NVIDIA GPUs,") if task is not None else (),
                 ),
                 property_name=_PROPERTY,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import LocalDiskUse, Pool, Unknown, Volume, Workload
+from gpu_constructs.fleet import LocalDiskUse, Pool, Task, Unknown, Volume, Workload
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.gp3 import (
     IOPS_FOR_EACH_MIB_PER_SECOND,
@@ -103,7 +103,8 @@ def _gib_for_images(pool: Pool) -> int | None:
     return found[0] if found and isinstance(found[0], int) else None
 
 
-def _runs_server(workload: Workload) -> bool:
+def _runs_server(waiting: Workload | Task) -> bool:
     """Whether a container is of an image that is known to be large."""
-    containers = () if workload.task is None else workload.task.containers
+    task = waiting if isinstance(waiting, Task) else waiting.task
+    containers = () if task is None else task.containers
     return any(isinstance(each.image, str) and server_of_image(each.image) is not None for each in containers)

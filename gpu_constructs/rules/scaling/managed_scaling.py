@@ -103,7 +103,10 @@ def started(context: Context) -> Problems:
     idle = [
         pool
         for pool in context.fleet.pools
-        if pool.has_provider and pool.managed_scaling is False and pool.min_instances == 0
+        if pool.has_provider
+        and pool.managed_scaling is False
+        and pool.min_instances == 0
+        and pool.group.desired_instances in {None, 0}
     ]
     workloads_of = _workloads_by_pool(context.fleet) if idle else {}
     for pool in idle:

@@ -11,7 +11,7 @@ from gpu_constructs.fleet import Container, Scheduler, Task, Unknown, known
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.placement import cpu_units, demand_of
-from gpu_constructs.placement.route import Assignment
+from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
@@ -186,15 +186,13 @@ def shared_memory(task: Task) -> Problems:
 )
 def fed(context: Context) -> Problems:
     reported = set()
-    for assignment in context.assignments:
-        task = assignment.task
+    for route in context.routed(lambda task: bool(task.cpu_limit)):
+        task = route.task
         limit = task.cpu_limit
         if limit is None or isinstance(limit, Unknown) or not limit or task.name in reported:
             continue
         thin = [
-            (host, gpus)
-            for host in _hosts(assignment)
-            if (gpus := _gpus(assignment, host)) and limit < gpus * CPU_UNITS_PER_VCPU
+            (host, gpus) for host in _hosts(route) if (gpus := _gpus(route, host)) and limit < gpus * CPU_UNITS_PER_VCPU
         ]
         if thin and all(host.vcpus >= _PLENTY_FOR_A_GPU * host.gpus for host, _ in thin):
             host, gpus = thin[0]
@@ -290,12 +288,12 @@ def _quoted(value: str | Unknown) -> str:
     return "a value that is only known at deploy time" if isinstance(value, Unknown) else shown(value)
 
 
-def _hosts(assignment: Assignment) -> Iterator[InstanceType]:
-    return (host for each in assignment.destinations for host in each.types if host.gpus)
+def _hosts(route: Route) -> Iterator[InstanceType]:
+    return (host for each in route.destinations for host in each.types if host.gpus)
 
 
-def _gpus(assignment: Assignment, host: InstanceType) -> int:
-    demand = demand_of(assignment.task)
+def _gpus(route: Route, host: InstanceType) -> int:
+    demand = demand_of(route.task)
     if demand.shared_memory_mib is not None or "ResourceRequirements" in demand.unknown:
         return 0
     return host.gpus if demand.all_gpus else demand.gpus

@@ -9,7 +9,7 @@ from gpu_constructs.fleet import Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, mps
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
-from gpu_constructs.placement.route import Assignment, Destination
+from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for
@@ -34,9 +34,9 @@ _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
     unless=("GPU130", "GPU141", "GPU142"),
 )
 def served(context: Context) -> Problems:
-    for assignment, each in _shared(context):
+    for route, each in _shared(context):
         if doubt := _doubt(each):
-            yield _problem(assignment, each, f": {doubt}", fix=_NEW_ENOUGH)
+            yield _problem(route, each, f": {doubt}", fix=_NEW_ENOUGH)
 
 
 @error(
@@ -85,11 +85,11 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
                 "hosts cannot share GPUs",
                 fix=_WHOLE,
             )
-    for assignment, each in _shared(context):
+    for route, each in _shared(context):
         types = each.pool.instance_types
         if each.is_certain and each.pool.types_are_known and all(map(_is_fractional, types)):
             yield _problem(
-                assignment,
+                route,
                 each,
                 f", whose hosts ({and_list(types)}) have a part of a GPU; only whole GPUs are shared",
                 fix='a part of a GPU as the value, such as "Value": "0.25", or hosts with whole GPUs',
@@ -121,10 +121,10 @@ def shareable(task: Task) -> Problems:
     source="https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0",
 )
 def new_enough(context: Context) -> Problems:
-    for assignment, each in _shared(context):
+    for route, each in _shared(context):
         reason = why_too_old(each.pool)
         if each.is_certain and reason:
-            yield _problem(assignment, each, f": {reason}", fix=_NEW_ENOUGH)
+            yield _problem(route, each, f": {reason}", fix=_NEW_ENOUGH)
 
 
 @warning(
@@ -163,18 +163,18 @@ def apart(context: Context) -> Problems:
     source="https://docs.nvidia.com/deploy/mps/introduction.html",
 )
 def limitable(context: Context) -> Problems:
-    for assignment, each in _shared(context):
+    for route, each in _shared(context):
         types = each.pool.instance_types
         if each.is_certain and each.pool.types_are_known and all(map(is_before_volta, types)):
             yield _problem(
-                assignment,
+                route,
                 each,
                 f", whose GPUs ({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory "
                 f"and compute from {_LEAST} on",
                 fix=_WHOLE,
                 ways=(
                     hosts_for(
-                        assignment.task,
+                        route.task,
                         each.pool,
                         f"GPUs of compute capability {_LEAST} or higher,",
                         of_other_families=True,
@@ -184,15 +184,15 @@ def limitable(context: Context) -> Problems:
             )
 
 
-def _shared(context: Context) -> Iterator[tuple[Assignment, Destination]]:
-    """Workloads with shares of a GPU, with each pool they may run on."""
-    return ((one, each) for one in context.assigned(lambda task: task.shares_gpu) for each in one.destinations)
+def _shared(context: Context) -> Iterator[tuple[Route, Destination]]:
+    """Routes of tasks with shares of a GPU, with each pool they may run on."""
+    return ((one, each) for one in context.routed(lambda task: task.shares_gpu) for each in one.destinations)
 
 
-def _problem(assignment: Assignment, each: Destination, why: str, *, fix: str, ways: Ways = ()) -> Problem:
-    who = f"{assignment.workload.name} shares GPUs through MPS ({_who(assignment.task)})"
+def _problem(route: Route, each: Destination, why: str, *, fix: str, ways: Ways = ()) -> Problem:
+    who = f"{route.sender.name} shares GPUs through MPS ({_who(route.task)})"
     return Problem(
-        about=assignment.workload,
+        about=route.sender,
         involves=(each.pool,),
         message=f"{who} on {each.pool.name}{why}",
         fix=fix,

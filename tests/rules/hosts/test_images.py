@@ -137,7 +137,7 @@ def test_bottlerocket_runs_no_script_that_could_install_a_driver() -> None:
     [
         (SETS_GPU_SUPPORT, TOLD),
         (UserData(format=UserDataFormat.SHELL, agent=(("ECS_ENABLE_GPU_SUPPORT", UNKNOWN),)), TOLD),
-        (UserData(format=UNKNOWN, complete=False), "no task uses it, unless the user data installs one"),
+        (UserData(format=UNKNOWN, complete=False), "no task gets it, unless the user data installs one"),
     ],
 )
 def test_user_data_that_may_install_a_driver_makes_it_a_warning(user_data: UserData, words: str) -> None:

@@ -45,6 +45,7 @@ def test_a_service_on_an_empty_pool_that_nothing_scales_waits() -> None:
         {"managed_scaling": UNKNOWN},
         {"managed_scaling": False, "min_instances": 1},
         {"managed_scaling": False, "min_instances": UNKNOWN},
+        {"managed_scaling": False, "desired_instances": 1},
         {"managed_scaling": False, "kind": PoolKind.MANAGED_INSTANCES},
         {"managed_scaling": False, "has_provider": False},
     ],
