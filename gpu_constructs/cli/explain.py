@@ -18,11 +18,13 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import alternatives
 from gpu_constructs.placement.destinations import answer_of, by_hand, routes_of, tasks_of
 from gpu_constructs.placement.route import Answer, Destination, Elsewhere, Route
+from gpu_constructs.rules import Finding, check, find_rule
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 
 __all__ = ["define", "run"]
 
 _MOST_NAMES = 3
+_NO_FIRST_HOST = "GPU218"
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
@@ -49,17 +51,26 @@ def run(arguments: argparse.Namespace) -> int:
     """Explains where a task fits.
 
     Returns:
-        0 if it certainly fits wherever it is sent, else 1.
+        0 if it certainly fits wherever it is sent and something starts a host for it, else 1.
     """
     fleet = reviewed(arguments, rules=()).fleet
     task = find_task(tasks_of(fleet), arguments.task, argument="TASK")
     routes = routes_of(fleet, task)
+    waits = _waits(fleet, routes)
     answer, pools = answer_of(routes), _pools(fleet, task, routes)
     if arguments.format == "json":
-        sys.stdout.write(json_text(_facts(task, answer, pools, _elsewhere(routes))))
+        facts = {**_facts(task, answer, pools, _elsewhere(routes)), "waits": [each.message for each in waits]}
+        sys.stdout.write(json_text(facts))
     else:
-        show(_lines(task, answer, pools, _elsewhere(routes), width_of(sys.stdout)), sys.stdout)
-    return 0 if answer is True else 1
+        width = width_of(sys.stdout)
+        show(_lines(task, answer, pools, _elsewhere(routes), width=width, waits=waits), sys.stdout)
+    return 0 if answer is True and not waits else 1
+
+
+def _waits(fleet: Fleet, routes: Sequence[Route]) -> tuple[Finding, ...]:
+    """What sends the task where it fits and where nothing starts the first host."""
+    names = {each.workload.name for each in routes if each.workload is not None}
+    return tuple(each for each in check(fleet, rules=(find_rule(_NO_FIRST_HOST),)) if each.subject in names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +118,13 @@ def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:
 
 
 def _lines(
-    task: Task, answer: Answer, pools: Sequence[_PoolAnswer], elsewhere: Sequence[Elsewhere], width: int
+    task: Task,
+    answer: Answer,
+    pools: Sequence[_PoolAnswer],
+    elsewhere: Sequence[Elsewhere],
+    *,
+    width: int,
+    waits: Sequence[Finding],
 ) -> Iterator[Line]:
     yield [(brief(task.name, LABEL), "title"), (f" asks for {_asked(task)}", "")]
     for found in pools:
@@ -119,7 +136,15 @@ def _lines(
         yield [(brief(each.text, LABEL), "title"), (aside, "aside"), (_word(each.answer), _STYLES[_word(each.answer)])]
         if each.why:
             yield [(f"  {each.why}", "")]
+    for finding in waits:
+        yield []
+        yield from ([(part, "")] for part in wrapped(brief(finding.message, MESSAGE), width=width, indent=0))
+        for number, part in enumerate(wrapped(finding.fix, width=width, indent=7)):
+            yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
     yield []
+    if waits and all(each.destination.answer is True for each in pools if each.counts):
+        yield [("it fits, and nothing starts a host for it", "error")]
+        return
     if pools or elsewhere:
         yield [(_summary(answer, pools), _STYLES[_word(answer)])]
         return

@@ -178,3 +178,18 @@ def test_tasks_of_one_id_are_told_apart_by_their_paths(tmp_path: Path, capsys: p
     assert main(["explain", "Task", file]) == 2
     assert "2 tasks are called 'Task'; allowed: t/Chat or t/Other" in capsys.readouterr().err
     assert [main(["explain", name, file]) for name in ("One/Task", "t/Chat", "chat")] == [0, 0, 0]
+
+
+def test_a_run_for_which_nothing_starts_a_host_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    target = {
+        "Arn": {"Fn::GetAtt": ["Cluster", "Arn"]},
+        "EcsParameters": {"TaskDefinitionArn": {"Ref": "Chat"}, "LaunchType": "EC2"},
+    }
+    body["Resources"]["Service"] = {"Type": "AWS::Scheduler::Schedule", "Properties": {"Target": target}}
+    code, facts = explained(body, tmp_path, capsys)
+    assert (code, facts["fits"], [each["fits"] for each in facts["pools"]]) == (1, True, [True])
+    (reason,) = facts["waits"]
+    assert "RunTask fails at once, because there is no host" in reason
+    assert main(["explain", "Chat", str(tmp_path / "t.json")]) == 1
+    assert capsys.readouterr().out.endswith("it fits, and nothing starts a host for it\n")
