@@ -182,11 +182,13 @@ class Ground(Site):
         return self._managed[key]
 
     def sweep(self) -> None:
-        """Removes what stands on the stack besides."""
-        for each in self.stack.node.children:
-            name = each.node.id
-            if name not in self._staying:
-                self.stack.node.try_remove_child(name)
+        """Removes what stands on the stack and in the app besides."""
+        staying = {"Stack", *self._staying}
+        for scope in (self.stack.node, self.app.node):
+            for each in scope.children:
+                name = each.node.id
+                if name not in staying:
+                    scope.try_remove_child(name)
 
 
 class Tenant(Site):
