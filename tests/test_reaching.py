@@ -170,7 +170,7 @@ def test_a_service_reaches_its_file_system_and_its_database(site: Site, mode: ec
 
 
 def test_a_plain_service_of_the_cluster_is_reached_too(site: Site) -> None:
-    site.capacity("c7i.2xlarge")
+    site.capacity("c7i.2xlarge", min_instances=1)
     task = ecs.Ec2TaskDefinition(site.stack, "Task")
     task.add_container("web", image=_IMAGE, memory_limit_mib=512, port_mappings=[ecs.PortMapping(container_port=_PORT)])
     service = ecs.Ec2Service(

@@ -70,7 +70,8 @@ def _capability(value: object) -> tuple[int, int]:
     match value:
         case (int(major), int(minor)) if not isinstance(major, bool) and major > 0 and minor >= 0:
             return major, minor
-    written = re.fullmatch(r"([1-9]\d?)\.(\d)", str(value))
+    text = str(value) if isinstance(value, (str, float)) else ""
+    written = re.fullmatch(r"([1-9]\d?)\.(\d)", text)
     raise InvalidValueError(
         f"expects major and minor, got {shown(value)}",
         argument="min_compute_capability",

@@ -127,7 +127,8 @@ def test_a_property_that_no_template_should_hold_is_no_traceback(tmp_path: Path)
         cdk.CfnResource(
             stack, f"Odd{number}", type="AWS::ECS::TaskDefinition", properties={"ContainerDefinitions": odd}
         )
-    app.synth()
+    with pytest.raises(RuntimeError, match="ERROR Odd2 has no container"):
+        app.synth()
 
 
 def test_the_constructs_own_metadata_is_kept_for_the_reader(site: Site) -> None:

@@ -68,7 +68,7 @@ def run(folder: Path) -> None:
     good.write_text(json.dumps(synthesize()), encoding="utf-8")
     wrong.write_text(json.dumps({"Resources": WRONG}), encoding="utf-8")
     print(good.read_text(encoding="utf-8"))
-    for arguments in (["check", str(good)], ["check", str(wrong)], ["instances", "--family", "g9"]):
+    for arguments in (["check", str(good), "-v"], ["check", str(wrong)], ["instances", "--family", "g9"]):
         print("---", *arguments, flush=True)
         print("exit", main(arguments), flush=True)
 

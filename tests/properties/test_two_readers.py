@@ -143,6 +143,8 @@ def build(stack: cdk.Stack, plan: Plan) -> Fleet:
             with suppress(GpuConstructsError):
                 essential = not any(each.essential for each in task.task.containers if each.gpus)
                 task.add_gpu_container(f"work{number}", image=image, essential=essential, **arguments)
+        if not task.task.containers:
+            task.add_container("plain", image=image, memory_limit_mib=128)
         service = plan["service"]
         if service and task.task.wants_gpu:
             made_service = GpuService(stack, "Service", cluster=cluster, task_definition=task, **service)
@@ -293,6 +295,8 @@ def test_what_is_asked_of_accelerators_is_read_back(ask: tuple[str, list[Any]], 
         for number, amount in enumerate(amounts):
             with suppress(GpuConstructsError):
                 add(f"work{number}", image=image, **{argument: amount}, **sizes)
+        if not task.task.containers:
+            task.add_container("plain", image=image, memory_limit_mib=128)
         read = read_stacks([app.synth().directory])
         found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
     assert found.remarks == ()

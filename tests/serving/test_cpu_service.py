@@ -22,7 +22,7 @@ ON_FARGATE = ecs.CapacityProviderStrategy(capacity_provider="FARGATE_SPOT", weig
 
 @pytest.fixture
 def cpu(site: Site) -> GpuCapacity:
-    return site.capacity("c7i.large", name="Cpu")
+    return site.capacity("c7i.large", name="Cpu", min_instances=1)
 
 
 @pytest.fixture

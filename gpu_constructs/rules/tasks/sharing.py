@@ -34,9 +34,14 @@ _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
     unless=("GPU130", "GPU141", "GPU142"),
 )
 def served(context: Context) -> Problems:
-    for route, each in _shared(context):
-        if doubt := _doubt(each):
-            yield _problem(route, each, f": {doubt}", fix=_NEW_ENOUGH)
+    for route in context.routed(lambda task: task.shares_gpu):
+        doubts = [_doubt(each) for each in route.destinations]
+        # Whoever runs it by hand chooses hosts that can.
+        if route.workload is None and None in doubts:
+            continue
+        for each, doubt in zip(route.destinations, doubts, strict=True):
+            if doubt:
+                yield _problem(route, each, f": {doubt}", fix=_NEW_ENOUGH)
 
 
 @error(
