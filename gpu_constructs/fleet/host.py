@@ -43,6 +43,10 @@ class UserData:
         not_toml: The first line of TOML that certainly is none, such as a command; only templates say so.
         not_run: Why cloud-init runs no script of it, such as a blank line before ``#!``; only templates say so.
         is_encoded: Whether it may be in base64, as EC2 takes it; only templates say so.
+        ends_early: Whether its script certainly ends before it comes to a cluster that it names; only templates say so.
+        without_value: The variable that its script takes for the name of the cluster and certainly gives no value;
+            only templates say so.
+        waits_for_agent: The command of its script that starts the ECS agent and waits for it; only templates say so.
     """
 
     format: UserDataFormat | Unknown = UserDataFormat.NONE
@@ -53,6 +57,9 @@ class UserData:
     not_toml: str = field(default="", compare=False)
     not_run: str = field(default="", compare=False)
     is_encoded: bool = field(default=True, compare=False)
+    ends_early: bool = field(default=False, compare=False)
+    without_value: str = field(default="", compare=False)
+    waits_for_agent: str = field(default="", compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:
         """The value of an agent variable; None if it is not set.

@@ -158,7 +158,8 @@ class Pool(HostSetup):
             list of its cluster, or not all of it.
         passes_host_role: Whether ECS may start Managed Instances with their role, as far as the files say.
         told_cluster: The cluster that its user data names where that is not `cluster`, the default one by its name;
-            unknown where that is not known. None where it is the same, or user data names none.
+            unknown where that is not known, or where user data names none and the deploy names `cluster`, which may be
+            the default one. None where it is the same, or user data names none.
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
         missing_endpoints: Services of AWS that its hosts need and cannot reach, as far as the files show their network.
         origin: Where it was written.

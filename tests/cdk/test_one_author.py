@@ -283,6 +283,8 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU237": "ModelCache writes what goes together, and other volumes are added through CDK",
     "GPU120": "CDK writes no launch type where there is a strategy",
     "GPU121": "a capacity joins the list of its cluster",
+    "GPU098": "the user data names the cluster of the capacity",
+    "GPU272": "the user data names the cluster by a reference",
     "GPU122": "the user data is written for the cluster of the capacity",
     "GPU129": "no argument sets DesiredCapacity",
     "GPU160": "Purchase says what is Spot in one place",

@@ -123,19 +123,58 @@ def gpu_support(context: Context) -> Problems:
         )
 
 
-@warning(
+@error(
     "GPU098",
     question="do the hosts join the cluster of their capacity provider?",
-    because="without a cluster in its settings the agent joins the cluster called default",
+    because="without a cluster in its settings the agent joins the cluster called default, and the capacity provider "
+    "never gets its hosts; a warning where the deploy gives the cluster a name, which may be default",
     source=_AGENT,
+    unless=("GPU231",),
 )
 def joins(pool: Pool) -> Problems:
     if not pool.has_provider or not isinstance(pool.cluster, str) or pool.cluster == "default":
         return
     if _says_nothing_about(pool, "ECS_CLUSTER"):
+        what = "ends with exit before it names a cluster" if pool.user_data.ends_early else "names no cluster"
         yield Problem(
-            message=f"the user data names no cluster, so its hosts join the cluster default and not {pool.cluster}",
+            message=f"the user data {what}, so its hosts join the cluster default and not {pool.cluster}",
             fix="ECS_CLUSTER in /etc/ecs/ecs.config, or on Bottlerocket cluster in [settings.ecs]",
+            property_name="UserData",
+            is_certain=pool.told_cluster is None,
+        )
+
+
+@error(
+    "GPU272",
+    question="does the variable that names the cluster have a value?",
+    because="CloudFormation puts values into the text of Fn::Sub only; elsewhere the shell takes ${Cluster} for a "
+    "variable of its own, which is empty, and the hosts join the cluster default",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-sub.html",
+    unless=("GPU231",),
+)
+def has_value(pool: Pool) -> Problems:
+    variable = pool.user_data.without_value
+    if variable and pool.has_provider and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
+        yield Problem(
+            message=f"the user data takes the cluster from ${{{variable}}}, and nothing gives this variable of the "
+            f"shell a value, so that its hosts never join {pool.cluster}",
+            fix="Fn::Sub in Fn::Base64",
+            property_name="UserData",
+        )
+
+
+@warning(
+    "GPU273",
+    question="does the user data end without the agent?",
+    because="the ECS agent starts after cloud-init has run the user data; systemctl waits until the agent has started, "
+    "and both wait for each other",
+    source="https://github.com/aws/amazon-ecs-agent/issues/1707",
+)
+def waits_for_nothing(pool: Pool) -> Problems:
+    if pool.user_data.waits_for_agent and _is_of_cloud_init(pool):
+        yield Problem(
+            message=f"{pool.user_data.waits_for_agent} waits for the agent, which waits for the user data to end",
+            fix="leave the command out, or systemctl enable --now --no-block ecs.service",
             property_name="UserData",
         )
 

@@ -128,7 +128,9 @@ def _may_join(launch: Launch) -> bool:
 def _told_cluster(launch: Launch, cluster: str | Unknown | None, clusters: Clusters) -> str | Unknown | None:
     """The cluster of the user data where it is another one."""
     told = launch.cluster
-    if not _names_cluster(launch) or told == cluster or isinstance(cluster, Unknown):
+    if isinstance(cluster, Unknown) or (_names_cluster(launch) and told == cluster):
         return None
+    if not _names_cluster(launch):
+        return UNKNOWN if clusters.has_open_name(cluster) else None
     # Whatever name a template leaves open may be the one that is written here.
     return UNKNOWN if clusters.has_open_name(cluster) or clusters.has_open_name(told) else told or DEFAULT_CLUSTER

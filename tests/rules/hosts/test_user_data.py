@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, PoolKind, PurchaseOption, UserData, UserDataFormat
-from gpu_constructs.rules import rules_of
+from gpu_constructs.rules import Severity, check_alone, rules_of
 from gpu_constructs.rules.hosts import user_data
 from gpu_constructs.template.resources.user_data import agent_settings
 from tests.rules.given import a_pool, asked, of_image, running_on
@@ -59,11 +59,12 @@ def test_user_data_in_the_right_or_an_unknown_form_is_left_alone(image: str, for
     [
         ('cluster = "gpu"\necho hello', "echo hello"),
         ("reserved-memory = 256\nset -e", "set -e"),
+        ("enable-spot-instance-draining = true\ncluster = gpu-1", "cluster = gpu-1"),
         ('awsvpc-block-imds = true\n# echo hello\ninstance-attributes."a" = "b"\n[settings.host-containers.admin]', ""),
         ("image-pull-behavior . x = 1\nlist = [\n  true\n]\necho in a text that goes on", ""),
     ],
 )
-def test_a_command_in_the_toml_of_bottlerocket_is_found(text: str, line: str) -> None:
+def test_a_command_or_a_text_without_quotes_in_the_toml_of_bottlerocket_is_found(text: str, line: str) -> None:
     data = agent_settings(f"[settings.ecs]\n{text}", lambda _: None).data
     assert data.not_toml == line
     found = asked(RULES, a_pool(image=of_image("bottlerocket-ecs-2-nvidia-x86_64"), user_data=data, has_provider=False))
@@ -91,6 +92,71 @@ def test_gpus_may_be_switched_off_where_no_task_wants_one() -> None:
 @pytest.mark.parametrize("value", ["true", UNKNOWN])
 def test_gpus_that_are_or_may_be_switched_on_are_fine(value: object) -> None:
     assert asked(RULES, running_on(a_pool(user_data=_setting("ECS_ENABLE_GPU_SUPPORT", value)))) == {}
+
+
+NAMES = "echo ECS_CLUSTER=gpu >> /etc/ecs/ecs.config"
+FROM_VARIABLE = "echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config"
+
+
+def read(*lines: str) -> UserData:
+    return agent_settings("\n".join(("#!/bin/bash", *lines)), lambda _: None).data
+
+
+@pytest.mark.parametrize(
+    ("lines", "ends_early"),
+    [
+        (["yum update -y && exit 0", "exit 0", NAMES], True),
+        (["exit", NAMES], True),
+        ([NAMES, "exit 0"], False),
+        (["yum update -y || exit 1", NAMES], False),
+        (["yum update -y ||", "exit 1", NAMES], False),
+        (["if [ -f /done ]; then exit 0; fi", NAMES], False),
+        (["(exit 0)", NAMES], False),
+        (["trap finish EXIT", "exit 0", NAMES], False),
+    ],
+)
+def test_commands_behind_the_end_of_a_script_name_no_cluster(lines: list[str], ends_early: bool) -> None:
+    found = asked(RULES, a_pool(cluster="gpu", user_data=read(*lines)))
+    assert ("GPU098" in found and "ends with exit" in found["GPU098"].message) is ends_early
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_found"),
+    [
+        ([FROM_VARIABLE], True),
+        (["cat <<'EOF' >> /etc/ecs/ecs.config", 'ECS_CLUSTER="${AWS::StackName}"', "EOF"], True),
+        (["Cluster=gpu", FROM_VARIABLE], False),
+        (["read -r Cluster < /etc/cluster", FROM_VARIABLE], False),
+        (["source /etc/environment", FROM_VARIABLE], False),
+        ([FROM_VARIABLE, NAMES], False),
+        (["# ECS_CLUSTER=${Cluster}", NAMES], False),
+    ],
+)
+def test_a_cluster_from_a_variable_without_a_value_is_an_error(lines: list[str], is_found: bool) -> None:
+    assert ("GPU272" in asked(RULES, a_pool(cluster="gpu", user_data=read(*lines)))) is is_found
+
+
+@pytest.mark.parametrize(
+    ("command", "is_found"),
+    [
+        ("systemctl restart ecs", True),
+        ("sudo systemctl start ecs.service", True),
+        ("systemctl restart --no-block ecs", False),
+        ("systemctl restart ecs &", False),
+        ("# systemctl restart ecs", False),
+        ("systemctl stop ecs", False),
+        ("systemctl restart docker", False),
+    ],
+)
+def test_user_data_does_not_wait_for_the_agent(command: str, is_found: bool) -> None:
+    assert ("GPU273" in asked(RULES, a_pool(cluster="gpu", user_data=read(NAMES, command)))) is is_found
+
+
+def test_a_cluster_that_the_deploy_names_may_be_the_default_one() -> None:
+    pool = a_pool(cluster="gpu", user_data=NO_USER_DATA)
+    assert [each.severity for each in check_alone(pool, rules=["GPU098"])] == [Severity.ERROR]
+    named_later = replace(pool, told_cluster=UNKNOWN)
+    assert [each.severity for each in check_alone(named_later, rules=["GPU098"])] == [Severity.WARNING]
 
 
 @pytest.mark.parametrize("user_data", [NO_USER_DATA, replace(SHELL, agent=())])

@@ -46,6 +46,8 @@ _VARIABLES = {
 _ATTRIBUTES = "instance-attributes."
 # A word and something that is neither "=" nor the next part of a key.
 _COMMAND = re.compile(r"[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?", re.ASCII)
+# A value that is a word without quotes; "…" stands for a name of the deploy.
+_BARE = re.compile(r"[\w.\"-]+[ \t]*=[ \t]*(?!(?:true|false|inf|nan)\b)[A-Za-z…][^\s\"'=#]*[ \t]*(?:#.*)?", re.ASCII)
 # What begins a value of several lines, which are not looked at.
 _GOES_ON = re.compile(r"\"\"\"|'''|[\[{,][ \t]*$", re.MULTILINE)
 _TABLE = re.compile(r"\[([^\[\]]+)\]\s*(?:#.*)?")
@@ -92,10 +94,11 @@ def unquoted(value: str) -> str:
 
 
 def not_toml(text: str) -> str:
-    """The first line that certainly is a command and no TOML; empty without one."""
+    """The first line that certainly is no TOML, but a command or a text without quotes; empty without one."""
     if _GOES_ON.search(text):
         return ""
-    return next((line for line in map(str.strip, text.splitlines()) if _COMMAND.fullmatch(line)), "")
+    lines = map(str.strip, text.splitlines())
+    return next((line for line in lines if _COMMAND.fullmatch(line) or _BARE.fullmatch(line)), "")
 
 
 def settings_of_toml(text: str) -> Settings:

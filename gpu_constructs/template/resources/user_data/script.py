@@ -23,7 +23,7 @@ from gpu_constructs.template.resources.user_data.agent import (
 )
 from gpu_constructs.template.resources.user_data.shell import Command, commands_of
 
-__all__ = ["settings_of_lines", "settings_of_script"]
+__all__ = ["ends_before_mentioned", "settings_of_lines", "settings_of_script"]
 
 _CONFIG = "ecs.config"
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
@@ -50,6 +50,9 @@ _HARMLESS = frozenset(
     """.split()  # noqa: SIM905 - a hundred words, not a hundred lines
 )
 _EDITS = frozenset({"ln", "sed"})
+# Operators before a command that not every host comes to in this shell, and behind one that runs in another.
+_IN_ANOTHER_SHELL = frozenset({"|", "|&", "&"})
+_DEPENDS = frozenset({"&&", "||", "|", "|&"})
 
 _Files = Sequence[tuple[str, bool]]
 
@@ -58,11 +61,32 @@ def settings_of_script(text: str) -> tuple[Settings, bool]:
     """Settings by name, and whether the script certainly makes no other."""
     commands, is_understood = commands_of(text)
     reader = _Reader()
-    reader.run(commands, (), is_certain=True)
+    reader.run(_reached(commands) if is_understood else commands, (), is_certain=True)
     if is_understood and reader.is_complete:
         return reader.settings, True
     # Whatever else runs may put what is in other files, or in the environment, into the configuration.
     return with_mentioned(reader.settings, text), False
+
+
+def ends_before_mentioned(text: str, variable: str) -> bool:
+    """Whether a script certainly ends before it comes to the commands that mention a variable."""
+    commands, is_understood = commands_of(text)
+    return is_understood and len(_reached(commands)) < len(commands) and variable in mentioned(text)
+
+
+def _reached(commands: Sequence[Command]) -> Sequence[Command]:
+    """The commands up to the first ``exit`` that every host comes to; all if one may run at the exit."""
+    operator = ""
+    for number, command in enumerate(commands):
+        # An operator at the end of a line is for the next one.
+        operator = operator if command.before == "\n" and operator in _DEPENDS else command.before
+        behind = commands[number + 1].before if number + 1 < len(commands) else ""
+        if command.words[:1] == ["trap"]:
+            return commands
+        if command.words[:1] == ["exit"] and operator not in _DEPENDS and behind not in _IN_ANOTHER_SHELL:
+            return commands[:number]
+        operator = "" if command.words or command.body else operator
+    return commands
 
 
 def settings_of_lines(text: str) -> Settings:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email import message_from_string
 from email.errors import MessageError
+from typing import Any
 
 from gpu_constructs.budget import DEPTH, LABEL, USER_DATA
 from gpu_constructs.fleet import (
@@ -32,7 +33,11 @@ from gpu_constructs.template.resources.user_data.agent import (
     with_mentioned,
     without_comments,
 )
-from gpu_constructs.template.resources.user_data.script import settings_of_lines, settings_of_script
+from gpu_constructs.template.resources.user_data.script import (
+    ends_before_mentioned,
+    settings_of_lines,
+    settings_of_script,
+)
 
 __all__ = [
     "CLUSTER",
@@ -70,6 +75,17 @@ _HOLDS_PARTS = re.compile(r"(?:multipart|message)/", re.IGNORECASE)
 _IMAGES = re.compile(r"/var/lib/(?:docker|containerd)\b|\bdata-root\b")
 _SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
 
+# The only word behind the name, such as ${Cluster} or ${AWS::StackName}, which the shell takes for variables.
+_FROM_VARIABLE = re.compile(
+    rf"^[^#\n]*\b{CLUSTER}=[\"']?\$\{{?([A-Za-z_][\w.]*(?:::\w+)?)\}}?[\"']?(?=[\s;>|\"']|$)", re.MULTILINE
+)
+# Commands that give variables values which the script does not show.
+_SETS_VARIABLES = re.compile(r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s")
+_SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "SHELL", "USER"})
+_STARTS_AGENT = re.compile(
+    r"^[ \t]*((?:sudo[ \t]+)?systemctl[ \t]+(?:re)?start[ \t]+(?:ecs|amazon-ecs)(?:\.service)?)[ \t]*$", re.MULTILINE
+)
+
 ClusterNamed = Callable[[Value], "str | Unknown | None"]
 
 
@@ -105,6 +121,8 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     text, pieces = flat
     plain = _from_base64(text, otherwise=text) if _BASE64.fullmatch(text.strip()) else text
     form, settings, fetches = _read(plain)
+    # What the deploy puts in the place of a reference is a name or an id, and never in quotes.
+    named = _HOLE.sub(lambda hole: "…" if isinstance(pieces[int(hole[1])], Reference) else hole[0], plain)
     begins_unknown = any(
         isinstance(pieces[int(hole[1])], (Placeholder, Unknown)) for hole in _OPENS_LINE.finditer(text)
     )
@@ -114,7 +132,8 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         local_disks=_local_disks(plain),
         least_bytes=len(_HOLE.sub("", plain).encode(errors="replace")),
         not_run=_not_run(plain, form),
-        not_toml="" if form is not UserDataFormat.TOML or begins_unknown else _HOLE.sub("…", not_toml(plain)),
+        not_toml="" if form is not UserDataFormat.TOML or begins_unknown else _HOLE.sub("…", not_toml(named)),
+        **(_of_script(plain) if form is UserDataFormat.SHELL else {}),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
 
@@ -131,6 +150,19 @@ def _not_run(text: str, form: UserDataFormat) -> str:
     start = text.lstrip().lower()
     is_known = start.startswith((*_STARTS, HOLE)) or "mime-version:" in start[:_HEADER]
     return "" if form is not UserDataFormat.OTHER or is_known else "does not begin with #!"
+
+
+def _of_script(text: str) -> dict[str, Any]:
+    """What is odd about a script that a shell runs."""
+    named, plain = _FROM_VARIABLE.findall(text), without_comments(text)
+    variable = named[0] if len(named) == 1 == plain.count(f"{CLUSTER}=") and not _SETS_VARIABLES.search(plain) else ""
+    is_set = re.search(rf"\b{re.escape(variable)}\b(?!\}})", plain.replace(f"${variable}", ""))
+    waits = _STARTS_AGENT.search(plain)
+    return {
+        "ends_early": ends_before_mentioned(text, CLUSTER),
+        "without_value": "" if variable in _SET_ANYWAY or is_set else variable,
+        "waits_for_agent": "" if waits is None else " ".join(waits[1].split()),
+    }
 
 
 def is_refused(value: Value) -> bool:

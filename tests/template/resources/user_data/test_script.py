@@ -42,7 +42,6 @@ NOT_EVERY_HOST = [
     f"if true; then echo {OFF}=false; fi >> {F}",
     f"if a; then if b; then true; fi; {GPU}; fi",
     f"[ -f x ] || exit 0\n{GPU}",
-    f"exit\n{GPU}",
     f"grep -q x y && ({GPU})",
     f"grep -q x y && {{ true; {GPU}; }}",
     f"grep -q x y || {{ true; echo {OFF}=false; }} >> {F}",
