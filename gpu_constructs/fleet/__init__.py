@@ -34,7 +34,7 @@ from gpu_constructs.fleet.purchase import (
     Reservation,
 )
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
-from gpu_constructs.fleet.task import Container, Dependency, EfsVolume, PlacementConstraint, Scheduler, Task
+from gpu_constructs.fleet.task import Container, Dependency, EfsVolume, PlacementConstraint, Relations, Scheduler, Task
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
 from gpu_constructs.fleet.workload import (
     STEPS_IN_PERCENT,
@@ -88,6 +88,7 @@ __all__ = [
     "PoolKind",
     "ProviderList",
     "PurchaseOption",
+    "Relations",
     "Remark",
     "RemarkKind",
     "Reservation",

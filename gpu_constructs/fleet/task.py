@@ -10,7 +10,7 @@ from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceR
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 from gpu_constructs.hardware import Architecture
 
-__all__ = ["Container", "Dependency", "EfsVolume", "PlacementConstraint", "Scheduler", "Task"]
+__all__ = ["Container", "Dependency", "EfsVolume", "PlacementConstraint", "Relations", "Scheduler", "Task"]
 
 
 class Scheduler(Enum):
@@ -68,6 +68,28 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relations:
+    """What a container refers to in its task, and what it does for the other containers; only templates say so.
+
+    Attributes:
+        depends_on: The containers that it waits for, as far as their names are known.
+        mounts: Names of the volumes that it mounts, as far as they are known.
+        volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
+        log_driver: Its log driver as written; None if nothing was.
+        is_log_router: Whether it routes the logs of the others (FireLens).
+    """
+
+    depends_on: tuple[Dependency, ...] = ()
+    mounts: tuple[str, ...] = ()
+    volumes_from: tuple[str, ...] = ()
+    log_driver: str | Unknown | None = None
+    is_log_router: bool = False
+
+
+_NO_RELATIONS = Relations()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     """One container of a task definition.
 
@@ -94,12 +116,8 @@ class Container:
         unknown_keys: Keys that the API does not have, such as ``gpuCount``.
         used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
         system_controls: Kernel parameters that it sets, as far as they are known.
-        depends_on: The containers that it waits for, as far as their names are known.
-        mounts: Names of the volumes that it mounts, as far as they are known.
-        volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
+        relations: What it refers to in its task.
         has_health_check: Whether it has a health check of its own; that of its image does not count.
-        log_driver: Its log driver as written; None if nothing was.
-        is_log_router: Whether it routes the logs of the others (FireLens).
         needs_execution_role: The property for which ECS must have a task execution role, such as ``Secrets``; empty if
             there is none.
         origin: Where it was written.
@@ -125,12 +143,8 @@ class Container:
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
     system_controls: tuple[str, ...] = field(default=(), compare=False)
-    depends_on: tuple[Dependency, ...] = field(default=(), compare=False)
-    mounts: tuple[str, ...] = field(default=(), compare=False)
-    volumes_from: tuple[str, ...] = field(default=(), compare=False)
+    relations: Relations = field(default=_NO_RELATIONS, compare=False)
     has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)
-    log_driver: str | Unknown | None = field(default=None, compare=False)
-    is_log_router: bool = field(default=False, compare=False)
     needs_execution_role: str = field(default="", compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

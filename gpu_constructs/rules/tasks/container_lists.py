@@ -64,7 +64,7 @@ def has_a_container(task: Task) -> Problems:
 def _of_conditions(task: Task) -> Problems:
     others = {each.name: each for each in task.containers}
     for container in task.containers:
-        for each in container.depends_on:
+        for each in container.relations.depends_on:
             other = others.get(each.container)
             if other is None or other is container:
                 continue
@@ -107,7 +107,7 @@ def conditions_come_true(task: Task) -> Problems:
 def _of_references(task: Task) -> Problems:
     names = {each.name for each in task.containers}
     for container in () if task.has_open_name else task.containers:
-        for each in container.volumes_from:
+        for each in container.relations.volumes_from:
             if each not in names:
                 yield Problem(
                     about=task,
@@ -118,8 +118,8 @@ def _of_references(task: Task) -> Problems:
                     f"{shown(brief(each))}, and the task has {and_list(map(brief, sorted(names)))} only",
                     fix="a container of the same task",
                 )
-    senders = [each for each in task.containers if each.log_driver == _TO_ROUTER]
-    if senders and not any(each.is_log_router for each in task.containers):
+    senders = [each for each in task.containers if each.relations.log_driver == _TO_ROUTER]
+    if senders and not any(each.relations.is_log_router for each in task.containers):
         yield Problem(
             about=task,
             container=senders[0],
@@ -166,7 +166,7 @@ def _problems(task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _of_dependencies(task: Task) -> Iterator[tuple[str, str]]:
-    waits = {each.name: tuple(other.container for other in each.depends_on) for each in task.containers}
+    waits = {each.name: tuple(other.container for other in each.relations.depends_on) for each in task.containers}
     if not any(waits.values()):
         return
     for name, others in waits.items():

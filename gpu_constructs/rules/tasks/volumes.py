@@ -26,7 +26,7 @@ def declared(task: Task) -> Iterator[Problem]:
     if isinstance(task.volumes, Unknown) or task.scheduler is not Scheduler.ECS:
         return
     for container in task.containers:
-        for name in dict.fromkeys(container.mounts):
+        for name in dict.fromkeys(container.relations.mounts):
             if name not in task.volumes:
                 has = and_list(map(brief, task.volumes)) if task.volumes else "no volumes"
                 yield Problem(

@@ -9,7 +9,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from gpu_constructs.fleet import UNKNOWN, Container, Dependency, GpuNeeds, NvidiaMps, ResourceRequirement, Unknown
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Container,
+    Dependency,
+    GpuNeeds,
+    NvidiaMps,
+    Relations,
+    ResourceRequirement,
+    Unknown,
+)
 from gpu_constructs.fleet.keys import CONTAINER_KEYS
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
@@ -59,14 +68,20 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         unknown_keys=unknown_keys(section, _KEYS),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
         system_controls=section.known_texts("SystemControls", "Namespace"),
+        relations=_relations(section),
+        has_health_check=_has_health_check(section),
+        needs_execution_role=_needs_execution_role(section),
+        origin=section.origin,
+    )
+
+
+def _relations(section: Section) -> Relations:
+    return Relations(
         depends_on=tuple(_dependencies(section)),
         mounts=section.known_texts("MountPoints", "SourceVolume"),
         volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
-        has_health_check=_has_health_check(section),
         log_driver=section.section("LogConfiguration").text("LogDriver"),
         is_log_router=section.get("FirelensConfiguration") is not None,
-        needs_execution_role=_needs_execution_role(section),
-        origin=section.origin,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Dependency, Fleet, Scheduler, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Container, Dependency, Fleet, Relations, Scheduler, Task, Unknown
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.tasks.container_lists import (
     conditions_come_true,
@@ -17,16 +17,16 @@ from gpu_constructs.rules.tasks.container_lists import (
 from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on, said, task_of
 
 
-def after(*names: str, condition: str | Unknown = "START") -> tuple[Dependency, ...]:
-    return tuple(Dependency(container=each, condition=condition) for each in names)
+def after(*names: str, condition: str | Unknown = "START") -> Relations:
+    return Relations(depends_on=tuple(Dependency(container=each, condition=condition) for each in names))
 
 
 def worker(*depends_on: str, name: str = "main", essential: bool | Unknown = True) -> Container:
-    return replace(container(gpu(), name=name), depends_on=after(*depends_on), essential=essential)
+    return replace(container(gpu(), name=name), relations=after(*depends_on), essential=essential)
 
 
 def helper(name: str, *depends_on: str, essential: bool | Unknown = False) -> Container:
-    return replace(container(name=name), depends_on=after(*depends_on), essential=essential)
+    return replace(container(name=name), relations=after(*depends_on), essential=essential)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_jobs_of_batch_and_tasks_without_accelerators_are_for_others(task: Task)
     ],
 )
 def test_a_state_that_never_comes_is_an_error(condition: str, other: Container, words: str) -> None:
-    main = replace(worker(), depends_on=after("init", condition=condition))
+    main = replace(worker(), relations=after("init", condition=condition))
     finding = only(conditions_come_true, fleet_of(task_of(main, other)))
     assert (finding.severity, words in finding.message) == (Severity.ERROR, True)
 
@@ -109,18 +109,18 @@ def test_a_state_that_never_comes_is_an_error(condition: str, other: Container, 
     ],
 )
 def test_a_state_that_comes_or_may_come_is_silent(condition: str | Unknown, other: Container) -> None:
-    main = replace(worker(), depends_on=after("init", condition=condition))
+    main = replace(worker(), relations=after("init", condition=condition))
     assert not said(conditions_come_true, fleet_of(task_of(main, other)))
 
 
 def test_volumes_and_log_routing_come_from_containers_of_the_task() -> None:
-    main = replace(worker(), volumes_from=("data",))
+    main = replace(worker(), relations=Relations(volumes_from=("data",)))
     assert "mounts the volumes of 'data'" in only(referred_containers_exist, fleet_of(task_of(main))).message
     assert not said(referred_containers_exist, fleet_of(task_of(main, helper("data"))))
     assert not said(referred_containers_exist, fleet_of(task_of(main, helper("unknown"))))
-    sender = replace(worker(), log_driver="awsfirelens")
+    sender = replace(worker(), relations=Relations(log_driver="awsfirelens"))
     assert "no container of the task routes" in only(referred_containers_exist, fleet_of(task_of(sender))).message
-    router = replace(helper("logs"), is_log_router=True)
+    router = replace(helper("logs"), relations=Relations(is_log_router=True))
     assert not said(referred_containers_exist, fleet_of(task_of(sender, router)))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.checking.report import check_files
-from gpu_constructs.fleet import UNKNOWN, EfsVolume, Fleet
+from gpu_constructs.fleet import UNKNOWN, EfsVolume, Fleet, Relations
 from gpu_constructs.rules.tasks.volumes import declared, mountable, together
 from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, of_image, only, running_on, said, task_of
 
@@ -78,14 +78,14 @@ def test_other_hosts_and_other_volumes_are_mounted(fleet: Fleet) -> None:
     [((), "mounts volume models, and the task has no volumes"), (("model",), "and the task has model")],
 )
 def test_a_volume_that_the_task_does_not_have_is_an_error(volumes: tuple[str, ...], words: str) -> None:
-    mounting = replace(container(gpu()), mounts=("models", "models"))
+    mounting = replace(container(gpu()), relations=Relations(mounts=("models", "models")))
     (finding,) = said(declared, fleet_of(replace(task_of(mounting), volumes=volumes)))
     assert words in finding.message
 
 
 @pytest.mark.parametrize("volumes", [("models", "other"), UNKNOWN])
 def test_a_volume_that_may_be_there_is_none(volumes: Any) -> None:
-    mounting = replace(container(gpu()), mounts=("models",))
+    mounting = replace(container(gpu()), relations=Relations(mounts=("models",)))
     assert not said(declared, fleet_of(replace(task_of(mounting), volumes=volumes)))
 
 

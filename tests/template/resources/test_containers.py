@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Dependency, Task
+from gpu_constructs.fleet import UNKNOWN, Dependency, Relations, Task
 from tests.template.resources.declared import fleet, only_task
 
 
@@ -34,7 +34,7 @@ def test_what_a_container_waits_for_is_read_as_far_as_it_is_known() -> None:
         {"Condition": "START"},
     ]
     (container,) = only_task({"ContainerDefinitions": [{"Name": "a", "DependsOn": waits}]}).containers
-    assert container.depends_on == (Dependency(container="init", condition="SUCCESS"),)
+    assert container.relations.depends_on == (Dependency(container="init", condition="SUCCESS"),)
 
 
 @pytest.mark.parametrize("mode", ["bridge", "awsvpc", "host"])
@@ -117,5 +117,5 @@ def test_who_routes_logs_and_whose_volumes_are_mounted_is_read() -> None:
         "VolumesFrom": [{"SourceContainer": "b"}, {"SourceContainer": {"Unknown": 0}}],
     }
     first, second = read(main, {"Name": "b", "FirelensConfiguration": {"Type": "fluentbit"}})[0].containers
-    assert (first.log_driver, first.volumes_from, first.is_log_router) == ("awsfirelens", ("b",), False)
-    assert second.is_log_router
+    assert first.relations == Relations(log_driver="awsfirelens", volumes_from=("b",))
+    assert second.relations == Relations(is_log_router=True)
