@@ -18,6 +18,7 @@ __all__ = [
     "ProviderList",
     "Remark",
     "RemarkKind",
+    "ServiceScaling",
     "ServiceTarget",
     "Starter",
     "StrategyItem",
@@ -79,6 +80,25 @@ class ServiceTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceScaling:
+    """What service auto scaling does with the copies of a service.
+
+    Attributes:
+        most: Copies that it may ask for at most.
+        least: Copies that it keeps at least; None if that is not written.
+        by: What it follows, sorted: a predefined metric, such as ``ALBRequestCountPerTarget``, or the type of any other
+            policy, such as ``StepScaling``, or `STEPS_IN_PERCENT`.
+        scheduled: The least and the most copies that scheduled actions set, None for one that they leave; only
+            templates say so.
+    """
+
+    most: int | Unknown
+    least: int | Unknown | None = None
+    by: tuple[str | Unknown, ...] = ()
+    scheduled: tuple[tuple[int | Unknown | None, int | Unknown | None], ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """Copies of one task on a strategy: a service, or what runs the task now and then, such as a schedule.
 
@@ -92,12 +112,7 @@ class Workload:
         launch_type: ``EC2``, ``FARGATE``, ``EXTERNAL`` as written; None if nothing was.
         desired_count: Copies it keeps running, or runs at once; unknown where whatever scales the service decides. 0
             where it is turned off.
-        max_count: Copies that its scaling may ask for at most; None if nothing scales it.
-        min_count: Copies that its scaling keeps at least; None if nothing scales it, or it is not written.
-        scaled_by: What its scaling follows, sorted: a predefined metric, such as ``ALBRequestCountPerTarget``, or the
-            type of any other policy, such as ``StepScaling``, or `STEPS_IN_PERCENT`.
-        scheduled: The least and the most copies that scheduled actions set, None for one that they leave; only
-            templates say so.
+        scaling: What scales it; None if nothing does.
         daemon: Whether a copy runs on every host of the cluster instead.
         min_healthy_percent: Copies that keep running during a deployment, in percent; None is ECS's default of 100, or
             0 for daemons.
@@ -124,10 +139,7 @@ class Workload:
     strategy: tuple[StrategyItem, ...] = ()
     launch_type: str | Unknown | None = None
     desired_count: int | Unknown = 1
-    max_count: int | Unknown | None = None
-    min_count: int | Unknown | None = None
-    scaled_by: tuple[str | Unknown, ...] = ()
-    scheduled: tuple[tuple[int | Unknown | None, int | Unknown | None], ...] = field(default=(), compare=False)
+    scaling: ServiceScaling | None = None
     daemon: bool | Unknown = False
     min_healthy_percent: int | Unknown | None = None
     max_healthy_percent: int | Unknown | None = None
@@ -147,6 +159,16 @@ class Workload:
     def is_service(self) -> bool:
         """Whether it keeps its copies running; else they end, and others find the room that they leave."""
         return self.starter is Starter.SERVICE
+
+    @property
+    def max_count(self) -> int | Unknown | None:
+        """Copies that its scaling may ask for at most; None if nothing scales it."""
+        return None if self.scaling is None else self.scaling.most
+
+    @property
+    def min_count(self) -> int | Unknown | None:
+        """Copies that its scaling keeps at least; None if nothing scales it, or that is not written."""
+        return None if self.scaling is None else self.scaling.least
 
     @property
     def runs_twice_to_deploy(self) -> bool:

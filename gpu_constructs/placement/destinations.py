@@ -122,7 +122,7 @@ def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload | Task, ...]]:
     for route in all_routes(fleet):
         workload = route.workload
         runs = workload is None or (
-            workload.daemon is False and (workload.desired_count != 0 or workload.max_count is not None)
+            workload.daemon is False and (workload.desired_count != 0 or workload.scaling is not None)
         )
         if runs and route.task.wants_gpu:
             for each in route.destinations:

@@ -17,7 +17,7 @@ from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, PoolKind, Unknown, Workload, total
+from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Unknown, Workload, total
 from gpu_constructs.placement import task_slots
 from gpu_constructs.serving.deployment import scaled_percentages
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
@@ -112,9 +112,9 @@ class ScaledService(LoadBalancedService):
         scaled = replace(
             self._workload,
             desired_count=UNKNOWN,
-            min_count=least,
-            max_count=most,
-            scaled_by=tuple(sorted(policy for each in by for policy in each.policies)),
+            scaling=ServiceScaling(
+                least=least, most=most, by=tuple(sorted(policy for each in by for policy in each.policies))
+            ),
             min_healthy_percent=UNKNOWN if percent.are_tokens[0] else percent.least,
             max_healthy_percent=UNKNOWN if percent.are_tokens[1] else percent.most,
         )

@@ -83,7 +83,7 @@ class ScaleBy(ABC):
     Attributes:
         name: What its policy is called.
         wakes: Whether it asks for a first task where none runs. It then says how many there are, and nothing else can.
-        policies: What its policies follow, as `gpu_constructs.fleet.Workload.scaled_by` has it.
+        policies: What its policies follow, as `gpu_constructs.fleet.ServiceScaling.by` has it.
     """
 
     name: ClassVar[str]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, StrategyItem, Task
+from gpu_constructs.fleet import UNKNOWN, ServiceScaling, StrategyItem, Task
 from gpu_constructs.placement.destinations import gpu_workloads, routes_of
 from tests.rules.given import a_pool, running_on
 
@@ -57,7 +57,7 @@ def test_what_may_run_elsewhere_or_not_at_all_asks_for_nothing(changes: dict[str
 
 
 def test_a_service_that_is_scaled_from_zero_asks_for_its_hosts() -> None:
-    assert "First" in gpu_workloads(running_on(FIRST, desired_count=0, max_count=4))
+    assert "First" in gpu_workloads(running_on(FIRST, desired_count=0, scaling=ServiceScaling(most=4)))
 
 
 def test_by_launch_type_only_the_one_pool_of_a_whole_fleet_is_certain() -> None:

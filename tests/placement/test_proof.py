@@ -16,6 +16,7 @@ from gpu_constructs.fleet import (
     PoolKind,
     PurchaseOption,
     ResourceRequirement,
+    ServiceScaling,
     StrategyItem,
     Task,
     Unknown,
@@ -57,7 +58,7 @@ def service(
         cluster="gpu",
         strategy=tuple(StrategyItem(provider=each.name, pool=each, weight=1) for each in pools),
         desired_count=copies,
-        max_count=most,
+        scaling=None if most is None else ServiceScaling(most=most),
     )
 
 

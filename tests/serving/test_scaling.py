@@ -13,7 +13,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_sqs as sqs
 
 from gpu_constructs import GpuConstructsError, GpuService, IncompatibleError, InvalidValueError, ScaleBy
-from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.fleet import UNKNOWN, ServiceScaling
 from gpu_constructs.placement import Rollout, can_go_on
 from gpu_constructs.serving.endpoint import ServiceEndpoint
 from gpu_constructs.serving.scaling import Scaling
@@ -110,7 +110,7 @@ def test_the_count_is_left_to_the_scaling(site: Site) -> None:
     service.scale(by=[by_tokens()], min_tasks=2)
     assert "DesiredCount" not in site.only("AWS::ECS::Service")
     workload = service.workload
-    assert (workload.min_count, workload.max_count, workload.scaled_by) == (2, 4, ("TargetTrackingScaling",))
+    assert workload.scaling == ServiceScaling(least=2, most=4, by=("TargetTrackingScaling",))
 
 
 @pytest.mark.parametrize("name", ["queue", "requests"])
@@ -121,7 +121,7 @@ def test_what_is_read_of_it_is_what_was_built(site: Site, name: str) -> None:
     built = service.workload
     (read,) = fleet_of(read_stacks([site.app.synth().directory]).stacks).workloads
     assert read.desired_count is built.desired_count is UNKNOWN
-    for each in ("min_count", "max_count", "scaled_by", "min_healthy_percent", "max_healthy_percent"):
+    for each in ("scaling", "min_healthy_percent", "max_healthy_percent"):
         assert getattr(read, each) == getattr(built, each)
 
 

@@ -211,7 +211,7 @@ def known_room(context: Context) -> Problems:
             continue
         wanted, least, most = workload.desired_count, total(each.certain), total(each.possible)
         if isinstance(wanted, Unknown):
-            if workload.max_count is None:  # else its scaling decides
+            if workload.scaling is None:  # else its scaling decides
                 yield Problem(
                     about=workload,
                     message=f"it is not known whether the hosts have room: the number of copies of {workload.name} is "

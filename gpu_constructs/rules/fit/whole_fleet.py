@@ -79,11 +79,11 @@ def room_at_desired_counts(context: Context) -> Problems:
     changes="MaxSize",
 )
 def room_at_most_copies(context: Context) -> Problems:
-    if all(each.max_count is None for each in context.fleet.workloads):
+    if all(each.scaling is None for each in context.fleet.workloads):
         return
     at_desired = {each.pool.name: each for each in context.once(_at_desired).pools}
     proof = context.once(_at_maximum)
-    growing = {each.name for each in context.fleet.workloads if each.max_count is not None}
+    growing = {each.name for each in context.fleet.workloads if each.scaling is not None}
     is_open = {each.name for each in context.fleet.workloads if _is_open(each)}
     for each in proof.pools:
         names = _with_copies(proof)[each.pool.name]
@@ -170,7 +170,7 @@ def two_from_zero(context: Context) -> Problems:
 
 def _is_open(workload: Workload) -> bool:
     """Whether nothing but its scaling says how many copies there are."""
-    return workload.max_count is not None and isinstance(workload.desired_count, Unknown)
+    return workload.scaling is not None and isinstance(workload.desired_count, Unknown)
 
 
 @by_identity(maxsize=4)

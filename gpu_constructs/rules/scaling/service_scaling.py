@@ -22,7 +22,7 @@ _API = "https://docs.aws.amazon.com/autoscaling/application/APIReference/API_Reg
 )
 def count_is_left(workload: Workload) -> Problems:
     desired = workload.desired_count
-    if workload.max_count is None or isinstance(desired, Unknown):
+    if workload.scaling is None or isinstance(desired, Unknown):
         return
     yield Problem(
         property_name="DesiredCount",
@@ -41,12 +41,13 @@ def count_is_left(workload: Workload) -> Problems:
     source=_API,
 )
 def woken(workload: Workload) -> Problems:
-    if workload.min_count == 0 and workload.scaled_by and _OF_RUNNING_TASKS.issuperset(workload.scaled_by):
+    followed = () if workload.scaling is None else workload.scaling.by
+    if workload.min_count == 0 and followed and _OF_RUNNING_TASKS.issuperset(followed):
         yield Problem(
             property_name="MinCapacity",
             value=0,
             message="the service may be scaled in to no copies, and nothing scales it out again: "
-            f"{', '.join(dict.fromkeys(map(str, workload.scaled_by)))} comes to nothing without copies",
+            f"{', '.join(dict.fromkeys(map(str, followed)))} comes to nothing without copies",
             allowed="1 or more",
             fix="a MinCapacity of 1, or a step scaling policy by numbers of copies on a queue, which has messages "
             "without copies as well",
@@ -61,7 +62,9 @@ def woken(workload: Workload) -> Problems:
     source=_API,
 )
 def range_in_order(workload: Workload) -> Problems:
-    low, high = workload.min_count, workload.max_count
+    if workload.scaling is None:
+        return
+    low, high = workload.scaling.least, workload.scaling.most
     if isinstance(low, int) and isinstance(high, int) and low > high >= 0:
         yield Problem(
             property_name="MinCapacity",
@@ -71,7 +74,7 @@ def range_in_order(workload: Workload) -> Problems:
             allowed=f"0 to {high}",
             fix=f"a MaxCapacity of {low}, or a MinCapacity of {high}",
         )
-    for least, most in workload.scheduled:
+    for least, most in workload.scaling.scheduled:
         first, last = low if least is None else least, high if most is None else most
         if (least, most) != (None, None) and isinstance(first, int) and isinstance(last, int) and first > last >= 0:
             yield Problem(
@@ -91,7 +94,7 @@ def range_in_order(workload: Workload) -> Problems:
     source="https://github.com/aws/containers-roadmap/issues/1681",
 )
 def counted_after_a_deployment(workload: Workload) -> Problems:
-    if workload.runs_twice_to_deploy and _REQUESTS in workload.scaled_by:
+    if workload.runs_twice_to_deploy and workload.scaling is not None and _REQUESTS in workload.scaling.by:
         yield Problem(
             property_name="Strategy",
             value=workload.deployment_strategy,

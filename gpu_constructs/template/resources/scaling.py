@@ -6,15 +6,15 @@ https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterSca
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, Unknown
+from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, ServiceScaling, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, last_step
 from gpu_constructs.template.resources.section import Notes, Section
 
-__all__ = ["SERVICE", "ServiceScaling", "scaled_services"]
+__all__ = ["SERVICE", "scaled_services"]
 
 SERVICE = "AWS::ECS::Service"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
@@ -25,16 +25,6 @@ _SCHEDULE = "ScheduledScaling"
 
 Range = tuple["int | Unknown | None", "int | Unknown | None"]
 """The least and the most copies of a scheduled action; None for one that it leaves."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceScaling:
-    """What scales a service, as `gpu_constructs.fleet.Workload` has it."""
-
-    most: int | Unknown
-    least: int | Unknown
-    by: tuple[str | Unknown, ...] = ()
-    scheduled: tuple[Range, ...] = ()
 
 
 def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceScaling]:
@@ -66,12 +56,17 @@ def _or_unknown(count: int | Unknown | None) -> int | Unknown:
 
 
 def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:
-    highs, lows = (one.most, other.most), (one.least, other.least)
     return ServiceScaling(
-        most=UNKNOWN if UNKNOWN in highs else max(each for each in highs if not isinstance(each, Unknown)),
-        least=UNKNOWN if UNKNOWN in lows else min(each for each in lows if not isinstance(each, Unknown)),
+        most=_of_both(max, one.most, other.most),
+        least=_of_both(min, one.least, other.least),
         scheduled=(*one.scheduled, *other.scheduled),
     )
+
+
+def _of_both(
+    choose: Callable[[int, int], int], one: int | Unknown | None, other: int | Unknown | None
+) -> int | Unknown:
+    return choose(one, other) if isinstance(one, int) and isinstance(other, int) else UNKNOWN
 
 
 def _scheduled(target: Section) -> tuple[Range, ...]:

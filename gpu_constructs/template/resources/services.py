@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, StrategyItem, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, ServiceScaling, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.load_balancing import Balancing
-from gpu_constructs.template.resources.scaling import ServiceScaling
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 
@@ -62,10 +61,7 @@ class Services:
             strategy=strategy,
             launch_type=launch_type,
             desired_count=desired,
-            max_count=None if scaling is None else scaling.most,
-            min_count=None if scaling is None else scaling.least,
-            scaled_by=() if scaling is None else scaling.by,
-            scheduled=() if scaling is None else scaling.scheduled,
+            scaling=scaling,
             daemon=daemon,
             min_healthy_percent=deployment.integer("MinimumHealthyPercent"),
             max_healthy_percent=deployment.integer("MaximumPercent"),

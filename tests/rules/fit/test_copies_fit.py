@@ -15,6 +15,7 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     ResourceRequirement,
+    ServiceScaling,
     StrategyItem,
     Task,
     Unknown,
@@ -89,7 +90,7 @@ def found(workload: Workload) -> list[Finding]:
             id="more than all hosts take",
         ),
         pytest.param(
-            service(task(4), pool(), copies=UNKNOWN, min_count=3, max_count=3, low=0),
+            service(task(4), pool(), copies=UNKNOWN, scaling=ServiceScaling(least=3, most=3), low=0),
             "GPU009",
             ["3 tasks are wanted", "L4 holds 2 at MaxSize"],
             id="a minimum of its scaling that is more than all hosts take",
@@ -161,7 +162,7 @@ def found(workload: Workload) -> list[Finding]:
             id="percentages that allow no step",
         ),
         pytest.param(
-            service(task(2), pool(), copies=UNKNOWN, max_count=4),
+            service(task(2), pool(), copies=UNKNOWN, scaling=ServiceScaling(most=4)),
             "GPU214",
             [
                 "asked for 4 tasks",
@@ -173,7 +174,7 @@ def found(workload: Workload) -> list[Finding]:
             id="a fleet that scaling fills",
         ),
         pytest.param(
-            service(task(2), pool(), copies=1, max_count=3, deployment_strategy="BLUE_GREEN"),
+            service(task(2), pool(), copies=1, scaling=ServiceScaling(most=3), deployment_strategy="BLUE_GREEN"),
             "GPU214",
             ["asked for 3 tasks", "never ends: it runs them twice", "a MaxCapacity of 2"],
             id="a fleet that scaling fills with two versions",
@@ -222,7 +223,7 @@ def test_what_has_no_room_is_said_with_the_numbers(workload: Workload, rule: str
         pytest.param(service(task(4), pool(), copies=2, low=UNKNOWN), id="percentages of the deploy"),
         pytest.param(service(task(4), pool(), pool(name="B", most=6), copies=6, weights=(1, 3), low=0), id="weights"),
         pytest.param(service(task(gib=46), pool(), copies=6, low=0), id="memory is enough for those that are wanted"),
-        pytest.param(service(task(), pool(), copies=UNKNOWN, max_count=4), id="scaling decides"),
+        pytest.param(service(task(), pool(), copies=UNKNOWN, scaling=ServiceScaling(most=4)), id="scaling decides"),
         pytest.param(service(task(), pool(), copies=2, constraints=DISTINCT, low=50), id="a host for each"),
         pytest.param(service(task(ports=(8080,)), pool(), copies=2, low=50), id="the port on each host"),
         pytest.param(service(task(ports=(8080,), mode="awsvpc"), pool(), copies=3), id="ports of their own"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Pool, ServiceScaling, Unknown, Workload
 from gpu_constructs.rules import Finding, Severity, rules_of
 from gpu_constructs.rules.fit import whole_fleet
 from tests.rules import given
@@ -26,7 +26,8 @@ def service(
 ) -> Workload:
     main = replace(container(*([gpu(str(gpus))] if gpus else [])), cpu=vcpus * 1024)
     task = task_of(main, name=f"{name}-task")
-    return given.service(task, of, name=name, desired_count=copies, max_count=most)
+    scaling = None if most is None else ServiceScaling(most=most)
+    return given.service(task, of, name=name, desired_count=copies, scaling=scaling)
 
 
 def found(*workloads: Workload) -> list[Finding]:

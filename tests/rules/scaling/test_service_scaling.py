@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN
+from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, ServiceScaling
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.scaling import service_scaling
 from tests.rules.given import a_pool, running_on, said
@@ -16,30 +16,37 @@ REQUESTS = "ALBRequestCountPerTarget"
 CPU = "ECSServiceAverageCPUUtilization"
 
 
-def found(**workload: Any) -> list[str]:
-    scaled = {"desired_count": UNKNOWN, "min_count": 1, "max_count": 4, **workload}
-    return [each.rule for each in said(RULES, running_on(a_pool(), **scaled))]
+def found(scaling: dict[str, Any] | None, **workload: Any) -> list[str]:
+    scaled = None if scaling is None else ServiceScaling(**{"least": 1, "most": 4, **scaling})
+    fleet = running_on(a_pool(), **{"desired_count": UNKNOWN, "scaling": scaled, **workload})
+    return [each.rule for each in said(RULES, fleet)]
 
 
 @pytest.mark.parametrize(
-    ("workload", "rules"),
+    ("scaling", "rules"),
     [
-        ({"desired_count": 2}, ["GPU210"]),
-        ({"desired_count": 2, "min_count": None, "max_count": None}, []),
-        ({"min_count": 0, "scaled_by": (REQUESTS, CPU)}, ["GPU211"]),
-        ({"min_count": 0, "scaled_by": (REQUESTS, "StepScaling")}, []),
-        ({"min_count": 0, "scaled_by": (REQUESTS, UNKNOWN)}, []),
-        ({"min_count": 0, "scaled_by": (REQUESTS, STEPS_IN_PERCENT)}, ["GPU211"]),
-        ({"min_count": 0}, []),
-        ({"min_count": 5}, ["GPU212"]),
-        ({"min_count": 5, "max_count": UNKNOWN}, []),
+        ({"least": 0, "by": (REQUESTS, CPU)}, ["GPU211"]),
+        ({"least": 0, "by": (REQUESTS, "StepScaling")}, []),
+        ({"least": 0, "by": (REQUESTS, UNKNOWN)}, []),
+        ({"least": 0, "by": (REQUESTS, STEPS_IN_PERCENT)}, ["GPU211"]),
+        ({"least": 0}, []),
+        ({"least": 5}, ["GPU212"]),
+        ({"least": 5, "most": UNKNOWN}, []),
         ({"scheduled": ((6, 2),)}, ["GPU212"]),
         ({"scheduled": ((5, None),)}, ["GPU212"]),
         ({"scheduled": ((None, 0),)}, ["GPU212"]),
         ({"scheduled": ((5, 8), (0, 0), (None, None), (UNKNOWN, 0), (5, UNKNOWN))}, []),
-        ({"scaled_by": (REQUESTS,), "deployment_strategy": "CANARY"}, ["GPU213"]),
-        ({"scaled_by": (CPU,), "deployment_strategy": "CANARY"}, []),
     ],
 )
-def test_what_is_asked_of_a_scaled_service(workload: dict[str, Any], rules: list[str]) -> None:
-    assert found(**workload) == rules
+def test_what_is_asked_of_a_scaled_service(scaling: dict[str, Any], rules: list[str]) -> None:
+    assert found(scaling) == rules
+
+
+@pytest.mark.parametrize(("by", "rules"), [(REQUESTS, ["GPU213"]), (CPU, [])])
+def test_requests_are_counted_after_each_deployment(by: str, rules: list[str]) -> None:
+    assert found({"by": (by,)}, deployment_strategy="CANARY") == rules
+
+
+def test_nothing_but_scaling_sets_the_number_of_copies() -> None:
+    assert found({}, desired_count=2) == ["GPU210"]
+    assert found(None, desired_count=2) == []

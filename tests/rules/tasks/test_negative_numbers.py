@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import Fleet, Pool, UserData, WarmPool
+from gpu_constructs.fleet import Fleet, Pool, ServiceScaling, UserData, WarmPool
 from gpu_constructs.rules import Severity, check
 from tests.rules.given import a_pool, container, gpu, running_on, task_of
 
@@ -27,7 +27,7 @@ def warm(pool: WarmPool) -> Pool:
     ("fleet", "words"),
     [
         (running_on(a_pool(), task=TASK, desired_count=-3), "DesiredCount of chat-service is -3"),
-        (running_on(a_pool(), task=TASK, max_count=-1), "MaxCapacity of chat-service is -1"),
+        (running_on(a_pool(), task=TASK, scaling=ServiceScaling(most=-1)), "MaxCapacity of chat-service is -1"),
         (running_on(a_pool(), task=TASK, min_healthy_percent=-50), "MinimumHealthyPercent of chat-service is -50"),
         (running_on(a_pool(min_instances=-5), task=TASK), "MinSize of Hosts is -5"),
         (running_on(a_pool(max_instances=-5), task=TASK), "MaxSize of Hosts is -5"),

@@ -13,6 +13,7 @@ from gpu_constructs.fleet import (
     PlacementConstraint,
     ResourceRequirement,
     Scheduler,
+    ServiceScaling,
     StrategyItem,
     Task,
     Workload,
@@ -91,7 +92,9 @@ def given_devices(container: Container = SMALL) -> Task:
     return replace(task_of(container), compatibilities=("EC2",))
 
 
-@pytest.mark.parametrize("changes", [{"desired_count": 2}, {"max_count": 3}, {"desired_count": UNKNOWN}])
+@pytest.mark.parametrize(
+    "changes", [{"desired_count": 2}, {"scaling": ServiceScaling(most=3)}, {"desired_count": UNKNOWN}]
+)
 def test_two_copies_that_ecs_puts_on_the_same_devices_are_warned_of(changes: dict[str, Any]) -> None:
     task = given_devices()
     finding = only(apart, fleet_of(task, workloads=(service(task, INF, **changes),)))

@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, ResourceRequirement, StrategyItem, Task, Workload
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Fleet,
+    Pool,
+    PoolKind,
+    ResourceRequirement,
+    ServiceScaling,
+    StrategyItem,
+    Task,
+    Workload,
+)
 from gpu_constructs.rules.tasks.sharing import apart, limitable, measured, new_enough, served, shareable
 from tests.rules.given import (
     a_pool,
@@ -165,7 +175,7 @@ def test_containers_that_share_a_gpu_share_its_faults(task: Task) -> None:
     ("workload", "words"),
     [
         (service(SHARING, a_pool(), desired_count=4), "service (up to 4)"),
-        (replace(service(SHARING, a_pool()), max_count=3), "up to 3"),
+        (replace(service(SHARING, a_pool()), scaling=ServiceScaling(most=3)), "up to 3"),
         (service(SHARING, a_pool(), desired_count=UNKNOWN), "only known at deploy time"),
         (replace(service(SHARING, a_pool()), daemon=True), "one on every host"),
     ],

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, PlacementConstraint, StrategyItem, Workload
+from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, PlacementConstraint, ServiceScaling, StrategyItem, Workload
 from gpu_constructs.placement.destinations import pools_of
 from tests.template.resources.declared import fleet, joined, only_workload
 
@@ -197,7 +197,7 @@ def test_what_the_count_follows_is_read_from_the_policies_of_the_target() -> Non
         },
         ServiceName="chat",
     )
-    assert (found.min_count, found.scaled_by) == (2, ("ALBRequestCountPerTarget", "StepScaling", UNKNOWN))
+    assert found.scaling == ServiceScaling(most=8, least=2, by=("ALBRequestCountPerTarget", "StepScaling", UNKNOWN))
 
 
 def test_steps_in_percent_and_the_ranges_of_scheduled_actions_are_read() -> None:
@@ -215,8 +215,9 @@ def test_steps_in_percent_and_the_ranges_of_scheduled_actions_are_read() -> None
         },
         ServiceName="chat",
     )
-    assert found.scheduled == ((None, 0),)
-    assert found.scaled_by == ("ScheduledScaling", "StepScaling", STEPS_IN_PERCENT)
+    assert found.scaling is not None
+    assert found.scaling.scheduled == ((None, 0),)
+    assert found.scaling.by == ("ScheduledScaling", "StepScaling", STEPS_IN_PERCENT)
 
 
 def test_deployment_constraints_and_daemons_are_read() -> None:

@@ -103,7 +103,8 @@ def test_the_target_of_many_scaling_policies_is_read_once(looked_up: list[str]) 
         **{f"Policy{each}": policy for each in range(number)},
     }
     (workload,) = fleet(resources).workloads
-    assert workload.scaled_by == ("x",) * number
+    assert workload.scaling is not None
+    assert workload.scaling.by == ("x",) * number
     assert len(looked_up) < 5 * number  # not the square, 2,500
 
 
