@@ -18,6 +18,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
+from gpu_constructs.models.cache_storage import CacheStorage
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.rules import check
@@ -45,7 +46,7 @@ class ServedContainer:
 
     name: str
     server: ModelServer
-    cache: ModelCache | None
+    cache: CacheStorage | None
     directory: str
     command: list[str] | None
     environment: dict[str, str]
@@ -135,16 +136,17 @@ def served_container(
     pools = [each.pool for each in capacity]
     _require_cuda(name, server, pools)
     directory = ""
-    if cache is not None:
-        cache.require_on(capacity)
-        directory = _directory(server, cache)
+    storage = None if cache is None else cache.storage
+    if storage is not None:
+        storage.require_on(capacity)
+        directory = _directory(server, storage)
     return ServedContainer(
         name=name,
         server=server,
-        cache=cache,
+        cache=storage,
         directory=directory,
         command=_command(server, gpus, pools),
-        environment=_environment(server, cache, directory),
+        environment=_environment(server, storage, directory),
     )
 
 
@@ -156,7 +158,7 @@ def _require_kinds(server: object, cache: object) -> None:
             value=server,
             fix="ModelServer.vllm(model='Qwen/Qwen2.5-7B-Instruct')",
         )
-    if cache is not None and (not isinstance(cache, ModelCache) or type(cache) is ModelCache):
+    if cache is not None and not isinstance(cache, ModelCache):
         raise InvalidValueError(
             f"expects a ModelCache, got {shown(cache)}",
             argument="cache",
@@ -173,7 +175,7 @@ def _command(server: ModelServer, gpus: object, pools: Sequence[Pool]) -> list[s
     return [each.replace("{port}", port).replace("{gpus}", str(count)) for each in words] or None
 
 
-def _environment(server: ModelServer, cache: ModelCache | None, directory: str) -> dict[str, str]:
+def _environment(server: ModelServer, cache: CacheStorage | None, directory: str) -> dict[str, str]:
     # A server loads models by path from a cache that it cannot write to, and compiles into its container.
     led = {} if cache is None or cache.directory is not None else server.cache_variables
     port = "" if server.port is None else str(server.port)
@@ -183,7 +185,7 @@ def _environment(server: ModelServer, cache: ModelCache | None, directory: str) 
     }
 
 
-def _directory(server: ModelServer, cache: ModelCache) -> str:
+def _directory(server: ModelServer, cache: CacheStorage) -> str:
     directory = cache.directory or server.cache_directory
     if directory is None:
         raise InvalidValueError(

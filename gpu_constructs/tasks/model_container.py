@@ -8,7 +8,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.atomic import require_construct_id, require_free_ids
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.models.model_cache import ModelCache
+from gpu_constructs.models.cache_storage import CacheStorage
 from gpu_constructs.models.served_container import ServedContainer
 from gpu_constructs.tasks.container_options import passed_on
 from gpu_constructs.tasks.gpu_ask import Gpus
@@ -84,7 +84,7 @@ def connect_caches(service: ecs.Ec2Service, task: GpuTaskDefinition) -> None:
         _connect(service, task, cache)
 
 
-def _connect(service: ecs.Ec2Service, task: GpuTaskDefinition, cache: ModelCache) -> None:
+def _connect(service: ecs.Ec2Service, task: GpuTaskDefinition, cache: CacheStorage) -> None:
     if task.task.network_mode == _AWSVPC:
         # The agent mounts from the network of the task ("netns" in GetDriverOptions of amazon-ecs-agent).
         cache.reach_from_tasks(service)
@@ -127,7 +127,7 @@ def _require_room(
     rehearse_whole(task, construct_id, passed_on(arguments))
 
 
-def _volume(task: GpuTaskDefinition, cache: ModelCache) -> str:
+def _volume(task: GpuTaskDefinition, cache: CacheStorage) -> str:
     """The volume of a cache in a task, defined once, with permission and a way to it."""
     volumes = task.volumes_of_caches
     if cache not in volumes:

@@ -17,6 +17,7 @@ from gpu_constructs.cdk.given import define, defined
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.fleet import METADATA_KEY
+from gpu_constructs.models.cache_storage import CacheStorage
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.models.served_container import served_container
@@ -137,7 +138,7 @@ class GpuTaskDefinition(CountedContainers):
         self._so_far = Containers(with_proxy(task) if service_connect else task)
         self._has_main_container = False
         self.server: ModelServer | None = None
-        self.volumes_of_caches: dict[ModelCache, str] = {}
+        self.volumes_of_caches: dict[CacheStorage, str] = {}
         self.services: list[ecs.Ec2Service] = []
 
     @naming(ContainerOptions)

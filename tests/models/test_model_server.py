@@ -206,7 +206,7 @@ def test_a_wrong_value_is_named_with_a_fix(argument: str, call: Callable[[], obj
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("server", "vllm"), ("cache", "efs"), ("cache", ModelCache()), ("gpus", 2.5), ("gpus", "all")],
+    [("server", "vllm"), ("cache", "efs"), ("gpus", 2.5), ("gpus", "all")],
 )
 def test_a_wrong_argument_leaves_nothing_behind(ground: Ground, argument: str, value: Any) -> None:
     task = ground.task()
