@@ -38,6 +38,7 @@ from gpu_constructs.fleet.task import Container, Dependency, EfsVolume, Placemen
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
 from gpu_constructs.fleet.workload import (
     STEPS_IN_PERCENT,
+    ComputeEnvironment,
     Fleet,
     ProviderList,
     Remark,
@@ -68,6 +69,7 @@ __all__ = [
     "UNKNOWN",
     "Block",
     "Bought",
+    "ComputeEnvironment",
     "Container",
     "Dependency",
     "Distribution",

@@ -160,6 +160,9 @@ class Pool(HostSetup):
         told_cluster: The cluster that its user data names where that is not `cluster`, the default one by its name;
             unknown where that is not known, or where user data names none and the deploy names `cluster`, which may be
             the default one. None where it is the same, or user data names none.
+        max_vcpus: vCPUs at most, of a compute environment of AWS Batch; None for other pools.
+        scaling_numbers: Numbers of ``ManagedScaling``, such as ``TargetCapacity``, as far as they are known; only
+            templates say so.
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
         missing_endpoints: Services of AWS that its hosts need and cannot reach, as far as the files show their network.
         origin: Where it was written.
@@ -183,6 +186,8 @@ class Pool(HostSetup):
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
     passes_host_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)
+    max_vcpus: int | Unknown | None = field(default=None, compare=False)
+    scaling_numbers: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     has_no_route_out: bool = field(default=False, compare=False)
     missing_endpoints: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
@@ -40,12 +40,14 @@ class ResourceRequirement:
         value: ``"2"``, ``"ALL"``, ``"0.25"``, or whatever else was written; None if nothing was.
         nvidia_mps: The share of a GPU, where the sharing strategy is MPS.
         unknown_keys: Keys that the API does not have, such as ``count``.
+        is_number: Whether the value is written as a number, which CloudFormation turns into a text.
     """
 
     type: str | Unknown = GPU
     value: str | Unknown | None = None
     nvidia_mps: NvidiaMps | None = None
     unknown_keys: tuple[str, ...] = ()
+    is_number: bool = field(default=False, compare=False)
 
     @classmethod
     def gpus(cls, count: int | Unknown) -> ResourceRequirement:

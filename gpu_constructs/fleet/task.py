@@ -118,6 +118,7 @@ class Container:
         system_controls: Kernel parameters that it sets, as far as they are known.
         relations: What it refers to in its task.
         has_health_check: Whether it has a health check of its own; that of its image does not count.
+        health_check: Numbers of that check, such as ``StartPeriod``, as far as they are known.
         needs_execution_role: The property for which ECS must have a task execution role, such as ``Secrets``; empty if
             there is none.
         origin: Where it was written.
@@ -145,6 +146,7 @@ class Container:
     system_controls: tuple[str, ...] = field(default=(), compare=False)
     relations: Relations = field(default=_NO_RELATIONS, compare=False)
     has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)
+    health_check: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     needs_execution_role: str = field(default="", compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
@@ -198,6 +200,7 @@ class Task:
         name: How the user calls it; unique in a fleet.
         containers: In the order in which they were added.
         network_mode: As written; ``bridge`` is ECS's own default on Linux.
+        names_network_mode: Whether that is written; only templates say so.
         family: Its family, where one was given.
         cpu_limit: CPU units of the whole task, a hard limit for all containers together; None sets none.
         memory_limit_mib: Memory of the whole task in MiB, likewise.
@@ -214,6 +217,9 @@ class Task:
         has_execution_role: Whether it names a task execution role; unknown where that is written elsewhere.
         has_task_role: Whether it names a task role, likewise.
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
+        is_api_request: Whether it is written as the API of ECS takes it, outside of a template.
+        attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
+        is_multi_node: Whether it is a multi-node parallel job of AWS Batch.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.
     """
@@ -221,6 +227,7 @@ class Task:
     name: str
     containers: tuple[Container, ...] = ()
     network_mode: str | Unknown = "bridge"
+    names_network_mode: bool = field(default=False, compare=False)
     family: str | Unknown | None = field(default=None, compare=False)
     cpu_limit: int | Unknown | None = None
     memory_limit_mib: int | Unknown | None = None
@@ -237,6 +244,9 @@ class Task:
     has_execution_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     is_part: bool = field(default=False, compare=False)
+    is_api_request: bool = field(default=False, compare=False)
+    attempt_seconds: int | Unknown | None = field(default=None, compare=False)
+    is_multi_node: bool = field(default=False, compare=False)
     scheduler: Scheduler = Scheduler.ECS
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

@@ -14,6 +14,7 @@ from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
 __all__ = [
     "STEPS_IN_PERCENT",
+    "ComputeEnvironment",
     "Fleet",
     "ProviderList",
     "Remark",
@@ -210,6 +211,23 @@ class ProviderList:
         return self.keeps_providers and self.providers >= other.providers
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputeEnvironment:
+    """A compute environment of AWS Batch that is not among the pools: it has no hosts of its own, or none with GPUs.
+
+    Attributes:
+        name: How the user calls it.
+        lacks_gpus: Why it certainly has no GPUs, in words; empty where that is not known.
+        property_name: The property of its compute resources that says so.
+        origin: Where its compute resources were written.
+    """
+
+    name: str
+    lacks_gpus: str = ""
+    property_name: str = ""
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
 class RemarkKind(Enum):
     """What can be odd about a file that can be read all the same."""
 
@@ -242,6 +260,7 @@ class Fleet:
         workloads: Services, and what runs tasks besides them; each name once.
         provider_lists: What writes which capacity providers a cluster has; only templates say so.
         remarks: What was odd about the files that it was read from.
+        environments: Compute environments of AWS Batch that are not among the pools; only templates say so.
         strays: Hosts that the files mention or hint at, and of which they do not say what they are or which cluster
             they join: those of an imported cluster, of a capacity provider by name, of an image with a cluster of its
             own. They may take what no pool takes.
@@ -254,6 +273,7 @@ class Fleet:
     workloads: tuple[Workload, ...] = ()
     provider_lists: tuple[ProviderList, ...] = field(default=(), compare=False)
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
+    environments: tuple[ComputeEnvironment, ...] = field(default=(), compare=False)
     strays: tuple[Pool, ...] = field(default=(), compare=False)
     is_whole: bool = False
 

@@ -16,7 +16,7 @@ __all__ = [
 
 # The three tables: the property as CloudFormation spells it, and its name on the page
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21.
-# The list gets shorter over time: an older copy has dockerLabels too, so templates get no more than a warning.
+# The list gets shorter over time: an older copy has dockerLabels too.
 TASK_SETTINGS_REFUSED: Mapping[str, str] = {
     "EphemeralStorage": "ephemeralStorage",
     "InferenceAccelerators": "inferenceAccelerators",

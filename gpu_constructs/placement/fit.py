@@ -253,9 +253,11 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
     expected = expected_memory_mib(instance_type, offer.may_reserve_mib)
     if asked_mib > most:
         kept = known(offer.reserved_mib)
-        # Without it the host would have enough.
-        note = f"ECS_RESERVED_MEMORY keeps {kept} MiB" if kept and asked_mib <= instance_type.memory_mib else ""
-        yield _short(HostResource.MEMORY, asked_mib, most, instance_type, note)
+        nominal = max(0, instance_type.memory_mib - kept)
+        note = "a host registers less than its nominal memory" if asked_mib == nominal else ""
+        if kept and asked_mib <= instance_type.memory_mib:
+            note = f"ECS_RESERVED_MEMORY keeps {kept} MiB"  # without it the host would have enough
+        yield _short(HostResource.MEMORY, asked_mib, most if asked_mib == nominal else nominal, instance_type, note)
     elif asked_mib > expected:
         yield Doubt(
             kind=DoubtKind.MEMORY,

@@ -58,8 +58,12 @@ class FairShare:
 
 
 def most_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
-    """The most that a host of this type can register, in MiB: nominal memory less what the agent reserves."""
-    return instance_type.memory_mib - reserved_mib
+    """The most that a host of this type can register, in MiB: less than nominal, and less what the agent reserves.
+
+    Firmware and the kernel keep some of it on every host
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html).
+    """
+    return instance_type.memory_mib - 1 - reserved_mib
 
 
 def expected_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:

@@ -81,7 +81,8 @@ def test_the_soft_limit_of_a_container_is_what_is_reserved() -> None:
     [
         (told(), 15155, True),  # 16384 less 7.5 %
         (told(), 15156, UNKNOWN),
-        (told(), 16384, UNKNOWN),
+        (told(), 16383, UNKNOWN),
+        (told(), 16384, False),  # a host registers less than its nominal memory
         (told(), 16385, False),
         (told(ECS_RESERVED_MEMORY="2048"), 13107, True),
         (told(ECS_RESERVED_MEMORY="2048"), 13108, UNKNOWN),

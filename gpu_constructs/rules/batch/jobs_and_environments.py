@@ -11,6 +11,7 @@ from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
+_LEAST_SECONDS = 60
 _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html"
 
 
@@ -112,6 +113,26 @@ def mergeable(pool: Pool) -> Problems:
             message=f"the user data is a {form.value}, and AWS Batch takes a MIME multi-part archive only",
             fix="a MIME multi-part archive, which is ec2.MultipartUserData in CDK",
             property_name="UserData",
+        )
+
+
+@error(
+    "GPU293",
+    question="does a job end no earlier than AWS Batch ends jobs?",
+    because=f"AWS Batch takes a timeout of {_LEAST_SECONDS} seconds or more, and refuses the job definition otherwise",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/job_timeouts.html",
+)
+def long_enough(task: Task) -> Problems:
+    seconds = task.attempt_seconds
+    if isinstance(seconds, int) and seconds < _LEAST_SECONDS:
+        yield Problem(
+            property_name="Timeout.AttemptDurationSeconds",
+            value=seconds,
+            message=f"the job {task.name} times out after {seconds} seconds, and AWS Batch takes {_LEAST_SECONDS} or "
+            "more",
+            allowed=f"{_LEAST_SECONDS} or more",
+            one_value=True,
+            fix=f"an AttemptDurationSeconds of {_LEAST_SECONDS} or more",
         )
 
 

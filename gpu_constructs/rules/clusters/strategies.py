@@ -32,12 +32,12 @@ def accepted_by_ecs(workload: Workload) -> Problems:
         )
 
 
-@warning(
+@error(
     "GPU125",
     question="is the task definition compatible with the capacity that its service uses?",
-    because="ECS validates a task definition for what RequiresCompatibilities names; no page says whether it runs "
-    "elsewhere",
-    source="UNCONFIRMED: API_RegisterTaskDefinition says what is checked, and nothing of where a task may run then",
+    because="a task definition for Managed Instances must require MANAGED_INSTANCES; a warning for other capacity, of "
+    "which no page says whether a task runs there that does not require it",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
 )
 def compatible_with_capacity(workload: Workload) -> Problems:
     task = workload.task
@@ -53,6 +53,7 @@ def compatible_with_capacity(workload: Workload) -> Problems:
                 message=f"{task.name} requires {and_list(map(brief, task.compatibilities))}, and {workload.name} runs "
                 f"it on {pool.name} ({pool.kind.value})",
                 fix=f"{asks} in RequiresCompatibilities",
+                is_certain=pool.kind is PoolKind.MANAGED_INSTANCES,
             )
 
 

@@ -37,6 +37,14 @@ from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _PROPERTY = "ImageId"
+# What AWS Batch calls its images: https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
+_OF_BATCH = {
+    "al2": "ECS_AL2",
+    "al2-gpu": "ECS_AL2_NVIDIA",
+    "al2023": "ECS_AL2023",
+    "al2023-arm64": "ECS_AL2023",
+    "al2023-gpu": "ECS_AL2023_NVIDIA",
+}
 
 
 @info(
@@ -229,7 +237,7 @@ class _Undriven:
             message=message,
             fix="an image and types that go together, in a capacity provider for each architecture",
             ways=self.ways if ways is None else ways,
-            property_name=_PROPERTY,
+            property_name="ImageType" if _is_of_batch(self.pool, self.image) else _PROPERTY,
             value=self.image.name,
         )
 
@@ -260,7 +268,12 @@ def _with_image(pool: Pool, image: Image, why: str = "") -> Way:
     is_other = isinstance(old, Unknown) or image.operating_system is not old.image.operating_system
     toml = was_shell and is_other and image.operating_system is OperatingSystem.BOTTLEROCKET
     new = replace(pool, image=HostImage(image=image), user_data=NO_USER_DATA if toml else pool.user_data)
-    return Way(text=f"image {image}{', with its user data in TOML' if toml else ''}{why}", things=(new,))
+    name = f"ImageType {_OF_BATCH[image.name]}" if _is_of_batch(pool, image) else f"image {image}"
+    return Way(text=f"{name}{', with its user data in TOML' if toml else ''}{why}", things=(new,))
+
+
+def _is_of_batch(pool: Pool, image: Image) -> bool:
+    return pool.kind is PoolKind.BATCH and image.name in _OF_BATCH
 
 
 def _successors(pool: Pool) -> tuple[Way, ...]:

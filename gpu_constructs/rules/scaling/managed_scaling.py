@@ -14,6 +14,14 @@ from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
+# https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html, and the same in botocore's model
+_LIMITS = {
+    "InstanceWarmupPeriod": (0, 10_000),
+    "MaximumScalingStepSize": (1, 10_000),
+    "MinimumScalingStepSize": (1, 10_000),
+    "TargetCapacity": (1, 100),
+}
+
 
 @info(
     "GPU007",
@@ -90,6 +98,29 @@ def size_is_left_to_ecs(pool: Pool) -> Problems:
             f"it to {desired} again",
             fix="leave DesiredCapacity out; MinSize keeps hosts that should always run",
         )
+
+
+@error(
+    "GPU297",
+    question="are the numbers of managed scaling within the limits of ECS?",
+    because="ECS takes a target capacity of 1 to 100 percent, steps of 1 to 10000 hosts and a warm-up of 0 to 10000 "
+    "seconds, and refuses the capacity provider otherwise",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html",
+)
+def numbers_within_limits(pool: Pool) -> Problems:
+    for key, number in pool.scaling_numbers:
+        low, high = _LIMITS[key]
+        if not low <= number <= high:
+            yield Problem(
+                property_name=f"ManagedScaling.{key}",
+                value=number,
+                message=f"{key} of {pool.name} is {number}, and ECS takes {low} to {high}",
+                allowed=f"{low} to {high}",
+                one_value=True,
+                fix=f"a {key} of {low if number < low else high}"
+                if key != "TargetCapacity"
+                else "a TargetCapacity of 1 to 100; 100 keeps no spare hosts",
+            )
 
 
 @warning(

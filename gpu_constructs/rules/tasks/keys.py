@@ -49,11 +49,12 @@ def _sent_to_managed(context: Context) -> Problems:
             yield from _refused_there(task)
 
 
-@warning(
+@error(
     "GPU047",
     question="does a task for ECS Managed Instances use only settings that are valid there?",
-    because="ECS checks a task definition for Managed Instances and refuses parameters that are not valid there, "
-    "ipcMode, sharedMemorySize and tmpfs among them",
+    because="ECS checks a task definition that requires MANAGED_INSTANCES and refuses parameters that are not valid "
+    "there, network mode bridge, ipcMode, sharedMemorySize and tmpfs among them; a warning for tasks that do not "
+    "require it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
     in_fleet=_sent_to_managed,
 )
@@ -68,8 +69,11 @@ def _refused_there(task: Task) -> Problems:
         yield Problem(
             about=task,
             message=f"{task.name} is for ECS Managed Instances, where {with_verb(refused, 'is', 'are')} not valid",
-            fix=f"leave {'it' if len(refused) == 1 else 'them'} out, or use EC2 hosts of an Auto Scaling group",
+            fix="NetworkMode awsvpc or host"
+            if set(refused.values()) == {"NetworkMode"}
+            else f"leave {'it' if len(refused) == 1 else 'them'} out, or use EC2 hosts of an Auto Scaling group",
             property_name=next(iter(refused.values())),
+            is_certain=MANAGED_INSTANCES in task.compatibilities,
         )
 
 
@@ -183,8 +187,8 @@ def _refused(task: Task) -> Iterator[tuple[str, str]]:
     if task.ipc_mode is not None:
         yield "ipcMode", "IpcMode"
     # `bridge` also stands for nothing, where Managed Instances take awsvpc.
-    if task.network_mode == "none":
-        yield "network mode none", "NetworkMode"
+    if task.network_mode == "none" or (task.network_mode == "bridge" and task.names_network_mode):
+        yield f"network mode {task.network_mode}", "NetworkMode"
     yield from ((_NOT_MANAGED[key], key) for key in task.used_keys if key in _NOT_MANAGED)
     for container in task.containers:
         if container.shared_memory_mib is not None:

@@ -11,6 +11,7 @@ from gpu_constructs.fleet import (
     NO_USER_DATA,
     UNKNOWN,
     Bought,
+    ComputeEnvironment,
     HostImage,
     HostSetup,
     Pool,
@@ -31,10 +32,11 @@ from gpu_constructs.template.resources.managed import managed_purchase, managed_
 from gpu_constructs.template.resources.pools import FoundPool
 from gpu_constructs.template.resources.section import Notes, Section
 
-__all__ = ["batch_pools"]
+__all__ = ["batch_pools", "other_environments"]
 
 _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 
+_FARGATE = frozenset({"FARGATE", "FARGATE_SPOT"})
 _BOUGHT = {"EC2": PurchaseOption.ON_DEMAND, "SPOT": PurchaseOption.SPOT}
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
@@ -55,12 +57,37 @@ def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[Foun
     for resource in index.all(_ENVIRONMENT):
         properties = Section.of(resource, notes)
         resources = properties.section("ComputeResources")
-        fargate = resources.text("Type") in {"FARGATE", "FARGATE_SPOT"}
+        fargate = resources.text("Type") in _FARGATE
         on_ecs = properties.has("ComputeResources") and not properties.has("EksConfiguration")
         names = resources.texts("InstanceTypes")
         # Of words alone, Batch takes types without accelerators.
         if not fargate and on_ecs and not (names and BATCH_TYPE_WORDS.issuperset(names)):
             yield FoundPool(_pool(resource, resources, launches, index), resource)
+
+
+def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
+    """Those without hosts of ECS that may have GPUs."""
+    for resource in index.all(_ENVIRONMENT):
+        properties = Section.of(resource, [])
+        resources = properties.section("ComputeResources")
+        kind, names = resources.text("Type"), resources.texts("InstanceTypes")
+        if properties.has("EksConfiguration") or not properties.has("ComputeResources"):
+            yield ComputeEnvironment(name=resource.logical_id)
+        elif kind in _FARGATE:
+            yield ComputeEnvironment(
+                name=resource.logical_id,
+                lacks_gpus="is on Fargate, which has none",
+                property_name="Type",
+                origin=resources.origin,
+            )
+        elif names and BATCH_TYPE_WORDS.issuperset(names):
+            words = " and ".join(map(str, names))
+            yield ComputeEnvironment(
+                name=resource.logical_id,
+                lacks_gpus=f"has InstanceTypes {words}, which is of families without GPUs",
+                property_name="InstanceTypes",
+                origin=resources.origin,
+            )
 
 
 def _pool(resource: Resource, section: Section, launches: Launches, index: Index) -> Pool:
@@ -85,6 +112,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
         placement_group=launches.is_cluster_group(section.get("PlacementGroup")),
         zones=zones_of(network.get("Subnets"), None, index),
         has_provider=False,
+        max_vcpus=section.integer("MaxvCpus"),
         user_data=launch.user_data if launch else NO_USER_DATA,
         origin=resource.origin,
         **values_of(choice, TypeChoice),

@@ -39,6 +39,8 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             family=properties.text("JobDefinitionName"),
             compatibilities=platforms,
             scheduler=Scheduler.BATCH,
+            attempt_seconds=properties.section("Timeout").integer("AttemptDurationSeconds"),
+            is_multi_node=properties.has("NodeProperties"),
             origin=resource.origin,
         )
         ranges = properties.section("NodeProperties").sections("NodeRangeProperties")

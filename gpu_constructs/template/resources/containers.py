@@ -42,6 +42,7 @@ _CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})")
 _PORT_RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 _NO_NAME = "unknown"
 _NO_HEALTH_CHECK = "NONE"
+_HEALTH_NUMBERS = ("Interval", "Retries", "StartPeriod", "Timeout")
 
 
 def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNeeds | None) -> Container:
@@ -70,6 +71,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         system_controls=section.known_texts("SystemControls", "Namespace"),
         relations=_relations(section),
         has_health_check=_has_health_check(section),
+        health_check=tuple(_health_check(section.section("HealthCheck"))),
         needs_execution_role=_needs_execution_role(section),
         origin=section.origin,
     )
@@ -95,6 +97,13 @@ def _dependencies(section: Section) -> Iterator[Dependency]:
 def _has_health_check(section: Section) -> bool | Unknown:
     check = section.section("HealthCheck")
     return UNKNOWN if check.is_unknown else check.texts("Command")[:1] not in {(), (_NO_HEALTH_CHECK,)}
+
+
+def _health_check(check: Section) -> Iterator[tuple[str, int]]:
+    for key in _HEALTH_NUMBERS:
+        number = check.integer(key)
+        if isinstance(number, int):
+            yield key, number
 
 
 def _needs_execution_role(section: Section) -> str:
@@ -192,7 +201,11 @@ def _requirement(section: Section) -> ResourceRequirement:
             beyond += tuple(f"SharingStrategy.NvidiaMps.{each}" for each in keys)
             mps = NvidiaMps(memory_mib=share.integer("Memory"), max_compute_percent=share.integer("MaxComputePercent"))
     return ResourceRequirement(
-        type=section.text("Type") or "", value=section.text("Value"), nvidia_mps=mps, unknown_keys=beyond
+        type=section.text("Type") or "",
+        value=section.text("Value"),
+        nvidia_mps=mps,
+        unknown_keys=beyond,
+        is_number=isinstance(section.get("Value"), (int, float)) and not isinstance(section.get("Value"), bool),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpu_constructs.fleet import Fleet, Remark
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.template.model import Resource, Stack
-from gpu_constructs.template.resources.batch_hosts import batch_pools
+from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.index import Index
@@ -77,6 +77,7 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
         tasks=tuple(task for _, task in tasks_by_resource),
         workloads=workloads,
         provider_lists=clusters.provider_lists,
+        environments=tuple(other_environments(index)),
         strays=strays_of(index, clusters, found=stray, pools=pools_by_provider, workloads=workloads),
         remarks=(*remarks, *dict.fromkeys(notes)),
     )

@@ -23,6 +23,7 @@ __all__ = ["FoundPool", "ecs_pools"]
 _INSTANCE = "AWS::EC2::Instance"
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-public-parameters-ami.html
 _WITHOUT_AGENT = ("/aws/service/ami-", "/aws/service/canonical/", "/aws/service/debian/")
+_SCALING_NUMBERS = ("InstanceWarmupPeriod", "MaximumScalingStepSize", "MinimumScalingStepSize", "TargetCapacity")
 _STATUS = {"DISABLED": False, "ENABLED": True}
 
 
@@ -79,6 +80,7 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
     # (TestAccECSCapacityProvider_basic), and no page says otherwise.
     scaling = provider.section("ManagedScaling")
     status = scaling.text("Status") if provider.get("ManagedScaling") is not None else "DISABLED"
+    numbers = {each: scaling.integer(each) for each in _SCALING_NUMBERS}
     protection = provider.looked_up("ManagedTerminationProtection", _STATUS)
     draining = provider.looked_up("ManagedDraining", _STATUS)
     listed = clusters.of_provider(resource.reference)
@@ -87,6 +89,7 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
     return replace(
         pool,
         managed_scaling=UNKNOWN if status is None or isinstance(status, Unknown) else _STATUS.get(status, UNKNOWN),
+        scaling_numbers=tuple((key, number) for key, number in numbers.items() if isinstance(number, int)),
         managed_termination_protection=protection or False,
         managed_draining=True if draining is None else draining,
         cluster=cluster,

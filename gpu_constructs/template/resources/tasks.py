@@ -75,6 +75,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
             for each in properties.sections("ContainerDefinitions")
         ),
         network_mode=network_mode,
+        names_network_mode=properties.has("NetworkMode"),
         family=properties.text("Family"),
         cpu_limit=amount_of(properties, "Cpu", properties.text("Cpu"), _CPU_UNITS),
         memory_limit_mib=amount_of(properties, "Memory", properties.text("Memory"), _MIB),
@@ -93,6 +94,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         has_execution_role=UNKNOWN if resource.is_part else properties.has("ExecutionRoleArn"),
         has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
         is_part=resource.is_part,
+        is_api_request=not resource.below,
         origin=resource.origin,
     )
 

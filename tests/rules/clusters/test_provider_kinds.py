@@ -28,11 +28,11 @@ GROUP, MANAGED = a_pool(), managed_pool("g6.xlarge")
         (GROUP, ("EXTERNAL",), "requires EXTERNAL", "EC2 in RequiresCompatibilities"),
     ],
 )
-def test_a_task_for_another_kind_is_a_warning(
+def test_a_task_for_another_kind_is_an_error_on_managed_instances_alone(
     pool: Pool, compatibilities: tuple[str, ...], words: str, fix: str
 ) -> None:
     finding = only(compatible_with_capacity, running_on(pool, task=replace(GPU_TASK, compatibilities=compatibilities)))
-    assert (finding.rule, finding.severity) == ("GPU125", Severity.WARNING)
+    assert (finding.rule, finding.severity) == ("GPU125", Severity.ERROR if pool is MANAGED else Severity.WARNING)
     assert words in finding.message
     assert fix in finding.fix
 

@@ -87,6 +87,12 @@ def test_what_fits_or_is_not_known_to_be_too_large_has_no_finding(fleet: Fleet) 
         ),
         (a_task("1"), a_pool("g6f.large"), "has 0.125 of a GPU, and whole GPUs are asked", "such as g4dn.xlarge"),
         (a_task("12"), a_pool("p5.48xlarge"), "GPUs: 12 asked, p5.48xlarge has 8", "GPUs no higher than 8"),
+        (
+            a_task("1", memory_limit_mib=16384),
+            a_pool("g6.xlarge"),
+            "memory: 16384 MiB asked, g6.xlarge has 16383 MiB",
+            "memory no higher than",
+        ),
         (a_task(memory_limit_mib=8192), a_pool("c7i.large"), "memory: 8192 MiB asked, c7i.large has 4096 MiB", "c7i."),
     ],
 )

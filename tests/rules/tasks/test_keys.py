@@ -23,6 +23,7 @@ MANAGED = replace(TASK, compatibilities=("MANAGED_INSTANCES",))
     [
         (replace(MANAGED, ipc_mode="host"), "ipcMode is not valid"),
         (replace(MANAGED, network_mode="none"), "network mode none"),
+        (replace(MANAGED, network_mode="bridge", names_network_mode=True), "network mode bridge is not valid"),
         (replace(MANAGED, used_keys=("Volumes.Host.SourcePath",)), "sourcePath"),
         (replace(MANAGED, used_keys=("IpcMode",), ipc_mode="task"), "ipcMode is not valid"),
         (
@@ -40,15 +41,16 @@ MANAGED = replace(TASK, compatibilities=("MANAGED_INSTANCES",))
         ),
     ],
 )
-def test_settings_that_managed_instances_refuse_are_a_warning(task: Task, word: str) -> None:
+def test_settings_that_managed_instances_refuse_are_an_error(task: Task, word: str) -> None:
     finding = only(manageable, fleet_of(task))
-    assert (finding.rule, finding.severity) == ("GPU047", "warning")
+    assert (finding.rule, finding.severity) == ("GPU047", "error")
     assert word in finding.message
 
 
 def test_a_service_on_managed_instances_counts_as_well() -> None:
     task = replace(TASK, ipc_mode="host")
-    assert only(manageable, fleet_of(task, workloads=(service(task, managed_pool()),))).subject == "train"
+    finding = only(manageable, fleet_of(task, workloads=(service(task, managed_pool()),)))
+    assert (finding.subject, finding.severity) == ("train", "warning")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+"""Whether the compute environments of AWS Batch can run GPU jobs at all: are there GPUs, enough vCPUs, and no Spot?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
+from gpu_constructs.placement.destinations import by_hand, pools_by_hand, unassigned
+from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.rule import Problem, Problems, error
+
+_RUNNABLE = "https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_runnable.html"
+_MOST_NAMED = 4
+
+
+@error(
+    "GPU294",
+    question="do multi-node jobs have compute environments that are not Spot?",
+    because="AWS Batch does not run multi-node parallel jobs on Spot Instances",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html",
+)
+def nodes_stay(context: Context) -> Problems:
+    for task in _jobs(context):
+        pools = pools_by_hand(context.fleet, task)
+        is_spot = [each.bought.option is PurchaseOption.SPOT for each in pools]
+        if task.is_multi_node and all(is_spot) and by_hand(context.fleet, task).is_closed:
+            yield Problem(
+                about=pools[0],
+                involves=(task,),
+                property_name="ComputeResources.Type",
+                value="SPOT",
+                message=f"{task.name} is a multi-node job, and every compute environment here is Spot, where AWS Batch "
+                "runs none",
+                allowed="EC2",
+                fix="Type EC2, in a compute environment for these jobs",
+            )
+
+
+@error(
+    "GPU295",
+    question="does AWS Batch have hosts with GPUs for a GPU job?",
+    because="Fargate has no GPUs, and optimal, default_x86_64 and default_arm64 stand for families without GPUs: a job "
+    "that asks for GPUs stays RUNNABLE",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/gpu-jobs.html",
+)
+def has_gpus(context: Context) -> Problems:
+    fleet = context.fleet
+    environments = [each.lacks_gpus for each in fleet.environments]
+    others = (each for each in (*fleet.pools, *fleet.strays) if each.kind is PoolKind.BATCH)
+    if not fleet.is_whole or not environments or not all(environments) or any(others):
+        return
+    named = "; ".join(f"{brief(each.name)} {each.lacks_gpus}" for each in fleet.environments[:_MOST_NAMED])
+    for task in context.tasks:
+        if task.scheduler is Scheduler.BATCH and task.wants_gpu and "FARGATE" not in task.compatibilities:
+            yield Problem(
+                about=task,
+                origin=fleet.environments[0].origin,
+                property_name=fleet.environments[0].property_name,
+                message=f"{task.name} asks for GPUs, and no compute environment here has any: {named}",
+                fix="a compute environment of Type EC2 with InstanceTypes that have GPUs, such as g6.xlarge",
+            )
+
+
+@error(
+    "GPU296",
+    question="may a compute environment have as many vCPUs as one job asks for?",
+    because="AWS Batch starts no hosts for a job that asks for more than MaxvCpus, and leaves it RUNNABLE "
+    "(MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE)",
+    source=_RUNNABLE,
+    unless=("GPU061", "GPU063"),
+)
+def has_vcpus(context: Context) -> Problems:
+    for task in _jobs(context):
+        pools, asked = pools_by_hand(context.fleet, task), task.cpu
+        if isinstance(asked, Unknown) or not by_hand(context.fleet, task).is_closed:
+            continue
+        vcpus = -(-asked // CPU_UNITS_PER_VCPU)
+        limits = [each.max_vcpus for each in pools]
+        if all(isinstance(each, int) and each < vcpus for each in limits):
+            first = pools[0]
+            enough = max(vcpus, min((each.vcpus for each in first.instance_types), default=vcpus))
+            yield Problem(
+                about=first,
+                involves=(task,),
+                property_name="ComputeResources.MaxvCpus",
+                value=first.max_vcpus,
+                message=f"{task.name} asks for {vcpus} vCPUs, and {first.name} has {first.max_vcpus} at most",
+                allowed=f"{enough} or more",
+                fix=f"a MaxvCpus of {enough} or more",
+                ways=((Way(text=f"a MaxvCpus of {enough}", things=(_with_vcpus(first, enough),)),),),
+            )
+
+
+def _jobs(context: Context) -> Iterator[Task]:
+    """GPU jobs, each of which may run on any compute environment here."""
+    for task in unassigned(context.fleet):
+        if task.scheduler is Scheduler.BATCH and pools_by_hand(context.fleet, task):
+            yield task
+
+
+def _with_vcpus(pool: Pool, vcpus: int) -> Pool:
+    most = pool.max_instances
+    hosts = max(1, vcpus // min((each.vcpus for each in pool.instance_types), default=vcpus))
+    return replace(pool, max_vcpus=vcpus, max_instances=most if isinstance(most, Unknown) else max(most, hosts))
