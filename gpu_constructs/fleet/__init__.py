@@ -34,6 +34,7 @@ from gpu_constructs.fleet.purchase import (
     Reservation,
 )
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
+from gpu_constructs.fleet.role import SecretRead, TaskRole
 from gpu_constructs.fleet.task import Container, Dependency, EfsVolume, PlacementConstraint, Relations, Scheduler, Task
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
 from gpu_constructs.fleet.workload import (
@@ -97,6 +98,7 @@ __all__ = [
     "Reservation",
     "ResourceRequirement",
     "Scheduler",
+    "SecretRead",
     "ServiceScaling",
     "ServiceTarget",
     "Shape",
@@ -104,6 +106,7 @@ __all__ = [
     "Starter",
     "StrategyItem",
     "Task",
+    "TaskRole",
     "TypeChoice",
     "Unknown",
     "UpdateMethod",

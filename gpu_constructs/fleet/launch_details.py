@@ -35,6 +35,7 @@ class LaunchDetails:
     Attributes:
         names_image: Whether it names a machine image.
         names_profile: Whether it names an instance profile.
+        profile_is_role: Whether what it names as instance profile certainly is a role.
         trusts_ec2: Whether the role of the profile may be assumed by EC2, as far as the files define it.
         may_register: Whether that role may register hosts with ECS, likewise.
         metadata_is_off: Whether the instance metadata service is certainly off.
@@ -44,6 +45,7 @@ class LaunchDetails:
 
     names_image: bool | Unknown = UNKNOWN
     names_profile: bool | Unknown = UNKNOWN
+    profile_is_role: bool = False
     trusts_ec2: bool | Unknown = UNKNOWN
     may_register: bool | Unknown = UNKNOWN
     metadata_is_off: bool = False

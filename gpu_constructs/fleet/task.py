@@ -7,6 +7,7 @@ from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceRequirement
+from gpu_constructs.fleet.role import TaskRole
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 from gpu_constructs.hardware import Architecture
 
@@ -216,6 +217,7 @@ class Task:
         is_empty: Whether it certainly has no container; only templates say so.
         has_execution_role: Whether it names a task execution role; unknown where that is written elsewhere.
         has_task_role: Whether it names a task role, likewise.
+        roles: Those of its two roles that the files define; only templates say so.
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         is_api_request: Whether it is written as the API of ECS takes it, outside of a template.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
@@ -243,6 +245,7 @@ class Task:
     is_empty: bool = field(default=False, compare=False)
     has_execution_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
+    roles: tuple[TaskRole, ...] = field(default=(), compare=False)
     is_part: bool = field(default=False, compare=False)
     is_api_request: bool = field(default=False, compare=False)
     attempt_seconds: int | Unknown | None = field(default=None, compare=False)

@@ -274,6 +274,8 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU255": "the container that is referred to may be added later",
     "GPU256": "dependencies are added to containers that are there, through CDK",
     "GPU257": "CDK makes the task execution role",
+    "GPU275": "CDK makes the roles of a task for ecs-tasks.amazonaws.com",
+    "GPU276": "CDK lets the task execution role read each secret",
     "GPU262": "CDK refuses a port name that the task does not have",
     "GPU264": "every capacity has an instance profile of a role that registers hosts",
     "GPU265": "the metadata service is on, with tokens",

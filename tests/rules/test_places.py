@@ -57,6 +57,8 @@ ELSEWHERE = {
     "GPU254": "the example adds a rule of the security group, which is a resource of its own",
     "GPU255": "the example adds the container that the logs go to",
     "GPU257": "the finding is at the container that needs the role, and the example gives the task one",
+    "GPU275": "the role is named here, and the example changes whom it trusts",
+    "GPU276": "the role is named here, and the example gives it a policy",
     "GPU258": "the service allows ECS Exec, and the example gives its task a role",
     "GPU262": "the service names a port, and the example gives the port of its task that name",
 }

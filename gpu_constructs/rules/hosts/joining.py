@@ -27,6 +27,12 @@ def has_a_role(pool: Pool) -> Problems:
             fix=f"IamInstanceProfile, with a role that ec2.amazonaws.com may assume and {_POLICY}",
             property_name="IamInstanceProfile",
         )
+    elif details.profile_is_role:
+        yield Problem(
+            message=f"the hosts of {pool.name} name a role where EC2 takes an instance profile, which holds one",
+            fix="an AWS::IAM::InstanceProfile with the role in Roles, and its ARN in IamInstanceProfile",
+            property_name="IamInstanceProfile",
+        )
     elif details.trusts_ec2 is False:
         yield Problem(
             message=f"EC2 may not assume the role of the hosts of {pool.name}, so that they get no credentials",

@@ -23,18 +23,39 @@ _IMAGES_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-
 # What the ECS-optimized images have where nothing is written (the page above).
 _DEFAULT_GIB = 30
 _LEAST_GIB = 50
+_PROVISIONED = frozenset({"io1", "io2"})
+_AMAZON_LINUX = frozenset({OperatingSystem.AMAZON_LINUX_2, OperatingSystem.AMAZON_LINUX_2023})
+# Volumes that are often named for the one with the images: the root of Ubuntu, and the system of Bottlerocket.
+_MISTAKEN = frozenset({"/dev/sda1", "/dev/xvda"})
 
 
 @error(
     "GPU267",
     question="does EBS have volumes of this size and speed?",
-    because=f"a gp3 volume has {MAX_GIB} GiB at most, {IOPS_INCLUDED} IOPS or more, {MIN_MIB_PER_SECOND} to "
+    because=f"a root volume has the size of its image or more, {_DEFAULT_GIB} GiB on Amazon Linux; io1 and io2 take "
+    f"Iops; a gp3 volume has {MAX_GIB} GiB at most, {IOPS_INCLUDED} IOPS or more, {MIN_MIB_PER_SECOND} to "
     f"{MAX_MIB_PER_SECOND} MiB/s, and {IOPS_FOR_EACH_MIB_PER_SECOND} IOPS for each MiB/s; EC2 refuses other ones when "
     "it starts a host",
     source="https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
 )
 def volumes_exist(pool: Pool) -> Problems:
     for volume in pool.details.volumes:
+        if volume.type in _PROVISIONED and volume.iops is None:
+            yield Problem(
+                property_name="BlockDeviceMappings.Ebs.Iops",
+                message=f"volume {brief(str(volume.device))} of {pool.name} has the type {volume.type} and no Iops, "
+                "which this type takes",
+                fix="Iops, or the type gp3",
+            )
+        if _is_root_of_linux(pool, volume) and isinstance(volume.size_gib, int) and volume.size_gib < _DEFAULT_GIB:
+            yield Problem(
+                property_name="BlockDeviceMappings.Ebs.VolumeSize",
+                value=volume.size_gib,
+                allowed=f"{_DEFAULT_GIB} GiB or more",
+                message=f"the root volume of {pool.name} has {volume.size_gib} GiB, and the snapshot of its image "
+                f"{_DEFAULT_GIB}",
+                fix="100 GiB or more, which images with CUDA take",
+            )
         if volume.type == "gp3":
             for name, value, allowed, fix in _refused(volume):
                 yield Problem(
@@ -45,6 +66,13 @@ def volumes_exist(pool: Pool) -> Problems:
                     f"{allowed}",
                     fix=fix,
                 )
+
+
+def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:
+    """Whether it certainly is the root volume of an ECS-optimized image of Amazon Linux."""
+    image = pool.image
+    is_of_aws = not isinstance(image, Unknown) and image.release != "custom"
+    return is_of_aws and pool.operating_system in _AMAZON_LINUX and volume.device == _ROOT
 
 
 def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
@@ -87,6 +115,32 @@ def room_for_images(context: Context) -> Problems:
                 message=f"the hosts of {pool.name} have {size} GiB for container images",
                 fix=f"BlockDeviceMappings with 100 GiB or more for {_BOTTLEROCKET_DATA if is_bottlerocket else _ROOT}",
             )
+
+
+@warning(
+    "GPU274",
+    question="is the volume that is given a size the one that images are on?",
+    because=f"images are on the root volume {_ROOT} of Amazon Linux, and on {_BOTTLEROCKET_DATA} of Bottlerocket; a "
+    "volume of another name is one more, or holds the system, and the one with the images keeps the size of the image",
+    source=_IMAGES_PAGE,
+    changes="BlockDeviceMappings",
+)
+def sizes_the_right_volume(pool: Pool) -> Problems:
+    system, devices = pool.operating_system, {each.device for each in pool.details.volumes}
+    if isinstance(system, Unknown) or not pool.user_data.complete or pool.user_data.local_disks is LocalDiskUse.IMAGES:
+        return
+    is_bottlerocket = system is OperatingSystem.BOTTLEROCKET
+    device, gib = (_BOTTLEROCKET_DATA, 20) if is_bottlerocket else (_ROOT, _DEFAULT_GIB)
+    mistaken = sorted(_MISTAKEN & {each for each in devices if isinstance(each, str)})
+    if mistaken and device not in devices and not any(isinstance(each, Unknown) for each in devices):
+        yield Problem(
+            property_name="BlockDeviceMappings.DeviceName",
+            value=mistaken[0],
+            allowed=device,
+            message=f"the hosts of {pool.name} have a volume {mistaken[0]}, and container images are on {device}, "
+            f"which keeps {gib} GiB",
+            fix=f"DeviceName {device}",
+        )
 
 
 def _is_described(pool: Pool) -> bool:

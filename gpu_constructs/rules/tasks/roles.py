@@ -36,3 +36,45 @@ def execution_role_named(task: Task) -> Iterator[Problem]:
                 origin=container.origin,
             )
             return
+
+
+@error(
+    "GPU275",
+    question="may ECS act with the roles of the task?",
+    because="ECS assumes the roles of a task as ecs-tasks.amazonaws.com, whatever starts the task; it starts no task "
+    "with a role that does not trust this principal",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
+)
+def roles_are_assumed(task: Task) -> Iterator[Problem]:
+    if task.scheduler is not Scheduler.ECS or not is_accelerated(task):
+        return
+    for role in task.roles:
+        if role.trusts_tasks is False:
+            yield Problem(
+                message=f"{role.property_name} of {task.name} names a role that ecs-tasks.amazonaws.com may not assume",
+                fix="Principal: {Service: ecs-tasks.amazonaws.com} in the AssumeRolePolicyDocument of the role",
+                property_name=role.property_name,
+            )
+
+
+@error(
+    "GPU276",
+    question="may the task execution role read the secrets of the task?",
+    because="ECS reads secrets with the task execution role before a container starts; "
+    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, and read no secrets; a warning where a "
+    "policy of the secret itself may allow it",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/secrets-envvar-secrets-manager.html",
+    unless=("GPU275",),
+)
+def secrets_are_read(task: Task) -> Iterator[Problem]:
+    lacking = [each for role in task.roles for each in role.lacking]
+    if task.scheduler is not Scheduler.ECS or not is_accelerated(task) or not lacking:
+        return
+    first = max(lacking, key=lambda each: each.is_certain)
+    yield Problem(
+        message=f"container {brief(first.container)} of {task.name} gets the secret {brief(first.name)}, and the task "
+        f"execution role does not allow {first.action}",
+        fix=f"a policy of the role that allows {first.action} of the secret",
+        property_name="ExecutionRoleArn",
+        is_certain=first.is_certain,
+    )

@@ -21,6 +21,7 @@ from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.strays import strays_of
+from gpu_constructs.template.resources.task_roles import TaskRoles
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
 __all__ = ["fleet_of"]
@@ -37,7 +38,8 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
     names = Names(stacks)
     clusters = Clusters(index, names, notes)
 
-    found_tasks = [(each, "", task_of(each, each.logical_id, notes)) for each in index.all(TASK_DEFINITION)]
+    roles = TaskRoles(index)
+    found_tasks = [(each, "", task_of(each, each.logical_id, notes, roles)) for each in index.all(TASK_DEFINITION)]
     found_tasks += batch_tasks(index, notes)
     task_names = names.unique([(resource, suffix) for resource, suffix, _ in found_tasks])
     tasks_by_resource = [

@@ -2,15 +2,85 @@
 
 from __future__ import annotations
 
-from gpu_constructs.template.model import Reference
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import is_list
 
-__all__ = ["INSTANCE_PROFILE", "ROLE", "roles_with_policies"]
+__all__ = ["INSTANCE_PROFILE", "ROLE", "Permission", "Roles", "roles_with_policies", "trusts"]
 
 ROLE = "AWS::IAM::Role"
 INSTANCE_PROFILE = "AWS::IAM::InstanceProfile"
 _POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """An action, and what is known of policies of AWS about it, by the ends of their ARNs.
+
+    Attributes:
+        action: Such as ``ecs:RegisterContainerInstance``.
+        given_by: Policies that allow it.
+        not_given_by: Policies that are often seen and do not.
+    """
+
+    action: str
+    given_by: frozenset[str]
+    not_given_by: frozenset[str]
+
+
+class Roles:
+    """What roles allow, and who may assume them."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def of_profile(self, profile: Value) -> Resource | None:
+        """The one role of an instance profile; None where these files do not say which."""
+        found = self._index.find(profile, INSTANCE_PROFILE)
+        roles = found.properties.get("Roles") if found is not None else None
+        return self.named(roles[0]) if is_list(roles) and len(roles) == 1 else None
+
+    def named(self, value: Value) -> Resource | None:
+        """The role that a property names."""
+        return self._index.find(value, ROLE)
+
+    def allow(self, role: Resource, permission: Permission) -> bool | Unknown:
+        """Whether a role allows an action on anything; unknown where a policy of it is not known."""
+        managed = role.properties.get("ManagedPolicyArns")
+        arns = managed if is_list(managed) else (managed,) if managed is not None else ()
+        names = {_policy_name(each) for each in arns}
+        actions = list(_actions(role.properties.get("Policies")))
+        wanted = permission.action.lower()
+        if names & permission.given_by or any(
+            isinstance(each, str) and fnmatchcase(wanted, each.lower()) for each in actions
+        ):
+            return True
+        is_all_known = names <= permission.not_given_by and all(isinstance(each, str) for each in actions)
+        return False if is_all_known and self._with_policies.isdisjoint({None, role.reference}) else UNKNOWN
+
+    @cached_property
+    def _with_policies(self) -> frozenset[Reference | None]:
+        return roles_with_policies(self._index)
+
+
+def trusts(role: Resource, service: str) -> bool | Unknown:
+    """Whether a service, such as ``ec2.amazonaws.com``, may assume a role; unknown where that is not written out."""
+    document = role.properties.get("AssumeRolePolicyDocument")
+    statements = document.get("Statement") if isinstance(document, Mapping) else None
+    for each in statements if is_list(statements) else (statements,):
+        principal = each.get("Principal") if isinstance(each, Mapping) else None
+        services = principal.get("Service") if isinstance(principal, Mapping) else UNKNOWN
+        for name in services if is_list(services) else (services,):
+            # In China it has the suffix .cn, and CDK writes the region's suffix as a reference.
+            if not isinstance(name, str) or name.startswith(service):
+                return UNKNOWN if not isinstance(name, str) else True
+    return False
 
 
 def roles_with_policies(index: Index) -> frozenset[Reference | None]:
@@ -21,3 +91,23 @@ def roles_with_policies(index: Index) -> frozenset[Reference | None]:
         found = [index.find(each, ROLE) for each in named if each is not None] if is_list(named) else [None]
         roles.update(None if each is None else each.reference for each in found)
     return frozenset(roles)
+
+
+def _policy_name(arn: Value) -> str | None:
+    end = arn.pieces[-1] if isinstance(arn, Text) and arn.pieces else arn
+    return end.rpartition("/")[2] if isinstance(end, str) else None
+
+
+def _actions(policies: Value) -> Iterator[Value]:
+    """What the policies of a role allow; something unknown where that is not known."""
+    if policies is None:
+        return
+    for policy in policies if is_list(policies) else (UNKNOWN,):
+        document = policy.get("PolicyDocument") if isinstance(policy, Mapping) else None
+        statements = document.get("Statement") if isinstance(document, Mapping) else None
+        for each in statements if is_list(statements) else (statements,):
+            if not isinstance(each, Mapping) or each.get("NotAction") is not None:
+                yield UNKNOWN
+            elif each.get("Effect") != "Deny":
+                actions = each.get("Action")
+                yield from actions if is_list(actions) else (actions,)

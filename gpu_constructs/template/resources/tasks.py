@@ -30,6 +30,7 @@ from gpu_constructs.template.resources.containers import (
     used_settings,
 )
 from gpu_constructs.template.resources.section import Notes, Section, given
+from gpu_constructs.template.resources.task_roles import TaskRoles
 
 __all__ = ["TASK_DEFINITION", "amount_of", "architecture_of", "constraints_of", "task_of"]
 
@@ -57,7 +58,7 @@ _CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
 _MIB = {"": 1, "GB": 1024}
 
 
-def task_of(resource: Resource, name: str, notes: Notes) -> Task:
+def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles) -> Task:
     """Reads a task definition."""
     properties = Section.of(resource, notes)
     network_mode = given(properties.text("NetworkMode"), "bridge")
@@ -93,6 +94,7 @@ def task_of(resource: Resource, name: str, notes: Notes) -> Task:
         ),
         has_execution_role=UNKNOWN if resource.is_part else properties.has("ExecutionRoleArn"),
         has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
+        roles=roles.of(properties),
         is_part=resource.is_part,
         is_api_request=not resource.below,
         origin=resource.origin,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, LaunchDetails, Volume
-from gpu_constructs.rules.hosts.volumes import room_for_images, volumes_exist
+from gpu_constructs.rules.hosts.volumes import room_for_images, sizes_the_right_volume, volumes_exist
 from tests.rules.given import GPU_TASK, a_pool, of_image, running_on, said
 
 _VOLUME = Volume(device="/dev/xvda", size_gib=200, type="gp3")
@@ -27,10 +27,14 @@ _VOLUME = Volume(device="/dev/xvda", size_gib=200, type="gp3")
         ({"throughput_mib_per_second": 1000, "iops": 4000}, []),
         ({"throughput_mib_per_second": 1000, "iops": UNKNOWN}, []),
         ({"type": "io2", "iops": 100}, []),
+        ({"type": "io2"}, ["Iops"]),
+        ({"type": "io2", "iops": UNKNOWN}, []),
+        ({"size_gib": 29}, ["VolumeSize"]),
+        ({"size_gib": 29, "device": "/dev/xvdb"}, []),
         ({"type": UNKNOWN, "iops": 100}, []),
     ],
 )
-def test_a_volume_of_gp3_has_the_speed_of_gp3(changes: dict[str, Any], names: list[str]) -> None:
+def test_a_volume_has_the_size_and_speed_of_its_type(changes: dict[str, Any], names: list[str]) -> None:
     pool = a_pool(details=LaunchDetails(volumes=(replace(_VOLUME, **changes),)))
     assert [each.property_name for each in said(volumes_exist, pool)] == [f"BlockDeviceMappings.Ebs.{n}" for n in names]
 
@@ -56,3 +60,20 @@ def _fleet(*volumes: Volume, container_image: str = "example.com/own:1", image: 
 )
 def test_the_volume_that_images_are_on_has_room(fleet: Fleet, is_small: bool) -> None:
     assert bool(said(room_for_images, fleet)) is is_small
+
+
+@pytest.mark.parametrize(
+    ("image", "devices", "names"),
+    [
+        ("al2023-gpu", ["/dev/sda1"], "/dev/xvda, which keeps 30 GiB"),
+        ("al2023-gpu", ["/dev/sda1", "/dev/xvda"], ""),
+        ("al2023-gpu", ["/dev/xvdf"], ""),
+        ("al2023-gpu", ["/dev/sda1", UNKNOWN], ""),
+        ("bottlerocket-ecs-2-nvidia-x86_64", ["/dev/xvda"], "/dev/xvdb, which keeps 20 GiB"),
+        ("bottlerocket-ecs-2-nvidia-x86_64", ["/dev/xvda", "/dev/xvdb"], ""),
+    ],
+)
+def test_the_volume_with_a_size_is_that_of_the_images(image: str, devices: list[Any], names: str) -> None:
+    volumes = tuple(replace(_VOLUME, device=each) for each in devices)
+    found = said(sizes_the_right_volume, a_pool(image=of_image(image), details=LaunchDetails(volumes=volumes)))
+    assert [names in each.message for each in found] == ([True] if names else [])

@@ -1,0 +1,38 @@
+"""What a rule says of its wrong example after a change: how gravely, once for each finding."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+from gpu_constructs.checking.report import check_files
+from tools.rule_examples import example_of
+
+__all__ = ["severities"]
+
+
+def severities(rule: str, properties: dict[str, Any] | None = None, **resources: Any) -> list[str]:
+    """Severities of a rule's findings in its wrong example.
+
+    Args:
+        rule: Its id.
+        properties: Properties by the logical id of a resource of the example; None takes one away.
+        resources: Resources that the example has besides, or instead.
+    """
+    template: Any = deepcopy(example_of(rule).template(example_of(rule).wrong))
+    template["Resources"].update(resources)
+    for name, changes in (properties or {}).items():
+        _put(template["Resources"][name].setdefault("Properties", {}), changes)
+    found = check_files(["-"], stdin=json.dumps(template).encode()).findings
+    return [each.severity.value for each in found if each.rule == rule]
+
+
+def _put(values: dict[str, Any], changes: dict[str, Any]) -> None:
+    for key, change in changes.items():
+        if isinstance(change, dict) and isinstance(values.get(key), dict) and len(change) > 0 and "Ref" not in change:
+            _put(values[key], change)
+        elif change is None:
+            values.pop(key, None)
+        else:
+            values[key] = change
