@@ -20,6 +20,7 @@ Resources:
     Properties:
       LaunchTemplateData:
         IamInstanceProfile: {{Name: ecsInstanceRole}}
+        BlockDeviceMappings: [{{DeviceName: /dev/xvda, Ebs: {{VolumeSize: 100}}}}]
         InstanceType: !Ref Hosts
         ImageId: '{{{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/{RELEASE}/image_id}}}}'
         UserData: !Base64
@@ -41,6 +42,9 @@ Resources:
       AutoScalingGroupProvider:
         AutoScalingGroupArn: !Ref Group
         ManagedScaling: {{Status: ENABLED}}
+  Association:
+    Type: AWS::ECS::ClusterCapacityProviderAssociations
+    Properties: {{Cluster: !Ref Cluster, CapacityProviders: [!Ref Provider], DefaultCapacityProviderStrategy: []}}
   Train:
     Type: AWS::ECS::TaskDefinition
     Properties:
@@ -54,6 +58,7 @@ Resources:
               Value: '1'
   Service:
     Type: AWS::ECS::Service
+    DependsOn: Association
     Properties:
       Cluster: !Ref Cluster
       TaskDefinition: !Ref Train

@@ -19,7 +19,9 @@ from .server import ROOT, emulator
 
 OURS = "Gpu"
 GUIDE = (ROOT / "docs" / "existing-clusters.md").read_text()
-(APP, MIXED, *_) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+APP = BLOCKS[0]
+(MIXED,) = [each for each in BLOCKS if '"Mixed"' in each]
 WITHOUT_SERVICE = re.sub(r"chat = .*\n(?=app.synth)", "", APP, flags=re.DOTALL)
 WITHOUT_CAPACITY = re.sub(r"l4 = .*\n", "", WITHOUT_SERVICE)
 

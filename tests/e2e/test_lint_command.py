@@ -35,7 +35,7 @@ def test_the_command_line_says_at_which_line_a_task_fits_no_host(tmp_path: Path)
     assert ended.stderr == ""
     assert ended.returncode & 2  # cfn-lint adds 4 for warnings
     (line,) = [each for each in ended.stdout.splitlines() if ":E9560:" in each]
-    assert line.startswith(f"template.yaml:{line_of('  Service:', BAD)}:3:")
+    assert line.startswith(f"template.yaml:{line_of('          ResourceRequirements:', BAD)}:11:")
     assert ":E9560:GPU060: Train does not fit on Provider: GPUs: 8 asked, g5.xlarge has 1; fix: " in line
 
 

@@ -36,7 +36,7 @@ APP = """
 @pytest.mark.parametrize(
     ("argument", "code", "shown", "hidden"),
     [
-        ("", 0, ["WARNING", "gpu-constructs::GPU001", "Train/Gpu/Old/Provider"], ["ERROR"]),
+        ("", 0, ["WARNING", "gpu-constructs::GPU001", "Train/Gpu/Old/LaunchTemplate"], ["ERROR"]),
         ("override", 1, ["ERROR", "gpu-constructs::GPU021", "Train/Task/Resource", '"Type": "GPU"'], ["Traceback"]),
     ],
 )
