@@ -72,8 +72,8 @@ class GpuService(ScaledService):
         enable_execute_command: Whether ECS Exec may open a shell in its containers. By default not.
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
-        **options: The other arguments of `ecs.Ec2Service`, explained at `ServiceOptions`: how it is deployed, Cloud
-            Map, Service Connect.
+        **options: The other arguments of `ecs.Ec2Service`, explained at `ServiceOptions` and `Ec2ServiceOptions`: how
+            it is deployed, Cloud Map, Service Connect.
 
     Raises:
         InvalidValueError: A number is wrong by itself, or the task definition has no GPU container yet.

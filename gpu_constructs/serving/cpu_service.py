@@ -9,7 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
 from gpu_constructs.cdk.atomic import creating, require_construct_id
 from gpu_constructs.cdk.kinds import checked
@@ -17,6 +17,7 @@ from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import require_strategy
+from gpu_constructs.serving.service_options import Ec2ServiceOptions
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
@@ -25,53 +26,31 @@ __all__ = ["CpuService", "CpuServiceOptions"]
 _FARGATE = ("FARGATE", "FARGATE_SPOT")
 
 
-class CpuServiceOptions(TypedDict, total=False):
-    """Arguments of `ecs.Ec2Service` that reach CDK as they are given.
+class CpuServiceOptions(Ec2ServiceOptions, total=False):
+    """What a `CpuService` takes as well, under CDK's names.
 
     Attributes:
-        availability_zone_rebalancing: Whether tasks are moved to even out zones.
         capacity_provider_strategies: Providers by name, such as one that the cluster keeps, instead of `capacity`.
-        circuit_breaker: When a deployment has failed. By default it is rolled back.
-        cloud_map_options: How other services find it by DNS.
         daemon: Whether a task runs on every host.
-        deployment_alarms: Alarms at which a deployment has failed.
-        deployment_controller: What deploys it. By default ECS.
         desired_count: Tasks that it keeps running.
-        enable_ecs_managed_tags: Whether tasks get the tags of cluster and service.
         enable_execute_command: Whether ECS Exec may open a shell in its containers.
         health_check_grace_period: How long a load balancer's verdict on a new task is ignored.
         max_healthy_percent: Tasks that may run at once during a deployment, in percent.
         min_healthy_percent: Tasks that keep running during a deployment, in percent. By default 100, for a daemon 0.
-        placement_constraints: Where tasks may be placed, in addition to those of the task definition.
-        placement_strategies: How tasks are placed.
-        propagate_tags: Whose tags are on its tasks.
         security_groups: Of tasks in network mode ``awsvpc``.
-        service_connect_configuration: Service Connect.
         service_name: Its name.
-        volume_configurations: Volumes that ECS makes for its tasks.
         vpc_subnets: Of tasks in network mode ``awsvpc``.
     """
 
-    availability_zone_rebalancing: ecs.AvailabilityZoneRebalancing | None
     capacity_provider_strategies: Sequence[ecs.CapacityProviderStrategy] | None
-    circuit_breaker: ecs.DeploymentCircuitBreaker | None
-    cloud_map_options: ecs.CloudMapOptions | None
     daemon: bool | None
-    deployment_alarms: ecs.DeploymentAlarmConfig | None
-    deployment_controller: ecs.DeploymentController | None
     desired_count: int | None
-    enable_ecs_managed_tags: bool | None
     enable_execute_command: bool | None
     health_check_grace_period: cdk.Duration | None
     max_healthy_percent: int | None
     min_healthy_percent: int | None
-    placement_constraints: Sequence[ecs.PlacementConstraint] | None
-    placement_strategies: Sequence[ecs.PlacementStrategy] | None
-    propagate_tags: ecs.PropagatedTagSource | None
     security_groups: Sequence[ec2.ISecurityGroup] | None
-    service_connect_configuration: ecs.ServiceConnectProps | None
     service_name: str | None
-    volume_configurations: Sequence[ecs.ServiceManagedVolume] | None
     vpc_subnets: ec2.SubnetSelection | None
 
 
@@ -89,7 +68,7 @@ class CpuService(ecs.Ec2Service):
         capacity: CPU capacities of the cluster that it uses, in equal shares. By default any host of the cluster.
         off_gpu_hosts: Whether its tasks stay off hosts with GPUs, Neuron devices or other accelerators, see
             `GpuCluster.off_gpu_hosts`. By default they do.
-        **options: Arguments of `ecs.Ec2Service`, see `CpuServiceOptions`.
+        **options: Arguments of `ecs.Ec2Service`, see `CpuServiceOptions` and `Ec2ServiceOptions`.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.

@@ -1,4 +1,4 @@
-"""What a GPU service passes on to `ecs.Ec2Service`, under CDK's names."""
+"""What services pass on to `ecs.Ec2Service`, under CDK's names."""
 
 from __future__ import annotations
 
@@ -13,57 +13,70 @@ from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import PlacementConstraint
 
-__all__ = ["ServiceOptions", "constraints_of", "with_defaults"]
+__all__ = ["Ec2ServiceOptions", "ServiceOptions", "constraints_of", "with_defaults"]
 
 
-class ServiceOptions(TypedDict, total=False):
-    """Arguments that reach CDK as they are given, with the defaults of this library.
+class Ec2ServiceOptions(TypedDict, total=False):
+    """Arguments of `ecs.Ec2Service` that `GpuService` and `CpuService` take, and CDK gets as they are given.
+
+    Where this names no default, it is CDK's.
 
     Attributes:
-        assign_public_ip: Whether tasks in network mode ``awsvpc`` get a public address. By default not.
-        availability_zone_rebalancing: Whether tasks are moved to even out zones. By default not, because a task that
-            moves needs a second GPU.
-        bake_time: How long both versions run once all requests go to the new one, where they are shifted.
-        canary_configuration: How many requests the new version gets first, and how long.
+        availability_zone_rebalancing: Whether tasks are moved to even out zones. Those of a `GpuService` are not by
+            default, because a task that moves needs a second GPU.
         circuit_breaker: What happens to a deployment whose tasks do not start. By default it is rolled back.
         cloud_map_options: A name in Cloud Map: an A or SRV record in network mode ``awsvpc``, else an SRV record.
         deployment_alarms: Alarms that stop a deployment. By default none.
-        deployment_controller: ``ECS`` written out, for a service that had it: CloudFormation replaces a service whose
-            controller comes or goes. CDK writes it for a circuit breaker unless the app has its flag
-            ``@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker``. By default it is not written.
-        deployment_strategy: Whether tasks are replaced one after the other, the default, or requests are shifted to a
-            second set of them, which takes every GPU twice.
-        enable_ecs_managed_tags: Whether tasks are tagged with cluster and service. By default they are.
-        force_new_deployment: Whether tasks are replaced although nothing changed.
-        lifecycle_hooks: Functions that a deployment waits for.
-        linear_configuration: In which steps requests are shifted.
+        deployment_controller: What deploys it, for a `GpuService` always ECS. By default ECS, and the template does
+            not say so: CloudFormation replaces a service whose controller comes or goes, so a service that had ``ECS``
+            written out keeps it with this. CDK writes it for a circuit breaker unless the app has its flag
+            ``@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker``.
+        enable_ecs_managed_tags: Whether tasks are tagged with cluster and service. Those of a `GpuService` are by
+            default.
         placement_constraints: Where tasks may be placed, in addition to those of the task definition.
-        placement_strategies: How hosts are chosen. By default tasks are packed, so that hosts become empty and leave.
-        propagate_tags: Whose tags tasks get. By default those of the service.
+        placement_strategies: How hosts are chosen. A `GpuService` packs its tasks by default, so that hosts become
+            empty and leave.
+        propagate_tags: Whose tags tasks get. By default those of a `GpuService` get its own.
         service_connect_configuration: Its names in Service Connect, and those that it reaches.
-        task_definition_revision: Which revision it runs. By default the one of this deploy.
         volume_configurations: An EBS volume for each task.
     """
 
-    assign_public_ip: bool | None
     availability_zone_rebalancing: ecs.AvailabilityZoneRebalancing | None
-    bake_time: cdk.Duration | None
-    canary_configuration: ecs.TrafficShiftConfig | None
     circuit_breaker: ecs.DeploymentCircuitBreaker | None
     cloud_map_options: ecs.CloudMapOptions | None
     deployment_alarms: ecs.DeploymentAlarmConfig | None
     deployment_controller: ecs.DeploymentController | None
-    deployment_strategy: ecs.DeploymentStrategy | None
     enable_ecs_managed_tags: bool | None
-    force_new_deployment: ecs.ForceNewDeployment | None
-    lifecycle_hooks: Sequence[ecs.IDeploymentLifecycleHookTarget] | None
-    linear_configuration: ecs.TrafficShiftConfig | None
     placement_constraints: Sequence[ecs.PlacementConstraint] | None
     placement_strategies: Sequence[ecs.PlacementStrategy] | None
     propagate_tags: ecs.PropagatedTagSource | None
     service_connect_configuration: ecs.ServiceConnectProps | None
-    task_definition_revision: ecs.TaskDefinitionRevision | None
     volume_configurations: Sequence[ecs.ServiceManagedVolume] | None
+
+
+class ServiceOptions(Ec2ServiceOptions, total=False):
+    """What a `GpuService` takes as well, under CDK's names.
+
+    Attributes:
+        assign_public_ip: Whether tasks in network mode ``awsvpc`` get a public address. By default not.
+        bake_time: How long both versions run once all requests go to the new one, where they are shifted.
+        canary_configuration: How many requests the new version gets first, and how long.
+        deployment_strategy: Whether tasks are replaced one after the other, the default, or requests are shifted to a
+            second set of them, which takes every GPU twice.
+        force_new_deployment: Whether tasks are replaced although nothing changed.
+        lifecycle_hooks: Functions that a deployment waits for.
+        linear_configuration: In which steps requests are shifted.
+        task_definition_revision: Which revision it runs. By default the one of this deploy.
+    """
+
+    assign_public_ip: bool | None
+    bake_time: cdk.Duration | None
+    canary_configuration: ecs.TrafficShiftConfig | None
+    deployment_strategy: ecs.DeploymentStrategy | None
+    force_new_deployment: ecs.ForceNewDeployment | None
+    lifecycle_hooks: Sequence[ecs.IDeploymentLifecycleHookTarget] | None
+    linear_configuration: ecs.TrafficShiftConfig | None
+    task_definition_revision: ecs.TaskDefinitionRevision | None
 
 
 def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOptions:
