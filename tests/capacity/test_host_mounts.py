@@ -1,0 +1,114 @@
+"""Hosts mount file systems and buckets at every boot, before tasks run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_s3 as s3
+
+from gpu_constructs import (
+    GpuConstructsError,
+    GpuMachineImage,
+    HostMount,
+    HostStorage,
+    IncompatibleError,
+)
+from tests.model_storage import bucket_of, imported_lustre, lustre_of
+from tests.synthesis import Ground, Site, user_data
+
+
+def mount_on(site: Site, path: str) -> HostMount:
+    return HostMount.s3(s3.Bucket.from_bucket_name(site.stack, path.replace("/", "-"), "weights"), path=path)
+
+
+BAD: list[tuple[str, Callable[[Site], object]]] = [
+    ("path", lambda site: HostMount.s3(bucket_of(site), path="/mnt/local-disks/s3")),
+    ("bucket", lambda site: HostMount.s3(s3.Bucket)),  # type: ignore[arg-type] # is refused
+    ("prefix", lambda site: HostMount(path="/mnt/x", bucket=bucket_of(site), prefix="a; reboot #")),
+    ("prefix", lambda site: HostMount.s3(bucket_of(site), prefix="-x")),
+    ("mount_name", lambda site: HostMount(path="/mnt/x", file_system=lustre_of(site), mount_name="a; reboot")),
+    ("mount_name", lambda site: HostMount.fsx_lustre(lustre_of(site), mount_name=f"{cdk.Aws.REGION}; reboot")),
+    ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x; reboot"), mount_name="abc")),
+    ("file_system", lambda site: HostMount.fsx_lustre(imported_lustre(site, "x\nEOF\nreboot"), mount_name="abc")),
+    ("file_system", lambda _: HostMount(path="/mnt/x")),
+    ("bucket", lambda site: HostMount(path="/mnt/x", bucket=bucket_of(site), file_system=lustre_of(site))),
+    ("bucket", lambda _: HostMount(path="/mnt/x", bucket="weights")),  # type: ignore[arg-type] # is refused
+    ("mounts", lambda site: HostStorage(mounts=[bucket_of(site)])),  # type: ignore[list-item] # is refused
+    ("mounts", lambda site: HostStorage(mounts=[HostMount.s3(bucket_of(site))] * 2)),
+    ("mounts", lambda site: HostStorage(mounts=[mount_on(site, "/mnt/s3/sub"), mount_on(site, "/mnt/s3")])),
+]
+
+
+@pytest.mark.parametrize(("argument", "call"), BAD)
+def test_a_wrong_mount_is_named_with_a_fix(ground: Ground, argument: str, call: Callable[[Site], object]) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        call(ground)
+    assert refused.value.argument == argument
+    assert refused.value.fix
+
+
+def test_an_imported_lustre_file_system_says_its_mount_name(ground: Ground) -> None:
+    with pytest.raises(GpuConstructsError, match="does not say its mount name"):
+        HostMount.fsx_lustre(imported_lustre(ground, "fs-1.fsx.us-east-1.amazonaws.com"))
+
+
+def test_a_name_that_is_known_at_deploy_time_is_one_word_of_the_script(site: Site) -> None:
+    name = cdk.CfnParameter(site.stack, "Name").value_as_string
+    bucket = s3.Bucket.from_bucket_name(site.stack, "Given", name)
+    files = imported_lustre(site, name)
+    assert f" '{name}' /mnt/s3" in HostMount.s3(bucket).command
+    assert f" '{name}@tcp:/abc' /mnt/lustre" in HostMount.fsx_lustre(files, mount_name="abc").command
+
+
+def test_other_systems_have_no_packages(ground: Ground) -> None:
+    bottlerocket = GpuMachineImage.newest("bottlerocket-ecs-2-nvidia-x86_64")
+    storage = HostStorage(mounts=[HostMount.s3(bucket_of(ground))])
+    with pytest.raises(IncompatibleError, match="bottlerocket has no packages") as refused:
+        ground.capacity("g6.xlarge", image=bottlerocket, storage=storage)
+    assert refused.value.argument == "mounts"
+
+
+def test_the_agent_waits_for_the_mounts_at_every_boot(site: Site) -> None:
+    site.capacity("g6.xlarge", storage=HostStorage(mounts=[HostMount.s3(bucket_of(site), prefix="qwen")]))
+    text = user_data(site.launch_template())
+    unit = text.partition("> /etc/systemd/system/host-mounts.service\n")[2].partition("\nEOF\n")[0].splitlines()
+    assert {"Before=ecs.service", "RequiredBy=ecs.service", "ExecStart=/usr/local/sbin/host-mounts"} <= set(unit)
+    assert [line for line in text.splitlines() if line.startswith(("dnf ", "systemctl "))] == [
+        "dnf install -q -y mount-s3",
+        "systemctl daemon-reload",
+        "systemctl stop ecs.service",
+        "systemctl enable --now host-mounts.service",
+        "systemctl start --no-block ecs.service",
+    ]
+
+
+@pytest.mark.parametrize(("mounted", "fails"), [(False, False), (True, False), (False, True)])
+def test_the_script_mounts_what_is_not_mounted_and_fails_with_the_mount(
+    site: Site, tmp_path: Path, *, mounted: bool, fails: bool
+) -> None:
+    site.capacity("g6.xlarge", storage=HostStorage(mounts=[HostMount.s3(bucket_of(site), prefix="qwen")]))
+    text = user_data(site.launch_template())
+    script = (
+        text.partition("> /usr/local/sbin/host-mounts\n")[2].partition("\nEOF\n")[0].replace("/mnt", f"{tmp_path}/mnt")
+    )
+    stand_ins = {
+        "mountpoint": f"exit {int(not mounted)}",
+        "mount-s3": f'echo "$*" >> {tmp_path}/log; exit {int(fails)}',
+    }
+    for name, body in stand_ins.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    bash = shutil.which("bash")
+    assert bash
+    ran = subprocess.run([bash, "-c", script], env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=False)
+    assert ran.returncode == int(fails)
+    log = tmp_path / "log"
+    called = log.read_text().replace(str(tmp_path), "") if log.exists() else ""
+    assert called == ("" if mounted else "--read-only --allow-other --prefix qwen/ weights /mnt/s3\n")
+    assert (tmp_path / "mnt/s3").is_dir()

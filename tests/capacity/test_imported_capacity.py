@@ -1,0 +1,116 @@
+"""Capacity of another app runs tasks like capacity of one's own, and nothing is made for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+
+from gpu_constructs import (
+    DoesNotFitError,
+    GpuCapacity,
+    GpuCluster,
+    GpuConstructsError,
+    GpuService,
+    ImportedGpuCapacity,
+    IncompatibleError,
+    ModelCache,
+    ModelServer,
+)
+from tests.synthesis import Site
+
+
+def theirs(site: Site, **of_cluster: Any) -> GpuCluster:
+    cluster = ecs.Cluster.from_cluster_attributes(
+        site.stack, "Theirs", cluster_name="theirs", vpc=site.vpc, **of_cluster
+    )
+    return GpuCluster(site.stack, "Gpu", cluster=cluster)
+
+
+def of_others(site: Site, **arguments: Any) -> ImportedGpuCapacity:
+    given = {"capacity_provider_name": "l4", "instance_types": ["g6.xlarge"], "max_instances": 2, **arguments}
+    cluster = given.pop("cluster", None) or theirs(site)
+    return GpuCapacity.from_attributes(site.stack, "L4", cluster=cluster, **given)
+
+
+def test_capacity_of_another_app_runs_a_service_and_nothing_is_made_for_it(site: Site) -> None:
+    gpu = theirs(site)
+    capacity = of_others(site, cluster=gpu)
+    task = site.task(capacity)
+    task.add_gpu_container("chat", image=site.image, gpus=1)
+    GpuService(site.stack, "Service", cluster=gpu, task_definition=task, desired_count=2)
+    service = site.only("AWS::ECS::Service")
+    assert service["CapacityProviderStrategy"] == [{"CapacityProvider": "l4", "Weight": 1}]
+    assert service["DeploymentConfiguration"]["MinimumHealthyPercent"] == 50
+    made = {each["Type"] for each in site.template()["Resources"].values()}
+    assert (
+        not {"AWS::ECS::ClusterCapacityProviderAssociations", "AWS::EC2::SecurityGroup", "AWS::IAM::InstanceProfile"}
+        & made
+    )
+    assert site.warnings() == []
+
+
+def test_its_connections_are_those_of_the_cluster_that_was_imported(site: Site) -> None:
+    hosts = ec2.SecurityGroup.from_security_group_id(site.stack, "Hosts", "sg-0123456789abcdef0")
+    gpu = theirs(site, security_groups=[hosts])
+    task = site.task(of_others(site, cluster=gpu))
+    task.add_gpu_container("chat", image=site.image, port_mappings=[ecs.PortMapping(container_port=8000)])
+    service = GpuService(site.stack, "Service", cluster=gpu, task_definition=task)
+    service.connections.allow_from_any_ipv4(ec2.Port.tcp(8000))
+    assert site.only("AWS::EC2::SecurityGroupIngress")["GroupId"] == "sg-0123456789abcdef0"
+
+
+@pytest.mark.parametrize("has_hosts_here", [False, True])
+def test_hosts_of_another_app_without_security_groups_are_refused_where_they_are_to_be_reached(
+    site: Site, *, has_hosts_here: bool
+) -> None:
+    gpu = theirs(site)
+    if has_hosts_here:
+        gpu.add_capacity("Ours", instance_types=["g6.xlarge"], max_instances=1)
+    capacity = of_others(site, cluster=gpu)
+    files = efs.FileSystem(site.stack, "Models", vpc=site.vpc)
+    server, cache = ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct"), ModelCache.efs(files)
+    refusal = r"capacity: the security groups of the hosts of L4 are not known.*fix: security_groups=\["
+    task = site.task(capacity)
+    before = site.children()
+    with pytest.raises(IncompatibleError, match=refusal):
+        task.add_model_server("Cached", server=server, cache=cache)
+    assert site.children() == before
+    task.add_model_server("Vllm", server=server)
+    service = GpuService(site.stack, "Service", cluster=gpu, task_definition=task)
+    before = site.children()
+    with pytest.raises(IncompatibleError, match=refusal):
+        service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
+    with pytest.raises(IncompatibleError, match=refusal):
+        service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+    assert site.children() == before
+    # Tasks with interfaces of their own have a security group that is known.
+    inside = site.task(capacity, name="Inside", network_mode=ecs.NetworkMode.AWS_VPC)
+    inside.add_model_server("Vllm", server=server, cache=cache)
+    of_tasks = GpuService(site.stack, "OfTasks", cluster=gpu, task_definition=inside)
+    of_tasks.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
+
+
+def test_capacity_of_another_app_is_checked_as_ones_own(site: Site) -> None:
+    with pytest.raises(DoesNotFitError, match="g6.xlarge"):
+        site.task(of_others(site)).add_gpu_container("chat", image=site.image, gpus=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cluster": "theirs"}, "cluster: expects a GpuCluster, got 'theirs'"),
+        ({"capacity_provider_name": "aws-l4"}, "GPU046"),
+        ({"instance_types": ["g6.xlrge"]}, "instance_types"),
+        ({"instance_types": ["g6.xlarge", "g6.12xlarge"]}, "GPU053"),
+        ({"max_instances": 0}, "max_instances"),
+    ],
+)
+def test_capacity_that_cannot_be_there_is_refused(site: Site, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(GpuConstructsError, match=message):
+        of_others(site, **arguments)
+    assert "Stack/L4" not in site.children()
