@@ -39,7 +39,7 @@ class LaunchDetails:
         trusts_ec2: Whether the role of the profile may be assumed by EC2, as far as the files define it.
         may_register: Whether that role may register hosts with ECS, likewise.
         metadata_is_off: Whether the instance metadata service is certainly off.
-        lists_groups_twice: Whether it names security groups beside network interfaces.
+        lists_groups_twice: Whether it names both security groups and network interfaces.
         volumes: Its EBS volumes.
     """
 

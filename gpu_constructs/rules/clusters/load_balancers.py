@@ -110,7 +110,7 @@ def a_way_for_requests(context: Context) -> Problems:
 @warning(
     "GPU263",
     question="does a server of models have time to load before health checks count?",
-    because="a server answers once its model is loaded, which takes minutes; until then ECS takes the task for "
+    because="a server answers once its model is loaded, which takes minutes; until then ECS considers the task "
     "unhealthy, stops it and starts the next one, and the deployment never ends or is rolled back",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
     unless=("GPU204", "GPU205", "GPU206"),

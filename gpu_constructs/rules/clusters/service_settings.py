@@ -88,7 +88,7 @@ def can_execute_commands(context: Context) -> Problems:
 
 @warning(
     "GPU207",
-    question="does a task in Service Connect have a size, from which its proxy gets its memory?",
+    question="does a task in Service Connect set its memory, with room for the proxy?",
     because="ECS adds a proxy to each task of a service in Service Connect, and on Amazon EC2 accepts only a task "
     "definition with a Memory of its own, above that of its containers",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html",
@@ -130,7 +130,7 @@ def comes_after_providers(context: Context) -> Problems:
 
 @error(
     "GPU262",
-    question="does the task have every port that Service Connect makes known?",
+    question="does the task have every port that its service names for Service Connect?",
     because="Service Connect knows a port by the name of a port mapping, and ECS refuses a service that names "
     "another one",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html",

@@ -133,7 +133,7 @@ def room_for_both_versions(context: Context) -> Problems:
 
 @warning(
     "GPU214",
-    question="can a deployment go on when scaling has asked for the most copies?",
+    question="is there room for a deployment while the service has its maximum number of copies?",
     because="a deployment that waits for room stops scaling in as well, so that a fleet that is full stays full: "
     "Application Auto Scaling does not scale in while ECS deploys",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-autoscaling-targettracking.html",

@@ -1,4 +1,4 @@
-"""Tasks of which nobody can say whether they fit, because other files define where they run."""
+"""Tasks that are not checked, because other files define where they run."""
 
 from __future__ import annotations
 

@@ -129,8 +129,8 @@ def private(pool: Pool) -> Problems:
 @warning(
     "GPU216",
     question="is it known that hosts with EFA run in one Availability Zone?",
-    because="EFA traffic does not leave its Availability Zone; only the constructs find it, because a template does "
-    "not show in which zone a subnet is",
+    because="EFA traffic does not leave its Availability Zone; only the constructs can check it: a template does not "
+    "show in which zone a subnet is",
     source=_EFA,
 )
 def zone_known(pool: Pool) -> Problems:
@@ -146,7 +146,8 @@ def zone_known(pool: Pool) -> Problems:
 @warning(
     "GPU254",
     question="do the security groups of hosts with EFA allow all traffic among themselves?",
-    because="EFA needs all traffic allowed from and to the security group itself; a rule for addresses does not do",
+    because="EFA needs all traffic allowed from and to the security group itself; a rule that allows addresses is "
+    "not enough",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start-nccl.html#nccl-start-base-setup",
 )
 def open_to_itself(pool: Pool) -> Problems:

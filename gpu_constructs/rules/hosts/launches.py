@@ -89,7 +89,7 @@ def reaches_ecs(pool: Pool) -> Problems:
     "GPU266",
     question="does the group say what to start, and where?",
     because="EC2 Auto Scaling refuses a group without subnets or Availability Zones and a launch template without a "
-    "machine image; EC2 refuses security groups beside network interfaces, which have their own",
+    "machine image; EC2 refuses security groups together with network interfaces, which have groups of their own",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-template.html",
 )
 def is_complete(pool: Pool) -> Problems:
@@ -108,7 +108,7 @@ def is_complete(pool: Pool) -> Problems:
         )
     if pool.details.lists_groups_twice:
         yield Problem(
-            message=f"the launch template of {pool.name} names security groups beside network interfaces, and EC2 "
+            message=f"the launch template of {pool.name} names both security groups and network interfaces, and EC2 "
             "takes those of the interfaces only",
             fix="Groups in NetworkInterfaces, and no SecurityGroupIds",
             property_name="SecurityGroupIds",

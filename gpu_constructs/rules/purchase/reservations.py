@@ -119,7 +119,7 @@ def enough_reserved(pool: Pool) -> Problems:
 
 @warning(
     "GPU251",
-    question="may every host start that was bought in advance?",
+    question="can all hosts that were bought in advance start?",
     because="what is reserved is paid for, whether hosts run in it or not",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-pricing-billing.html",
 )

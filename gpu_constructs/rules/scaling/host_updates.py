@@ -56,7 +56,7 @@ def takes_a_host_out(pool: Pool) -> Problems:
 @warning(
     "GPU222",
     question="does an instance refresh replace hosts that are protected from scale-in?",
-    because="by default it waits an hour until somebody removes the protection, and then fails",
+    because="by default the refresh waits an hour for the protection to be removed, and then fails",
     source=_PREFERENCES,
     changes="UpdatePolicy.AutoScalingInstanceRefresh.Preferences.ScaleInProtectedInstances",
 )
@@ -70,8 +70,8 @@ def replaces_protected(pool: Pool) -> Problems:
     ):
         yield Problem(
             property_name="ScaleInProtectedInstances",
-            message="the hosts are protected from scale-in, and the instance refresh waits an hour for somebody to "
-            "remove the protection, and fails",
+            message="the hosts are protected from scale-in, and the instance refresh waits an hour for the "
+            "protection to be removed, and fails",
             allowed="Refresh, or Ignore to leave them as they are",
             fix="ScaleInProtectedInstances Refresh; managed draining still lets their tasks move first",
         )
@@ -79,8 +79,8 @@ def replaces_protected(pool: Pool) -> Problems:
 
 @warning(
     "GPU223",
-    question="is there a reserved host for each one that an instance refresh launches first?",
-    because="hosts that start in what was bought in advance start nowhere else, so that none comes before one has gone",
+    question="is there a reserved host for each host that an instance refresh launches before it ends an old one?",
+    because="hosts of a reservation start nowhere else, so no new host starts before an old one has ended",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
     changes="UpdatePolicy.AutoScalingInstanceRefresh.Preferences.MinHealthyPercentage",
 )
@@ -103,7 +103,7 @@ def has_one_to_launch_first(pool: Pool) -> Problems:
 
 @warning(
     "GPU224",
-    question="does managed scaling stand still during a rolling update?",
+    question="is scaling suspended during a rolling update?",
     because="a scaling action in the middle of a rolling update can make it fail; managed scaling acts through alarms",
     source="https://aws.amazon.com/premiumsupport/knowledge-center/auto-scaling-group-rolling-updates/",
     changes="UpdatePolicy.AutoScalingRollingUpdate.SuspendProcesses",
@@ -121,7 +121,7 @@ def stands_still(pool: Pool) -> Problems:
             property_name="SuspendProcesses",
             message="ECS managed scaling changes the size of the group while CloudFormation replaces its hosts, which "
             "can make the update fail",
-            fix=f"AlarmNotification in SuspendProcesses, or {_REFRESH}, which needs no process to stand still",
+            fix=f"AlarmNotification in SuspendProcesses, or {_REFRESH}, which needs no suspended process",
         )
 
 
@@ -154,7 +154,7 @@ def reaches_all(pool: Pool) -> Problems:
     "GPU226",
     question="are there hosts for a service when it is created?",
     because="a service is stable when its tasks run, and no host of a Capacity Block starts before the block; "
-    "CloudFormation waits three hours at most, and tasks that wait trip no circuit breaker",
+    "CloudFormation waits three hours at most, and tasks that wait do not trigger the circuit breaker",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
 )
 def has_hosts_when_created(workload: Workload) -> Problems:
@@ -178,7 +178,7 @@ def has_hosts_when_created(workload: Workload) -> Problems:
 @warning(
     "GPU227",
     question="do tasks leave a host before an update ends it?",
-    because="without managed draining, nothing tells ECS that a host is about to end, and its tasks end with it",
+    because="without managed draining, ECS does not know that a host is about to end, and its tasks end with it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instance-draining.html",
 )
 def drained(pool: Pool) -> Problems:

@@ -27,7 +27,7 @@ _LIMITS = {
     "GPU007",
     question="can the hosts leave when the stack does?",
     because="managed termination protection outlives its capacity provider, so deleting a stack while hosts run waits "
-    "until somebody terminates them",
+    "until they are terminated by hand",
     source="https://github.com/aws/containers-roadmap/issues/2862",
     unless=("GPU167",),
 )
@@ -36,7 +36,8 @@ def unprotected(pool: Pool) -> Problems:
         yield Problem(
             property_name="ManagedTerminationProtection",
             message="managed termination protection stays on the hosts after their capacity provider is deleted: "
-            "deleting the stack while hosts run waits until somebody terminates them (containers-roadmap issue 2862)",
+            "deleting the stack while hosts run waits until they are terminated by hand "
+            "(containers-roadmap issue 2862)",
             fix="turn it off; managed draining lets tasks end without it",
         )
 

@@ -93,7 +93,7 @@ def _of_conditions(task: Task) -> Problems:
 
 @error(
     "GPU256",
-    question="can each container that another one waits for come to the state that is awaited?",
+    question="can each container reach the state that another one waits for?",
     because="an essential container ends only with the task, and the agent knows the health of a container only by the "
     "health check in the task definition",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDependency.html",
@@ -133,7 +133,7 @@ def _of_references(task: Task) -> Problems:
 
 @error(
     "GPU255",
-    question="are the containers whose volumes and log routing others use part of the task?",
+    question="does the task have the containers whose volumes and log routing others use?",
     because="ECS refuses a task definition that mounts volumes of a container that it does not have, and one with the "
     "log driver awsfirelens and no log router",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",

@@ -35,8 +35,8 @@ _NO_SECRET = re.compile(
 @warning(
     "GPU239",
     question="does a GPU task get its secrets by reference?",
-    because="environment variables stand in plain text in the template and in the task definition, which every version "
-    "of it keeps, and in what describe-task-definition answers",
+    because="environment variables are plain text in the template, in every revision of the task definition and in the "
+    "output of describe-task-definition",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/specifying-sensitive-data.html",
 )
 def by_reference(task: Task) -> Iterator[Problem]:

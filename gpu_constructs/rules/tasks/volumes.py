@@ -72,7 +72,7 @@ def together(task: Task) -> Iterator[Problem]:
 
 @warning(
     "GPU238",
-    question="can the hosts mount the file system of EFS in the way that is asked for?",
+    question="can the hosts mount the file system of EFS with the settings of the task?",
     because="Bottlerocket for ECS does not have amazon-efs-utils, which encryption in transit, access points and the "
     "task role need, and tasks that ask for them keep waiting",
     source="https://github.com/bottlerocket-os/bottlerocket/issues/1080",
