@@ -42,7 +42,7 @@ bench: $(READY) ## measure synth against plain aws-cdk-lib, the proof against an
 	@python -m bench.check_at_synth
 
 fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts and values at every reader
-	@python -m bench.oracle --examples 30000
+	@python -m bench.oracle --examples 30000 --worlds 10000
 	@python -m bench.fuzz --runs 5000
 	@TIMES=20 pytest tests/properties/test_two_readers.py tests/template/test_hostile.py tests/template/resources/test_hostile_values.py tests/test_lint.py
 

@@ -1,4 +1,7 @@
-"""`python -m bench.oracle --examples 30000`: the proof of small fleets at random against an exhaustive search.
+"""`python -m bench.oracle --examples 30000`: what is said at random against an exhaustive search.
+
+Of small fleets the proof is asked, and with `--worlds 20000` of small worlds the whole check: services without hosts,
+several files, parameters, scheduled tasks, hosts that are described by hand.
 
 A proof that says yes where the search finds no placement, or no where it finds one, is a bug: it is printed with its
 seed and ends the run with status 1. How often the proof cannot say what the search can is counted.
@@ -7,6 +10,7 @@ seed and ends the run with status 1. How often the proof cannot say what the sea
 from __future__ import annotations
 
 import argparse
+import gc
 import time
 from collections import Counter
 from random import Random
@@ -16,8 +20,10 @@ from rich.table import Table
 
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.placement import prove
+from tests.properties.judged_worlds import checked, disagreements, truth_of
 from tests.properties.oracle import always, ever
 from tests.properties.small_fleets import small_fleet
+from tests.properties.small_worlds import small_world
 
 __all__ = ["main"]
 
@@ -31,8 +37,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, default=10_000, help="how many fleets")
     parser.add_argument("--seed", type=int, default=0, help="the first fleet's; the others count from it")
+    parser.add_argument("--worlds", type=int, default=0, help="how many worlds, after the fleets")
     chosen = parser.parse_args()
-    console, counts, began = Console(), Counter[tuple[str, str]](), time.perf_counter()
+    console = Console(soft_wrap=True)
+    wrong = _fleets(chosen, console) if chosen.examples else 0
+    wrong += _worlds(chosen, console) if chosen.worlds else 0
+    return int(wrong > 0)
+
+
+def _fleets(chosen: argparse.Namespace, console: Console) -> int:
+    counts, began = Counter[tuple[str, str]](), time.perf_counter()
     for seed in range(chosen.seed, chosen.seed + chosen.examples):
         fleet, world = small_fleet(Random(seed))  # noqa: S311 - no secrets
         answer = prove(fleet).answer
@@ -49,7 +63,28 @@ def main() -> int:
     console.print(f"{chosen.examples} fleets in {time.perf_counter() - began:.0f} s")
     wrong = sum(counts["yes", each] for each in truths[1:]) + sum(counts["no", each] for each in truths[:2])
     console.print(f"wrong: {wrong}")
-    return int(wrong > 0)
+    return wrong
+
+
+def _worlds(chosen: argparse.Namespace, console: Console) -> int:
+    """Which errors have no reason, and which tasks find no place without a word about it."""
+    counts, wrong, began = Counter[str](), 0, time.perf_counter()
+    gc.freeze()  # what is read once is not looked at again
+    for seed in range(chosen.seed, chosen.seed + chosen.worlds):
+        design = small_world(Random(seed))  # noqa: S311 - no secrets
+        report = checked(design)
+        counts[f"{design.where}, {truth_of(design)}"] += 1
+        counts["values of parameters"] += sum(len(each.values) - 1 for each in design.knobs)
+        for each in disagreements(design, report):
+            wrong += 1
+            console.print(f"[red]seed {seed}:[/red] {each}", markup=True)
+    table = Table("hosts, what the search says", "worlds")
+    for name, number in sorted(counts.items()):
+        table.add_row(name, str(number))
+    console.print(table)
+    console.print(f"{chosen.worlds} worlds in {time.perf_counter() - began:.0f} s")
+    console.print(f"wrong: {wrong}")
+    return wrong
 
 
 if __name__ == "__main__":

@@ -44,11 +44,13 @@ __all__ = [
     "by_hand",
     "carries_gpus",
     "gpu_workloads",
+    "is_complete",
     "items_with_tasks",
     "pools_by_hand",
     "pools_of",
     "routes_of",
     "runs_on_fargate",
+    "started_by_strategies",
     "tasks_of",
     "unassigned",
     "unjudged",
@@ -129,6 +131,23 @@ def gpu_workloads(fleet: Fleet) -> Mapping[str, tuple[Workload | Task, ...]]:
                 if each.is_certain:
                     found.setdefault(each.pool.name, []).append(workload or route.task)
     return {name: tuple(workloads) for name, workloads in found.items()}
+
+
+def is_complete(fleet: Fleet, cluster: str | Unknown | None) -> bool:
+    """Whether all hosts of a cluster are pools of the fleet."""
+    return fleet.is_whole and not _strays_in(fleet, cluster)
+
+
+@by_identity(maxsize=4)
+def started_by_strategies(fleet: Fleet) -> frozenset[str]:
+    """Names of pools in which tasks with a strategy start hosts, on which others may find room."""
+    return frozenset(
+        item.pool.name
+        for each in fleet.workloads
+        if each.desired_count != 0
+        for item in items_with_tasks(each.strategy)
+        if item.pool is not None
+    )
 
 
 @by_identity(maxsize=4)

@@ -23,7 +23,13 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Worklo
 from gpu_constructs.placement.assumptions import Assumption, hosts_of
 from gpu_constructs.placement.bounds import Bound, least_hosts
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of, unjudged
+from gpu_constructs.placement.destinations import (
+    EC2_LAUNCH_TYPES,
+    FARGATE_PROVIDERS,
+    is_complete,
+    pools_of,
+    unjudged,
+)
 from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Need, Packing, Room, more_fit, pack
 from gpu_constructs.placement.pool_load import PoolLoad, Tenant
@@ -103,12 +109,16 @@ def _tenants_of(fleet: Fleet, workload: Workload, counts: Counts) -> Iterator[Te
                 yield Tenant(workload, demand, pool, *bound)
     else:
         answers: dict[PoolProfile, bool | Unknown] = {}
+        found: list[tuple[Pool, bool | Unknown]] = []
         for pool in pools_of(fleet, workload):
             profile = profile_of(pool)
-            found = answers.get(profile)
-            if found is None:
-                found = answers[profile] = _answer(demand, pool)
-            yield Tenant(workload, demand, pool, 0, most, found, workload.distinct_instances, is_bound=False)
+            if profile not in answers:
+                answers[profile] = _answer(demand, pool)
+            found.append((pool, answers[profile]))
+        is_only = sum(answer is not False for _, answer in found) == 1 and is_complete(fleet, workload.cluster)
+        for pool, answer in found:
+            certain = least if is_only and answer is not False else 0
+            yield Tenant(workload, demand, pool, certain, most, answer, workload.distinct_instances, is_bound=False)
 
 
 def _answer(demand: Demand, pool: Pool) -> bool | Unknown:
@@ -146,11 +156,9 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
     if shared.is_made_to_measure:
         for tenant in shared.tenants:
             tenant.placed = (tenant.most or 0) if tenant.fits is True else 0
-    answer: bool | Unknown = UNKNOWN
+    answer: bool | Unknown = True if shared.is_settled else UNKNOWN
     at_least: Bound | None = _NO_HOSTS
-    if shared.is_settled:
-        answer = True
-    elif not shared.is_made_to_measure:
+    if not shared.is_made_to_measure and (answer is not True or shared.has_only_this):
         at_least = _hosts_at_least(shared)
         most = hosts_of(shared.pool, Assumption.BEST)
         if at_least is None or (most is not None and at_least.hosts > most):

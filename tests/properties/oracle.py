@@ -9,10 +9,13 @@ and the rest out by weight
 (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html). A provider never
 launches hosts for tasks that ask for more than the smallest type of its group
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html). Daemons are on every
-host before anything else (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html).
+host before anything else (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html). Tasks without
+a strategy go to any host of the cluster
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/launch-type-ec2.html), and start none.
 
 It asks two questions that a proof must agree with: whether there is a placement whatever hosts come and however little
-they register (`always`), and whether there is one at all (`ever`).
+they register (`always`), and whether there is one at all (`ever`). Before both comes where there are hosts at all
+(`with_hosts`).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, product
 from math import ceil, floor
 
-__all__ = ["Job", "Kind", "Provider", "World", "always", "ever"]
+__all__ = ["Job", "Kind", "Provider", "World", "always", "ever", "with_hosts"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Job:
-    """A service: its strategy is provider, base and weight of each item."""
+    """A service: its strategy is provider, base and weight of each item; without one it has launch type EC2."""
 
     copies: int
     gpus: int = 0
@@ -55,19 +58,22 @@ class Job:
 
 @dataclass(frozen=True)
 class Provider:
-    """A capacity provider of an Auto Scaling group with managed scaling."""
+    """An Auto Scaling group, as a capacity provider with managed scaling or without."""
 
     kinds: tuple[Kind, ...]
     most_hosts: int
     daemons: tuple[Job, ...] = ()
+    least_hosts: int = 0
+    is_scaled: bool = True
 
 
 @dataclass(frozen=True)
 class World:
-    """Everything there is."""
+    """Everything there is, unless the cluster may have hosts that are not described."""
 
     providers: tuple[Provider, ...]
     jobs: tuple[Job, ...]
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,8 @@ def always(world: World) -> bool:
 
 def ever(world: World) -> bool:
     """Whether there is a placement for some types and some split, if they register as much as they can."""
+    if world.is_open:  # any host may be there, but for tasks that a strategy sends to a provider
+        world = replace(world, jobs=tuple(each for each in world.jobs if each.strategy))
     return any(
         _search(world, _started(world, choice, 1), split)
         for split in _splits(world)
@@ -106,13 +114,33 @@ def ever(world: World) -> bool:
     )
 
 
+def with_hosts(world: World, number: int) -> frozenset[int]:
+    """Groups that may ever have hosts for a job: they run some, nothing scales them, or a strategy starts some there.
+
+    Managed scaling starts hosts for tasks with a strategy only
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html).
+    """
+    if world.jobs[number].strategy:
+        return frozenset(provider for provider, base, weight in world.jobs[number].strategy if base or weight)
+    sent = {provider for job in world.jobs if job.copies for provider, base, weight in job.strategy if base or weight}
+    return frozenset(
+        place for place, each in enumerate(world.providers) if each.least_hosts or not each.is_scaled or place in sent
+    )
+
+
 def _splits(world: World) -> list[tuple[tuple[int, ...], ...]]:
-    """For each job the copies of each provider; how a remainder is rounded is not documented, so every way counts."""
+    """For each job the copies of each provider, and behind them those that may go to any.
+
+    How a remainder is rounded is not documented, so every way counts.
+    """
     return list(product(*(list(_splits_of(job, len(world.providers))) for job in world.jobs)))
 
 
 def _splits_of(job: Job, providers: int) -> Iterator[tuple[int, ...]]:
-    counts = [0] * providers
+    if not job.strategy:
+        yield (*(0,) * providers, job.copies)
+        return
+    counts = [0] * (providers + 1)
     left = job.copies
     for provider, base, _ in job.strategy:
         first = min(base, left)
@@ -134,9 +162,10 @@ def _splits_of(job: Job, providers: int) -> Iterator[tuple[int, ...]]:
 
 def _never_launched(world: World, split: tuple[tuple[int, ...], ...]) -> bool:
     for job, counts in zip(world.jobs, split, strict=True):
-        for provider, copies in zip(world.providers, counts, strict=True):
+        for provider, copies in zip(world.providers, counts[:-1], strict=True):
             smallest = provider.kinds
-            if copies and (
+            # A host that always runs may be of any type of its group.
+            if (copies and not provider.least_hosts) and (
                 max(job.gpus, int(job.all_gpus or job.shared > 0)) > min(kind.gpus for kind in smallest)
                 or job.cpu > min(kind.cpu for kind in smallest)
                 or job.memory > min(kind.memory[1] for kind in smallest)
@@ -196,7 +225,7 @@ def _search(world: World, hosts: tuple[_Host, ...], split: tuple[tuple[int, ...]
         seen.add(state)
         number, provider = waiting[done]
         for host in counted:
-            if host.provider == provider:
+            if provider in {host.provider, len(world.providers)}:
                 at = now.index(host)
                 for after in _placed(world.jobs[number], number, host):
                     if step(done + 1, (*now[:at], after, *now[at + 1 :])):

@@ -17,7 +17,7 @@ from gpu_constructs.placement import (
     demand_of,
     fit,
 )
-from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
+from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, started_by_strategies, unassigned
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
@@ -86,7 +86,7 @@ def known_task(context: Context) -> Problems:
     "GPU060",
     question="does the task fit the hosts of each pool that it may be placed on?",
     because="ECS gives a task to one capacity provider and does not move it; if the hosts are too small, the task "
-    "stays in PROVISIONING",
+    "stays in PROVISIONING; a warning where a task without a strategy may find a larger host that other tasks started",
     source=_SCALING,
     unless=("GPU022", "GPU023", "GPU063"),
 )
@@ -101,7 +101,8 @@ def fits(context: Context) -> Problems:
                 yield _does_not_fit(assignment, f"on {each.pool.name}: {_joined(reasons)}", each)
         elif short:
             where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in short[:4])
-            yield _does_not_fit(assignment, f"on any host of its cluster here ({where})", short[0][0])
+            found = _does_not_fit(assignment, f"on any host of its cluster here ({where})", short[0][0])
+            yield replace(found, is_certain=not _may_find_host(context, never))
 
 
 @warning(
@@ -121,6 +122,12 @@ def fits_the_smallest(context: Context) -> Problems:
                     message=f"{assignment.task.name} may never start on {each.pool.name}: {doubt}",
                     fix=provider_for(each.fit),
                 )
+
+
+def _may_find_host(context: Context, never: Iterable[Destination]) -> bool:
+    """Whether tasks with a strategy may start a host on which there is room, though managed scaling never does."""
+    larger = {each.pool.name for each in never if each.fit.hosts}
+    return bool(larger) and not larger.isdisjoint(started_by_strategies(context.fleet))
 
 
 def _may_not_fit(task: Task, pool: Pool, doubt: Doubt) -> Problem:

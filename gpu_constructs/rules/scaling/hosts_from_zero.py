@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Unknown, Workload
 from gpu_constructs.placement import demand_of
-from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, items_with_tasks
+from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, started_by_strategies
 from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
@@ -53,7 +53,7 @@ def makes_hosts_scale_out(context: Context) -> Problems:
 )
 def has_a_first_host(context: Context) -> Problems:
     suspects = [each for each in context.assignments if _is_without_host(each)]
-    started = _started_by_others(context) if suspects else frozenset()
+    started = started_by_strategies(context.fleet) if suspects else frozenset()
     defaults = _with_known_default(context) if suspects else frozenset()
     for assignment in suspects:
         workload, pools = assignment.workload, [each.pool for each in assignment.destinations]
@@ -82,17 +82,6 @@ def _begins_empty(pool: Pool) -> bool:
     group = pool.group
     is_known = group.name is not None and not group.started_otherwise
     return scaled and is_known and pool.min_instances == 0 and group.desired_instances in {None, 0}
-
-
-def _started_by_others(context: Context) -> frozenset[str]:
-    """Pools in which tasks with a strategy start hosts, on which others may find room."""
-    return frozenset(
-        item.pool.name
-        for each in context.fleet.workloads
-        if each.desired_count != 0
-        for item in items_with_tasks(each.strategy)
-        if item.pool is not None
-    )
 
 
 def _with_known_default(context: Context) -> frozenset[str | Unknown | None]:

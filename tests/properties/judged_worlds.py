@@ -1,0 +1,245 @@
+"""What the checker says of a world, held against the search: errors have reasons, and all that is hopeless is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from gpu_constructs.checking import Report, check_files
+from gpu_constructs.rules import RULES, Finding, Severity
+from tests.properties.oracle import Job, World, always, ever, with_hosts
+from tests.properties.small_worlds import Design
+from tests.properties.written_worlds import files_of, resources_of
+
+__all__ = ["Judgement", "checked", "disagreements", "truth_of"]
+
+_ROOM = frozenset(
+    {
+        *("GPU006", "GPU009", "GPU012", "GPU060", "GPU061", "GPU062", "GPU063", "GPU069", "GPU070", "GPU073"),
+        *("GPU075", "GPU080", "GPU081", "GPU083", "GPU084", "GPU218"),
+    }
+)
+"""Rules that say that something has no room, or may have none."""
+_NEVER_SCALES = "GPU072"
+_UNCHECKED = "GPU229"
+_ASKED = tuple(
+    each for each in RULES if each.severity is Severity.ERROR or each.id in {*_ROOM, _NEVER_SCALES, _UNCHECKED}
+)
+_TRUNKED = 120  # at least as many interfaces has a host with awsvpcTrunking that has any to share
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the search says of a design."""
+
+    design: Design
+
+    @cached_property
+    def world(self) -> World:
+        return self.design.world
+
+    def alone(self, number: int) -> World:
+        return replace(self.world, jobs=(self.world.jobs[number],))
+
+    @cached_property
+    def together(self) -> World:
+        """The services: what runs now and then waits for room."""
+        kept = [job for job, work in zip(self.world.jobs, self.design.works, strict=True) if work.starter == "service"]
+        return replace(self.world, jobs=tuple(kept))
+
+    @cached_property
+    def hopeless(self) -> frozenset[int]:
+        """Jobs that find no place whatever comes."""
+        if self.design.where == "elsewhere":
+            return frozenset()
+        return frozenset(
+            number
+            for number in range(len(self.world.jobs))
+            if not all(map(ever, self._parts(number))) or self._waits_for_hosts(number)
+        )
+
+    @cached_property
+    def certainly_hopeless(self) -> frozenset[int]:
+        """Those of them that another setting of the account, or another way to round a split, does not help."""
+        return frozenset(number for number in self.hopeless if self._is_certain(number))
+
+    def _is_certain(self, number: int) -> bool:
+        *on_each, copies = self._parts(number)
+        if not on_each and any(len(each.kinds) > 1 for each in self.world.providers) and ever(one_of(copies)):
+            return False  # other tasks may start the larger hosts or the smaller ones
+        return (
+            not all(ever(trunked(each)) for each in on_each)
+            or (len(on_each) < 2 and not ever(trunked(copies)))
+            or self._is_without_hosts(number)
+        )
+
+    def _parts(self, number: int) -> list[World]:
+        """The copies as a strategy splits them, and one on each group that gets some in the long run.
+
+        For every task of one provider, a strategy gives as many to each other as the weights say
+        (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html).
+        """
+        alone, job = self.alone(number), self.world.jobs[number]
+        each_by_itself = [
+            replace(alone, jobs=(replace(job, copies=1, strategy=((provider, 0, 1),)),))
+            for provider, base, weight in job.strategy
+            if base or weight
+        ]
+        return [*each_by_itself, alone]
+
+    def _waits_for_hosts(self, number: int) -> bool:
+        """Whether the groups that have hosts, or get some for another job, have no room."""
+        if self.world.jobs[number].strategy or self.world.is_open or self.design.works[number].starter == "nothing":
+            return False
+        there = with_hosts(self.world, number)
+        alone = self.alone(number)
+        hosts = [each if place in there else replace(each, most_hosts=0) for place, each in enumerate(alone.providers)]
+        return not ever(replace(alone, providers=tuple(hosts)))
+
+    def _is_without_hosts(self, number: int) -> bool:
+        by_hand = self.design.works[number].starter == "nothing"
+        return not (by_hand or self.world.is_open or with_hosts(self.world, number))
+
+    @cached_property
+    def is_too_much(self) -> bool:
+        """Whether services that each have room alone have none together."""
+        return self.design.where != "elsewhere" and not ever(self.together)
+
+    @cached_property
+    def is_plainly_too_much(self) -> bool:
+        """Whether that is so without those that may go to several groups, which the proof looks at one by one."""
+        jobs = tuple(each for each in self.together.jobs if each.strategy or self._fits_one_group(each))
+        return self.is_too_much and not ever(replace(self.together, jobs=jobs))
+
+    def _fits_one_group(self, job: Job) -> bool:
+        places = range(len(self.world.providers))
+        sent = (replace(job, copies=1, strategy=((place, 0, 1),)) for place in places)
+        return sum(ever(replace(self.world, jobs=(each,))) for each in sent) == 1
+
+    @cached_property
+    def is_fine(self) -> bool:
+        """Whether all services have room together, and everything else alone, whatever comes."""
+        return (
+            self.design.where != "elsewhere"
+            and not self.hopeless
+            and always(self.together)
+            and all(always(each) for number in range(len(self.world.jobs)) for each in self._parts(number))
+        )
+
+
+def one_of(world: World) -> World:
+    """The same with one copy of each job."""
+    return replace(world, jobs=tuple(replace(each, copies=1) for each in world.jobs))
+
+
+def trunked(world: World) -> World:
+    """The same with awsvpcTrunking."""
+    return replace(
+        world,
+        providers=tuple(
+            replace(each, kinds=tuple(replace(kind, interfaces=_TRUNKED) for kind in each.kinds))
+            for each in world.providers
+        ),
+    )
+
+
+def checked(design: Design) -> Report:
+    """What is said of the files of a world by the rules that have a say in it: every error, and doubts about room."""
+    return check_files(files_of(design), hosts=design.described, partial=design.partial, rules=_ASKED)
+
+
+def truth_of(design: Design) -> str:
+    """What the search says of a world, in words."""
+    judged = Judgement(design)
+    if design.where == "elsewhere":
+        return "not known"
+    if judged.hopeless:
+        return "a task finds no place"
+    return "no room for all" if judged.is_too_much else "room whatever comes" if judged.is_fine else "room for some"
+
+
+def disagreements(design: Design, report: Report) -> Iterator[str]:
+    """What the report says and the search does not, and the other way round.
+
+    Args:
+        design: The world.
+        report: What was said of its files.
+    """
+    judged = Judgement(design)
+    findings = [each for each in report.findings if not each.parameter]
+    errors = [each for each in findings if each.severity is Severity.ERROR]
+    yield from (f"{each.rule} without a reason: {each.message}" for each in errors if not _has_reason(each, judged))
+    said = {number for number in range(len(design.works)) for each in errors if _is_about(each, number)}
+    doubted = said | {
+        number
+        for number in range(len(design.works))
+        for each in findings
+        if each.rule in {*_ROOM, _NEVER_SCALES} and _is_about(each, number)
+    }
+    for number in judged.certainly_hopeless - said:
+        yield f"nothing says with certainty that Task{number} finds no place: {[each.rule for each in findings]}"
+    for number in judged.hopeless - doubted:
+        yield f"nothing says that Task{number} finds no place: {[each.rule for each in findings]}"
+    if judged.is_plainly_too_much and not judged.hopeless and not any(each.rule in _ROOM for each in findings):
+        yield f"nothing says that there is no room for all: {[each.rule for each in findings]}"
+    if judged.is_fine:
+        yield from (
+            f"{each.rule} where there is room: {each.message}"
+            for each in findings
+            if each.rule in _ROOM and not _is_only_short_of_time(each)
+        )
+    yield from _of_unchecked(design, findings)
+    yield from _of_values(design, judged, report)
+
+
+def _is_only_short_of_time(finding: Finding) -> bool:
+    return finding.rule == "GPU080" and "may need" in finding.message
+
+
+def _of_unchecked(design: Design, findings: list[Finding]) -> Iterator[str]:
+    if design.where == "here" and design.is_open:
+        return
+    unchecked = {
+        number
+        for number in range(len(design.works))
+        for each in findings
+        if each.rule == _UNCHECKED and _is_about(each, number)
+    }
+    expected = {number for number, each in enumerate(design.works) if each.gpus and design.where == "elsewhere"}
+    if unchecked != expected:
+        yield f"not checked are the tasks {sorted(unchecked)}, and it should be {sorted(expected)}"
+
+
+def _of_values(design: Design, judged: Judgement, report: Report) -> Iterator[str]:
+    for knob in design.knobs:
+        for value in knob.values[1:]:
+            there = Judgement(design.turned(knob, value))
+            text = f"{knob.name}={knob.written(value)}"
+            found = [
+                verdict.finding
+                for table in report.values
+                if table.parameter == knob.name
+                for verdict in table.verdicts
+                if verdict.value == knob.written(value) and verdict.finding is not None
+            ]
+            for each in found:
+                if each.severity is Severity.ERROR and not _has_reason(each, there):
+                    yield f"{text}: {each.rule} without a reason: {each.message}"
+            if there.certainly_hopeless and not judged.hopeless and not found:
+                yield f"{text}: no table says that {sorted(there.certainly_hopeless)} find no place"
+    for each in report.findings:
+        if each.parameter and all(each.parameter != knob.name for knob in design.knobs):
+            yield f"a warning about {each.parameter}, which is no parameter that decides: {each.message}"
+
+
+def _has_reason(error: Finding, judged: Judgement) -> bool:
+    of = [number for number in range(len(judged.design.works)) if _is_about(error, number)]
+    if of:
+        return of[0] in judged.hopeless
+    return judged.is_too_much and error.rule in _ROOM
+
+
+def _is_about(finding: Finding, number: int) -> bool:
+    origin = finding.about or finding.origin
+    return origin is not None and origin.resource in resources_of(number)
