@@ -123,6 +123,8 @@ class Workload:
         service_connect: Whether it is in Service Connect, for which ECS adds a proxy to each task.
         constraints: Where its tasks may be placed, besides those of the task.
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
+        assigns_public_ip: Whether its network configuration gives tasks a public address; only templates say so.
+        lacks_namespace: Whether it is in Service Connect, and certainly neither it nor its cluster names a namespace.
         targets: Where load balancers send its requests; only templates say so.
         grace_seconds: Seconds in which ECS ignores what health checks of load balancers say of a new task; None is its
             default of 0.
@@ -148,6 +150,8 @@ class Workload:
     service_connect: bool | Unknown = False
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
+    assigns_public_ip: bool = field(default=False, compare=False)
+    lacks_namespace: bool = field(default=False, compare=False)
     targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
     grace_seconds: int | Unknown | None = field(default=UNKNOWN, compare=False)
     connect_ports: tuple[str, ...] = field(default=(), compare=False)

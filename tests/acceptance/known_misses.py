@@ -9,11 +9,6 @@ KNOWN_MISSES = {
     "037-all-weights-zero.yaml": "with weight 0 nothing is placed",
     "038-no-managed-scaling-from-zero.yaml": "GPU110 says it as warning, not as error",
     "039-protection-without-managed-scaling.json": "GPU123 says it as warning, not as error",
-    "045-public-address-of-a-task-on-ec2.yaml": "tasks on EC2 hosts get no public address",
-    "047-isolated-subnet-without-endpoints.yaml": "GPU228 says it as warning, not as error",
-    "048-group-without-egress.json": "CDK's allowAllOutbound=false: the host never reaches ECS",
-    "049-service-connect-without-namespace.yaml": "neither the service nor the cluster has a namespace",
-    "051-other-host-port-in-awsvpc.yaml": "in awsvpc the two ports are the same",
     "056-group-without-a-listener.yaml": "the target group does not have an associated load balancer",
     "057-service-before-the-listener.yaml": "nothing makes the service wait for the listener",
     "122-block-of-a-type-not-sold.yaml": "GPU097 says it as warning, not as error",
@@ -32,7 +27,6 @@ KNOWN_MISSES = {
     "176-attribute-that-no-host-sets.json": "no user data sets the attribute gpu-model",
     "178-nginx-on-p5.yaml": "GPU088 says it as info, not as warning",
     "179-group-from-zero-without-a-provider.json": "GPU002 says it as info, not as error",
-    "180-public-subnet-without-addresses.yaml": "a route to the internet gateway, and no public address",
     "183-rule-without-a-role.yaml": "EventBridge may not run the task",
 }
 

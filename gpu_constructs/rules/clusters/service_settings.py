@@ -65,6 +65,42 @@ def network_configured(context: Context) -> Problems:
 
 
 @error(
+    "GPU278",
+    question="do only tasks on Fargate ask for a public address?",
+    because="ECS refuses AssignPublicIp ENABLED for tasks on EC2 hosts, whose network interfaces get no public address",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-networking-awsvpc.html",
+    unless=("GPU126",),
+)
+def public_address_on_fargate(context: Context) -> Problems:
+    for workload in context.once(accelerated_workloads):
+        if workload.assigns_public_ip and _is_on_ec2(context, workload):
+            yield Problem(
+                about=workload,
+                property_name="NetworkConfiguration.AwsvpcConfiguration.AssignPublicIp",
+                value="ENABLED",
+                allowed="DISABLED",
+                message=f"{workload.name} has AssignPublicIp ENABLED, which ECS takes for Fargate only, and its tasks "
+                "run on EC2 hosts",
+                fix="AssignPublicIp DISABLED, and subnets with a NAT gateway",
+            )
+
+
+@error(
+    "GPU279",
+    question="does a service in Service Connect have a namespace?",
+    because="ECS refuses a service with Service Connect that names no namespace, where its cluster has no default one",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectConfiguration.html",
+)
+def has_namespace(workload: Workload) -> Problems:
+    if workload.lacks_namespace:
+        yield Problem(
+            property_name="ServiceConnectConfiguration",
+            message=f"{workload.name} is in Service Connect, and neither it nor its cluster names a namespace",
+            fix="Namespace, or ServiceConnectDefaults of the cluster",
+        )
+
+
+@error(
     "GPU258",
     question="does a service with ECS Exec run tasks that have a task role?",
     because="the SSM agent in the container acts with the task role, and ECS refuses a service whose task has none",

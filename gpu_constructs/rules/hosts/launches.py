@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 __all__ = ["is_complete", "reaches_ecs", "way_out"]
 
 _PAGE = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
+# Hosts register without them.
+_REPORTS = frozenset({"ecs-telemetry", "monitoring"})
 _FIX = (
     "a launch template; in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig "
     "makes one"
@@ -67,21 +70,45 @@ def way_out(pool: Pool) -> Problems:
         )
 
 
-@warning(
+@error(
     "GPU228",
-    question="can hosts in subnets without a route out reach ECS?",
-    because="without a route out, the agent reaches ECS only through endpoints for ecs, ecs-agent and ecs-telemetry; "
-    "without them, its host never registers; the rule needs the routes and the VPC of every subnet in the files",
+    question="can hosts in subnets without a way out reach ECS?",
+    because="without a route out, or without the public address that an internet gateway takes, the agent reaches ECS "
+    "only through endpoints for ecs, ecs-agent and ecs-telemetry; without the first two, its host never registers; the "
+    "rule needs the routes and the VPC of every subnet in the files; a warning where other files may have more of them",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
 )
-def reaches_ecs(pool: Pool) -> Problems:
-    if pool.missing_endpoints:
+def reaches_ecs(context: Context) -> Problems:
+    for pool in context.fleet.pools:
+        if pool.missing_endpoints:
+            what = "have no route out"
+            if not pool.has_no_route_out:
+                what = "lead to an internet gateway only, which hosts use with a public address, and they get none"
+            yield Problem(
+                about=pool,
+                message=f"the subnets of {pool.name} {what}, and their VPC has no endpoint for "
+                f"{or_list(pool.missing_endpoints)}",
+                fix="a NAT gateway, or interface endpoints for them, with private DNS and a security group that lets "
+                "the hosts in, and for ECR, logs and S3 as tasks need them; in CDK a HostEndpoints defines them",
+                property_name="Subnets" if pool.kind is PoolKind.MANAGED_INSTANCES else "VPCZoneIdentifier",
+                is_certain=context.fleet.is_whole and not _REPORTS.issuperset(pool.missing_endpoints),
+            )
+
+
+@error(
+    "GPU277",
+    question="do the security groups of the hosts let them reach ECS?",
+    because="the agent reaches ECS at port 443, through a route out or an endpoint; a host whose security groups let "
+    "nothing out there never registers",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/networking-connecting-vpc.html",
+)
+def lets_out(pool: Pool) -> Problems:
+    if pool.details.lets_nothing_out:
         yield Problem(
-            message=f"the subnets of {pool.name} have no route out, and their VPC has no endpoint for "
-            f"{or_list(pool.missing_endpoints)}",
-            fix="interface endpoints for them, with private DNS and a security group that lets the hosts in, and for "
-            "ECR, logs and S3 as tasks need them; in CDK a HostEndpoints defines them",
-            property_name="Subnets" if pool.kind is PoolKind.MANAGED_INSTANCES else "VPCZoneIdentifier",
+            message=f"security group {pool.details.lets_nothing_out} of {pool.name} lets nothing out at port 443, "
+            "where the agent reaches ECS",
+            fix="SecurityGroupEgress with IpProtocol tcp and port 443; in CDK allow_all_outbound=True",
+            property_name="SecurityGroupIds",
         )
 
 

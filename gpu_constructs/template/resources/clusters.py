@@ -15,9 +15,9 @@ from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 
-__all__ = ["CAPACITY_PROVIDER", "DEFAULT_CLUSTER", "Clusters", "ProviderKey", "provider_key"]
+__all__ = ["CAPACITY_PROVIDER", "CLUSTER", "DEFAULT_CLUSTER", "Clusters", "ProviderKey", "provider_key"]
 
-_CLUSTER = "AWS::ECS::Cluster"
+CLUSTER = "AWS::ECS::Cluster"
 CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"
 _ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
 DEFAULT_CLUSTER = "default"
@@ -47,7 +47,7 @@ class Clusters:
 
     def __init__(self, index: Index, names: Names, notes: Notes) -> None:
         self._index = index
-        resources = tuple(index.all(_CLUSTER))
+        resources = tuple(index.all(CLUSTER))
         called = names.unique([(each, "") for each in resources])
         self._names: Mapping[Reference, str] = {
             each.reference: name for each, name in zip(resources, called, strict=True)
@@ -69,7 +69,7 @@ class Clusters:
         """The one name of a cluster, given its name, its ARN or a reference as written; None for the default one."""
         if value is None or (isinstance(value, str) and value in {DEFAULT_CLUSTER, ""}):
             return None
-        resource = self._index.find(value, _CLUSTER)
+        resource = self._index.find(value, CLUSTER)
         if resource is not None:
             return self._names[resource.reference]
         if not isinstance(value, str):
@@ -118,7 +118,7 @@ class Clusters:
         for resource in self._index.of_custom_types():
             text, references = mentioned(resource)
             types = {None if found is None else found.type for found in map(self._index.at, references)}
-            if "capacityprovider" in text.lower() or types & {_CLUSTER, CAPACITY_PROVIDER}:
+            if "capacityprovider" in text.lower() or types & {CLUSTER, CAPACITY_PROVIDER}:
                 return True
         return False
 
@@ -170,7 +170,7 @@ def provider_key(value: Value, index: Index) -> ProviderKey | None:
 
 def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes) -> _Listing:
     properties = Section.of(resource, notes)
-    own = resource.type == _CLUSTER
+    own = resource.type == CLUSTER
     providers = properties.get("CapacityProviders")
     written = providers if is_list(providers) else ()
     keys = tuple(provider_key(each, index) for each in written)
@@ -187,7 +187,7 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
         strategy=properties.sections("DefaultCapacityProviderStrategy"),
         written=ProviderList(
             cluster=cluster,
-            cluster_is_defined=index.find(of, _CLUSTER) is not None,
+            cluster_is_defined=index.find(of, CLUSTER) is not None,
             is_certain=resource.exists is True,
             providers=frozenset(map(str, keys)) if is_whole else UNKNOWN,
             keeps_providers=said.get(KEEPS_PROVIDERS) is True,

@@ -95,7 +95,9 @@ class Groups:
             max_instances=given(properties.integer("MaxSize"), UNKNOWN),
             zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
             has_no_route_out=self._networks.have_no_route_out(subnets),
-            missing_endpoints=self._networks.missing_endpoints(subnets, checks_gpus=settings.checks_gpus),
+            missing_endpoints=self._networks.missing_endpoints(
+                subnets, checks_gpus=settings.checks_gpus, may_have_address=launch.setup.details.may_have_address
+            ),
             settings=settings,
         )
 

@@ -72,7 +72,7 @@ class Launches:
     def __init__(self, index: Index, notes: Notes, cluster_named: ClusterNamed) -> None:
         self._index = index
         self._security = SecurityGroups(index, notes)
-        self._details = Details(index)
+        self._details = Details(index, self._security)
         self._notes = notes
         self._cluster_named = cluster_named
         self._known: dict[Reference, Launch] = {}

@@ -11,10 +11,13 @@ from gpu_constructs.template.model import Reference, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, trusts
 from gpu_constructs.template.resources.section import Section, is_list
+from gpu_constructs.template.resources.security_groups import SecurityGroups
 
 __all__ = ["Details"]
 
 _ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
+_NO = (None, False, "false")
+_HTTPS = 443
 _EC2 = "ec2.amazonaws.com"
 _REGISTERS: Final = Permission(
     action="ecs:RegisterContainerInstance",
@@ -36,7 +39,8 @@ _REGISTERS: Final = Permission(
 class Details:
     """Reads what launch templates, launch configurations and instances say."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, security: SecurityGroups) -> None:
+        self._security = security
         self._roles = Roles(index)
 
     def of(self, data: Section) -> LaunchDetails:
@@ -54,11 +58,23 @@ class Details:
             profile_is_role=self._is_role(profile),
             trusts_ec2=UNKNOWN if role is None else trusts(role, _EC2),
             may_register=UNKNOWN if role is None else self._roles.allow(role, _REGISTERS),
+            may_have_address=data.get("AssociatePublicIpAddress") not in _NO
+            or any(each.get("AssociatePublicIpAddress") not in _NO for each in data.sections("NetworkInterfaces")),
+            lets_nothing_out=self._closed_group(data),
             metadata_is_off=options.text("HttpEndpoint") == "disabled",
             lists_groups_twice=any(_is_full(data.get(each)) for each in ("SecurityGroupIds", "SecurityGroups"))
             and _is_full(data.get("NetworkInterfaces")),
             volumes=tuple(_volumes(data)),
         )
+
+    def _closed_group(self, data: Section) -> str:
+        """A security group of hosts that let nothing out at the port of AWS's services."""
+        interfaces = data.sections("NetworkInterfaces")
+        lists = [self._security.listed(each, "Groups") for each in interfaces] or [
+            self._security.listed(data, "SecurityGroupIds") or self._security.listed(data, "SecurityGroups")
+        ]
+        groups = self._security.together(lists)
+        return "" if not groups or self._security.may_let_out(groups, _HTTPS) else groups[0].logical_id
 
     def _is_role(self, profile: Value) -> bool:
         """Whether the ARN of a role stands where that of an instance profile belongs; their names may be the same."""

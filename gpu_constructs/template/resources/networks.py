@@ -14,6 +14,7 @@ __all__ = ["Networks"]
 _ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
 _ENDPOINT = "AWS::EC2::VPCEndpoint"
 _HOSTED_ZONE = "AWS::Route53::HostedZone"
+_INTERNET_GATEWAY = "AWS::EC2::InternetGateway"
 _PROPAGATION = "AWS::EC2::VPNGatewayRoutePropagation"
 _ROUTE = "AWS::EC2::Route"
 _ROUTE_TABLE = "AWS::EC2::RouteTable"
@@ -23,6 +24,8 @@ _VPC = "AWS::EC2::VPC"
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
 _OF_AGENT = ("ecs", "ecs-agent", "ecs-telemetry")
 _OF_BOOT_CHECK = ("autoscaling", "monitoring")
+
+_NO = (None, False, "false")
 
 _Place = tuple[Reference, Reference]
 """A route table and its VPC."""
@@ -35,14 +38,17 @@ class Networks:
         self._index = index
         self._security = SecurityGroups(index, [])
 
-    def missing_endpoints(self, subnets: Value, *, checks_gpus: bool = False) -> tuple[str, ...]:
+    def missing_endpoints(
+        self, subnets: Value, *, checks_gpus: bool = False, may_have_address: bool = True
+    ) -> tuple[str, ...]:
         """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known.
 
         Args:
             subnets: Where the hosts run.
             checks_gpus: Whether they check their GPUs at boot.
+            may_have_address: Whether they may get a public address, whatever their subnets say.
         """
-        vpc = self._vpc_without_route(subnets)
+        vpc = self._vpc_without_route(subnets, without_address=not may_have_address)
         if vpc is None:
             return ()
         needed = (*_OF_AGENT, *(_OF_BOOT_CHECK if checks_gpus else ()))
@@ -57,14 +63,21 @@ class Networks:
         """
         return self._vpc_without_route(subnets) is not None
 
-    def _vpc_without_route(self, subnets: Value) -> Reference | None:
-        """The VPC of subnets that have no route; a route may lead anywhere, so only they are without a way out."""
+    def _vpc_without_route(self, subnets: Value, *, without_address: bool = False) -> Reference | None:
+        """The VPC of subnets that have no route; a route may lead anywhere, so only they are without a way out.
+
+        A route to an internet gateway is for hosts with a public address alone
+        (https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Internet_Gateway.html).
+        """
         if not is_list(subnets) or not subnets:
             return None
         vpcs: set[Reference] = set()
         for found in map(self._subnet, subnets):
             place = None if found is None else self._places.get(found.reference)
-            if place is None or place[0] in self._routed:
+            if found is None or place is None:
+                return None
+            is_private = without_address and found.properties.get("MapPublicIpOnLaunch") in _NO
+            if place[0] in (self._routed_elsewhere if is_private else self._routed):
                 return None
             vpcs.add(place[1])
         return vpcs.pop() if len(vpcs) == 1 and not self._are_unclear else None
@@ -91,6 +104,18 @@ class Networks:
         tables = (
             self._index.find(each.properties.get("RouteTableId"), _ROUTE_TABLE) for each in self._index.all(_ROUTE)
         )
+        return frozenset(None if each is None else each.reference for each in tables)
+
+    @cached_property
+    def _routed_elsewhere(self) -> frozenset[Reference | None]:
+        """Route tables with a route that does not lead to an internet gateway of these files, or is not for IPv4."""
+        others = [
+            each
+            for each in self._index.all(_ROUTE)
+            if self._index.find(each.properties.get("GatewayId"), _INTERNET_GATEWAY) is None
+            or each.properties.get("DestinationCidrBlock") is None
+        ]
+        tables = (self._index.find(each.properties.get("RouteTableId"), _ROUTE_TABLE) for each in others)
         return frozenset(None if each is None else each.reference for each in tables)
 
     @cached_property

@@ -84,6 +84,23 @@ class SecurityGroups:
         unknown = any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{INGRESS}"))
         return unknown or any(self._rules(each, INGRESS).ports for each in groups)
 
+    def may_let_out(self, groups: Groups, port: int) -> bool:
+        """Whether one of some groups may let something out to a port; one without rules of its own lets out all.
+
+        Args:
+            groups: Security groups of what goes out.
+            port: The port on the other side.
+        """
+        if any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{EGRESS}")):
+            return True
+        for group in groups:
+            ranges = [each for found in self._rules(group, EGRESS).ports.values() for each in found]
+            if not group.properties.get(EGRESS) or not self._takes(1 + len(ranges), group):
+                return True
+            if any(first <= port <= last for first, last in ranges):
+                return True
+        return False
+
     def _is_open(self, rule: Resource) -> bool:
         """Whether a rule that is a resource of its own is for a group that is not known."""
         return self._index.find(rule.properties.get("GroupId"), _GROUP) is None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, ServiceScaling, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.template.model import Reference, Resource, Value
-from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, provider_key
+from gpu_constructs.template.resources.clusters import CLUSTER, Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.section import Notes, Section, given
@@ -71,6 +71,8 @@ class Services:
             grace_seconds=properties.integer("HealthCheckGracePeriodSeconds"),
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
+            assigns_public_ip=network.section("AwsvpcConfiguration").text("AssignPublicIp") == "ENABLED",
+            lacks_namespace=self._lacks_namespace(properties, connect),
             targets=tuple(self.balancing.targets(properties, task)),
             may_come_early=bool(strategy) and self.clusters.may_come_before_providers(resource, cluster),
             lacking=self.lacking(properties, cluster),
@@ -88,6 +90,13 @@ class Services:
         if cluster not in self.defaults:
             self.defaults[cluster] = tuple(map(self._item, self.clusters.default_strategy(cluster)))
         return self.defaults[cluster]
+
+    def _lacks_namespace(self, properties: Section, connect: Section) -> bool:
+        """Whether a service in Service Connect certainly has no namespace, of its own or of its cluster."""
+        cluster = self.index.find(properties.get("Cluster"), CLUSTER)
+        if connect.flag("Enabled") is not True or connect.has("Namespace") or cluster is None:
+            return False
+        return cluster.properties.get("ServiceConnectDefaults") is None
 
     def lacking(self, properties: Section, cluster: str | Unknown | None) -> tuple[str, ...]:
         """Capacity providers that its own strategy names and its cluster does not have."""
