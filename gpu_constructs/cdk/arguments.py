@@ -22,6 +22,7 @@ __all__ = [
     "of_kind",
     "texts",
     "variables",
+    "whole",
     "whole_number",
 ]
 
@@ -76,6 +77,11 @@ def whole_number(
             rule=rule,
         )
     return number
+
+
+def whole(number: object) -> object:
+    """A number as an integer where it is one: CDK's own signatures say float, and 256.0 reaches the template as 256."""
+    return int(number) if isinstance(number, float) and number.is_integer() and not is_token(number) else number
 
 
 def flag(argument: str, value: object, *, fix: str = "leave it out") -> None:

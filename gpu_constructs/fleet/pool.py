@@ -197,6 +197,11 @@ class Pool(HostSetup):
         return hash(self.name)
 
     @property
+    def provider_name(self) -> str:
+        """What its capacity provider is called: its name, or that of the pool where CloudFormation makes one."""
+        return self.provider if isinstance(self.provider, str) else self.name
+
+    @property
     def shape(self) -> Shape | None:
         """The shape of its first type, which the types of a good pool share; None for tokens."""
         return Shape.of(self.instance_types[0]) if self.instance_types else None

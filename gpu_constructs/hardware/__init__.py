@@ -21,6 +21,7 @@ from __future__ import annotations
 from gpu_constructs.hardware.catalogue import (
     RECORDED,
     accelerated,
+    by_size,
     families,
     family,
     find,
@@ -38,7 +39,9 @@ from gpu_constructs.hardware.images import (
     compatibility,
     default_image,
     image,
+    images_by_folder,
     is_published,
+    may_run,
     newest_release,
 )
 from gpu_constructs.hardware.model import (
@@ -78,6 +81,7 @@ __all__ = [
     "Vendor",
     "Verdict",
     "accelerated",
+    "by_size",
     "compatibility",
     "default_image",
     "driver_support",
@@ -87,10 +91,12 @@ __all__ = [
     "find",
     "general",
     "image",
+    "images_by_folder",
     "instance_type",
     "is_published",
     "known_type",
     "may_be_accelerated",
+    "may_run",
     "models",
     "newest_release",
     "on_demand_price",

@@ -23,6 +23,7 @@ from gpu_constructs.hardware.records import Row, decode, read
 __all__ = [
     "RECORDED",
     "accelerated",
+    "by_size",
     "families",
     "family",
     "find",
@@ -187,7 +188,7 @@ def find(
     # Nothing without accelerators can satisfy any of these, so the general types need not be read.
     of_accelerators = min_gpus or (vendor, model, gpu_memory_mib, min_compute_capability) != (None,) * 4
     among = accelerated() if of_accelerators else (*accelerated(), *general())
-    return tuple(sorted((each for each in among if all(need(each) for need in needs)), key=_size_order))
+    return tuple(sorted((each for each in among if all(need(each) for need in needs)), key=by_size))
 
 
 def _need(
@@ -247,10 +248,11 @@ def _by_family(types: Iterable[InstanceType]) -> Mapping[str, tuple[InstanceType
     groups: dict[str, list[InstanceType]] = {}
     for each in types:
         groups.setdefault(each.family, []).append(each)
-    return MappingProxyType({name: tuple(sorted(group, key=_size_order)) for name, group in groups.items()})
+    return MappingProxyType({name: tuple(sorted(group, key=by_size)) for name, group in groups.items()})
 
 
-def _size_order(each: InstanceType) -> tuple[int, float, int, int, str]:
+def by_size(each: InstanceType) -> tuple[int, float, int, int, str]:
+    """What puts instance types in order, the smallest first."""
     devices = each.accelerators
     count, partition = (devices.count, devices.partition) if devices is not None else (0, 0.0)
     return count, partition, each.vcpus, each.memory_mib, each.name

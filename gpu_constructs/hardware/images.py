@@ -5,8 +5,10 @@ The rows are in `image_table`; this module holds the pure functions over them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
@@ -16,7 +18,16 @@ from gpu_constructs.hardware.model import Architecture, InstanceType, Vendor
 
 from . import catalogue
 
-__all__ = ["Compatibility", "compatibility", "default_image", "image", "is_published", "newest_release"]
+__all__ = [
+    "Compatibility",
+    "compatibility",
+    "default_image",
+    "image",
+    "images_by_folder",
+    "is_published",
+    "may_run",
+    "newest_release",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +127,17 @@ def compatibility(image: Image, instance_type: InstanceType) -> Compatibility:
         if _applies(exception, image, instance_type):
             return Compatibility(verdict=exception.verdict, reason=exception.reason)
     return _driver_answer(image, instance_type)
+
+
+def may_run(image: Image, instance_type: InstanceType) -> bool:
+    """Whether an image runs on an instance type, or it is not known that it does not."""
+    return compatibility(image, instance_type).verdict is not Verdict.CANNOT
+
+
+@cache
+def images_by_folder() -> Mapping[str, Image]:
+    """Images by what stands before the release in the names of their SSM parameters."""
+    return {each.pinned_ssm_parameter.partition("/{release}")[0]: each for each in IMAGES}
 
 
 def default_image(instance_type: InstanceType) -> Image:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from gpu_constructs.fleet import Pool, PoolKind, Task
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general, regions
+from gpu_constructs.hardware.catalogue import by_size
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import on_host
 from gpu_constructs.placement.memo import by_identity
@@ -70,7 +71,7 @@ def _largest_first() -> tuple[InstanceType, ...]:
 @lru_cache(maxsize=1024)
 def _fitting(demand: Demand, offer: PoolProfile, region: str | None) -> tuple[InstanceType, ...]:
     among = (each for each in _candidates(demand, offer, region) if on_host(demand, each, offer).answer is True)
-    return tuple(sorted(among, key=_size))
+    return tuple(sorted(among, key=by_size))
 
 
 def _candidates(demand: Demand, offer: PoolProfile, region: str | None) -> Iterator[InstanceType]:
@@ -80,9 +81,3 @@ def _candidates(demand: Demand, offer: PoolProfile, region: str | None) -> Itera
         alike = demand.architecture is not None or each.architecture in (architectures or {Architecture.X86_64})
         if alike and each.is_offered_anywhere and (region not in regions() or region in each.regions):
             yield each
-
-
-def _size(each: InstanceType) -> tuple[int, float, int, int, str]:
-    devices = each.accelerators
-    count, partition = (devices.count, devices.partition) if devices is not None else (0, 0.0)
-    return count, partition, each.vcpus, each.memory_mib, each.name

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
@@ -104,10 +104,10 @@ def _require_ports(mapping: object) -> None:
     fix = "container_port=8000"
     # 0 stands for a range (ContainerDefinition.CONTAINER_PORT_USE_RANGE).
     smallest = 0 if ports is not None else 1
-    whole_number("container_port", _whole(port), smallest=smallest, largest=LARGEST_PORT, fix=fix)
+    whole_number("container_port", whole(port), smallest=smallest, largest=LARGEST_PORT, fix=fix)
     if on_host is not None:
         fix = "leave it out for a dynamic port"
-        whole_number("host_port", _whole(on_host), smallest=0, largest=LARGEST_PORT, fix=fix)
+        whole_number("host_port", whole(on_host), smallest=0, largest=LARGEST_PORT, fix=fix)
 
 
 def _require_health_check(check: object) -> None:
@@ -125,7 +125,7 @@ def _require_health_check(check: object) -> None:
     retries = _field(check, "retries")
     if retries is not None:
         fix = "leave it out for 3"
-        whole_number("retries", _whole(retries), smallest=1, largest=_MOST_RETRIES, unit="retries", fix=fix)
+        whole_number("retries", whole(retries), smallest=1, largest=_MOST_RETRIES, unit="retries", fix=fix)
 
 
 def _require_seconds(argument: str, value: object, smallest: int = 0, largest: int = LARGEST_INTEGER) -> None:
@@ -140,8 +140,3 @@ def _field(struct: object, name: str) -> object:
 
 def _listed(value: object) -> Sequence[object]:
     return value if isinstance(value, (list, tuple)) else ()
-
-
-def _whole(number: object) -> object:
-    # CDK's own signature says float; 256.0 reaches the template as 256.
-    return int(number) if isinstance(number, float) and number.is_integer() and not is_token(number) else number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
@@ -74,7 +74,7 @@ def plan_sidecar(
     container = Container(
         name=name,
         requirements=(ResourceRequirement(type="InferenceAccelerator", value=UNKNOWN),) if accelerators else (),
-        cpu=0 if cpu is None else whole_number("cpu", _whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
+        cpu=0 if cpu is None else whole_number("cpu", whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
         memory_limit_mib=_memory("memory_limit_mib", memory_limit_mib),
         memory_reservation_mib=_memory("memory_reservation_mib", memory_reservation_mib),
         essential=options.get("essential") is not False,
@@ -114,9 +114,4 @@ def require_no_gpus(name: str, gpu_count: float | None) -> None:
 def _memory(argument: str, value: float | None) -> int | Unknown | None:
     if value is None:
         return None
-    return whole_number(argument, _whole(value), smallest=1, unit="MiB", fix=f"{argument}=256")
-
-
-def _whole(number: float) -> float:
-    # CDK's own signature says float; 256.0 reaches the template as 256.
-    return int(number) if isinstance(number, float) and number.is_integer() and not is_token(number) else number
+    return whole_number(argument, whole(value), smallest=1, unit="MiB", fix=f"{argument}=256")

@@ -79,11 +79,7 @@ def of_the_cluster(context: Context) -> Problems:
 def _association(context: Context, workload: Workload, name: str) -> str:
     """What gives a strategy a provider of its cluster: the name that was meant, the other cluster, or a list."""
     cluster = _named(workload.cluster)
-    there = {
-        each.provider if isinstance(each.provider, str) else each.name: each
-        for each in context.fleet.pools
-        if each.has_provider and each.associated is True
-    }
+    there = {each.provider_name: each for each in context.fleet.pools if each.has_provider and each.associated is True}
     if name in there:
         other = _named(there[name].cluster)
         return f"run {workload.name} in the cluster {other}, or use a capacity provider of {cluster}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import GPU, HostImage, Pool, ResourceRequirement, Task, Unknown
-from gpu_constructs.hardware import InstanceType, Verdict, compatibility, default_image
+from gpu_constructs.hardware import InstanceType, default_image, may_run
 from gpu_constructs.hardware.prices import dollars, on_demand_price
 from gpu_constructs.placement import (
     Fit,
@@ -101,7 +101,7 @@ def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str) -> Way:
 def of_types(pool: Pool, types: tuple[InstanceType, ...]) -> Pool:
     """The pool with other types, and with an image for them where its own cannot be."""
     new = replace(pool, instance_types=types, requirements=None, has_unknown_types=False, unknown_type_names=())
-    if isinstance(pool.image, Unknown) or compatibility(pool.image.image, types[0]).verdict is not Verdict.CANNOT:
+    if isinstance(pool.image, Unknown) or may_run(pool.image.image, types[0]):
         return new
     try:
         return replace(new, image=HostImage(image=default_image(types[0])))

@@ -11,20 +11,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cache
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.errors import IncompatibleError, shown
 from gpu_constructs.fleet import HostImage, Pool, Unknown
 from gpu_constructs.hardware import (
-    IMAGES,
     RECORDED,
     Image,
-    InstanceType,
-    Verdict,
-    compatibility,
     default_image,
+    images_by_folder,
     is_published,
+    may_run,
 )
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
@@ -58,7 +55,7 @@ _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ec
 )
 def holds_an_id(pool: Pool) -> Problems:
     name = _parameter(pool)
-    if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and name.rpartition("/")[0] in _folders():
+    if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and name.rpartition("/")[0] in images_by_folder():
         yield Problem(
             message=f"the parameter {shown(brief(name))} holds a JSON document, and ImageId takes an AMI id",
             fix=f"{name}{_LEAF}",
@@ -77,7 +74,7 @@ def published(pool: Pool) -> Problems:
     name = _parameter(pool)
     of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _other_system(name)
     folder = name.removesuffix(_LEAF).rpartition("/")[0]
-    if of_ecs and folder not in _folders() and name.rpartition("/")[0] not in _folders():
+    if of_ecs and folder not in images_by_folder() and name.rpartition("/")[0] not in images_by_folder():
         yield Problem(
             message=f"the catalogue of {RECORDED} does not have an image with the parameter {shown(brief(name))}",
             fix="the parameter of an image in the catalogue",
@@ -146,12 +143,6 @@ def _other_system(name: str) -> str:
     return next((what for start, what in _NOT_OF_ECS.items() if name.startswith(start)), "")
 
 
-@cache
-def _folders() -> Mapping[str, Image]:
-    """Images by what stands before the release in the names of their parameters."""
-    return {each.pinned_ssm_parameter.partition("/{release}")[0]: each for each in IMAGES}
-
-
 def _pinned(pool: Pool) -> tuple[Image, str] | None:
     """The image of a pool and the release that it is pinned to."""
     if isinstance(pool.image, Unknown) or pool.image.release is None:
@@ -168,11 +159,11 @@ def _of_release(pool: Pool, image: Image, message: str) -> Problem:
 
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
     """The images whose parameters have nearly this name, and that drive the types of the pool."""
-    names = get_close_matches(folder[:LABEL], _folders(), n=_MOST_NAMES, cutoff=_NEAR)
-    images = [_folders()[each] for each in names]
+    names = get_close_matches(folder[:LABEL], images_by_folder(), n=_MOST_NAMES, cutoff=_NEAR)
+    images = [images_by_folder()[each] for each in names]
     with suppress(IncompatibleError):
         images += map(default_image, pool.instance_types[:1])
-    driven = [each for each in dict.fromkeys(images) if all(_is_driven(each, one) for one in pool.instance_types)]
+    driven = [each for each in dict.fromkeys(images) if all(may_run(each, one) for one in pool.instance_types)]
     return tuple(
         Way(
             text=f"did you mean {each.ssm_parameter}?",
@@ -180,7 +171,3 @@ def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
         )
         for each in driven
     )
-
-
-def _is_driven(image: Image, instance_type: InstanceType) -> bool:
-    return compatibility(image, instance_type).verdict is not Verdict.CANNOT

@@ -27,6 +27,7 @@ from gpu_constructs.hardware import (
     Verdict,
     compatibility,
     default_image,
+    may_run,
     newest_release,
 )
 from gpu_constructs.placement.destinations import carries_gpus
@@ -195,8 +196,7 @@ class _Undriven:
         if pool.requirements is None and any(image.architecture is not each.architecture for each in self.types):
             return False  # types that were written by name are launched, and do not boot
         return not pool.types_are_known or any(
-            each.accelerators is not None and compatibility(image, each).verdict is not Verdict.CANNOT
-            for each in pool.instance_types
+            each.accelerators is not None and may_run(image, each) for each in pool.instance_types
         )
 
     @property
@@ -214,7 +214,7 @@ class _Undriven:
     @property
     def ways(self) -> Ways:
         """Leaving the types out, where the pool has other ones, or an image that drives those as well."""
-        driven = tuple(each for each in self.pool.instance_types if _is_driven(self.image, each))
+        driven = tuple(each for each in self.pool.instance_types if may_run(self.image, each))
         if not driven and self.pool.types_are_known:
             return (self.images,)
         images = () if isinstance(self._others, IncompatibleError) else self.images
@@ -283,10 +283,6 @@ def _successors(pool: Pool) -> tuple[Way, ...]:
         with suppress(IncompatibleError):
             found.append(default_image(each))
     return tuple(_with_image(pool, each, ", which has taken its place") for each in dict.fromkeys(found))
-
-
-def _is_driven(image: Image, instance_type: InstanceType) -> bool:
-    return compatibility(image, instance_type).verdict is not Verdict.CANNOT
 
 
 def _jobs(context: Context, undriven: Iterable[_Undriven]) -> tuple[Task, ...]:

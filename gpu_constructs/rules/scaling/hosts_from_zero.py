@@ -111,9 +111,9 @@ def _strategies(workload: Workload, pools: Iterable[Pool]) -> Ways:
     """
     wants_accelerator = workload.task is None or demand_of(workload.task).wants_accelerator
     with_one = {
-        _provider(each): replace(
+        each.provider_name: replace(
             workload,
-            strategy=(StrategyItem(provider=_provider(each), pool=each, weight=1),),
+            strategy=(StrategyItem(provider=each.provider_name, pool=each, weight=1),),
             launch_type=None,
         )
         for each in pools
@@ -136,7 +136,3 @@ def _waits(pool: Pool) -> bool:
     """Whether managed scaling could launch more hosts than there are."""
     scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
     return scaled and (isinstance(pool.min_instances, Unknown) or pool.min_instances != pool.max_instances)
-
-
-def _provider(pool: Pool) -> str:
-    return pool.provider if isinstance(pool.provider, str) else pool.name

@@ -7,10 +7,9 @@ https://bottlerocket.dev/en/os/latest/install/quickstart/aws/ecs/
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from gpu_constructs.fleet import UNKNOWN, HostImage, Unknown
-from gpu_constructs.hardware import IMAGES, Image
+from gpu_constructs.hardware import images_by_folder
 from gpu_constructs.template.model import DynamicReference, Value
 
 __all__ = ["host_image", "image_written"]
@@ -46,13 +45,7 @@ def _of_parameter(name: str) -> HostImage | Unknown:
     holds is a JSON document, and no AMI id.
     """
     folder, _, release = name.removesuffix(_LEAF).rpartition("/")
-    image = _by_folder().get(folder)
+    image = images_by_folder().get(folder)
     if image is None or not release or not name.endswith(_LEAF):
         return UNKNOWN
     return HostImage(image=image, release=None if release in _FLOATING else release)
-
-
-@cache
-def _by_folder() -> dict[str, Image]:
-    """Images by what stands before the release in the names of their parameters."""
-    return {each.pinned_ssm_parameter.partition("/{release}")[0]: each for each in IMAGES}

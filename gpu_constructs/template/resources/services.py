@@ -107,7 +107,7 @@ class Services:
             # Those of Managed Instances name their cluster themselves, and references to what is no provider are open.
             is_known = isinstance(key, str) if pool is None else pool.kind is not PoolKind.MANAGED_INSTANCES
             if key is not None and is_known and key not in _OF_AWS and self.clusters.lacks(key, cluster):
-                found[str(key) if pool is None else _called(pool)] = None
+                found[str(key) if pool is None else pool.provider_name] = None
         return tuple(found)
 
     def task(self, value: Value) -> Task | None:
@@ -126,12 +126,7 @@ class Services:
         pool = None if key is None else self.pools.get(key)
         name: str | Unknown = value if isinstance(value, str) else UNKNOWN
         if pool is not None and not isinstance(value, str):
-            name = _called(pool)
+            name = pool.provider_name
         return StrategyItem(
             provider=name, pool=pool, weight=section.integer("Weight") or 0, base=section.integer("Base") or 0
         )
-
-
-def _called(pool: Pool) -> str:
-    """What a capacity provider is called: its name, or that of its pool where CloudFormation makes one."""
-    return pool.provider if isinstance(pool.provider, str) else pool.name
