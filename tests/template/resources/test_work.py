@@ -41,7 +41,7 @@ def _balanced(number: int) -> Fleet:
         "Front": _resource("EC2::SecurityGroup"),
         "Behind": _resource("EC2::SecurityGroup", SecurityGroupIngress=[rule] * number),
         "Balancer": _resource(f"{v2}::LoadBalancer", SecurityGroups=[{"Ref": "Front"}] * number),
-        "Targets": _resource(f"{v2}::TargetGroup"),
+        "Targets": _resource(f"{v2}::TargetGroup", Protocol="HTTP"),
     }
     action = {"Type": "forward", "TargetGroupArn": {"Ref": "Targets"}}
     entry = {"ContainerName": "server", "ContainerPort": 8000, "TargetGroupArn": {"Ref": "Targets"}}
