@@ -76,6 +76,7 @@ class GroupSettings:
             stack where two stacks have the same one. None where the files that were read do not define a group.
         desired_instances: Hosts that it is set to; None if nothing was written.
         has_subnets: Whether it names subnets or Availability Zones; only templates say so.
+        subnets: Subnets that it lists, as far as they are known; only templates say so.
         has_weights: Whether it gives instance types weights, likewise.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
             only templates say so.
@@ -89,6 +90,7 @@ class GroupSettings:
     name: str | None = field(default=None, compare=False)
     desired_instances: int | Unknown | None = field(default=None, compare=False)
     has_subnets: bool = field(default=True, compare=False)
+    subnets: int = field(default=0, compare=False)
     has_weights: bool = field(default=False, compare=False)
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
     started_otherwise: bool = field(default=False, compare=False)

@@ -91,12 +91,14 @@ class ServiceScaling:
             policy, such as ``StepScaling``, or `STEPS_IN_PERCENT`.
         scheduled: The least and the most copies that scheduled actions set, None for one that they leave; only
             templates say so.
+        metrics: The predefined metrics of `by`, with where each was written, likewise.
     """
 
     most: int | Unknown
     least: int | Unknown | None = None
     by: tuple[str | Unknown, ...] = ()
     scheduled: tuple[tuple[int | Unknown | None, int | Unknown | None], ...] = field(default=(), compare=False)
+    metrics: tuple[tuple[str, Origin], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,8 +31,6 @@ WARNINGS: dict[str, set[str]] = {
 
 # Said, and wrong: this list only shrinks.
 FALSE_ALARMS: dict[str, set[str]] = {
-    # ECS switches the protection of the group on itself since 2024: aws/containers-roadmap#860
-    "53-protection-that-ecs-switches-on": {"GPU123"},
     # each region of the mapping has been tried
     "127-types-by-region": {"GPU005"},
 }

@@ -279,6 +279,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU277": "CDK lets hosts reach everything, unless the user gives a security group",
     "GPU279": "CDK refuses Service Connect without a namespace",
     "GPU280": "CDK refuses such a port mapping",
+    "GPU281": "ScaleBy names the metrics that there are",
     "GPU262": "CDK refuses a port name that the task does not have",
     "GPU264": "every capacity has an instance profile of a role that registers hosts",
     "GPU265": "the metadata service is on, with tokens",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import Pool, PoolKind
+from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
@@ -116,7 +116,8 @@ def lets_out(pool: Pool) -> Problems:
     "GPU266",
     question="does the group say what to start, and where?",
     because="EC2 Auto Scaling refuses a group without subnets or Availability Zones and a launch template without a "
-    "machine image; EC2 refuses security groups together with network interfaces, which have groups of their own",
+    "machine image or an instance type; EC2 refuses security groups together with network interfaces, which have "
+    "groups of their own",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-template.html",
 )
 def is_complete(pool: Pool) -> Problems:
@@ -133,6 +134,12 @@ def is_complete(pool: Pool) -> Problems:
             "image_id",
             property_name="ImageId",
         )
+    if pool.kind is PoolKind.AUTO_SCALING_GROUP and _names_no_type(pool):
+        yield Problem(
+            message=f"neither the launch template nor the group of {pool.name} names an instance type",
+            fix="InstanceType, such as g6.xlarge",
+            property_name="InstanceType",
+        )
     if pool.details.lists_groups_twice:
         yield Problem(
             message=f"the launch template of {pool.name} names both security groups and network interfaces, and EC2 "
@@ -140,6 +147,34 @@ def is_complete(pool: Pool) -> Problems:
             fix="Groups in NetworkInterfaces, and no SecurityGroupIds",
             property_name="SecurityGroupIds",
         )
+
+
+@warning(
+    "GPU282",
+    question="is a group of hosts in a cluster placement group in one Availability Zone?",
+    because="a cluster placement group is in one zone: once it has hosts, no others can start in another zone",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-groups.html",
+    unless=("GPU095",),
+)
+def in_one_zone(pool: Pool) -> Problems:
+    # Subnets whose zones are not known are usually one for each zone.
+    zones = pool.group.subnets if pool.zones is None else pool.zones
+    if pool.placement_group is True and zones > 1 and pool.max_instances not in {0, 1}:
+        what = "subnets, which are usually in as many zones" if pool.zones is None else "Availability Zones"
+        yield Problem(
+            message=f"the hosts of {pool.name} are in a cluster placement group, which is in one zone, and the group "
+            f"has {zones} {what}",
+            fix="subnets of one zone",
+            property_name="VPCZoneIdentifier",
+        )
+
+
+def _names_no_type(pool: Pool) -> bool:
+    """Whether the launch template is there, and nothing says which types it starts."""
+    is_read = not isinstance(pool.details.names_image, Unknown)
+    return is_read and not (
+        pool.instance_types or pool.unknown_type_names or pool.has_unknown_types or pool.requirements is not None
+    )
 
 
 def _too_new(pool: Pool) -> list[InstanceType]:

@@ -29,7 +29,7 @@ _LIMITS = {
     because="managed termination protection outlives its capacity provider, so deleting a stack while hosts run waits "
     "until they are terminated by hand",
     source="https://github.com/aws/containers-roadmap/issues/2862",
-    unless=("GPU167",),
+    unless=("GPU123", "GPU167"),
 )
 def unprotected(pool: Pool) -> Problems:
     if pool.managed_termination_protection is True:
@@ -190,27 +190,19 @@ def sizes_in_order(pool: Pool) -> Problems:
 @warning(
     "GPU123",
     question="can ECS manage termination protection as it is asked to?",
-    because="managed termination protection needs managed scaling and an Auto Scaling group that protects new hosts "
-    "from scale-in; ECS has refused capacity providers without them",
+    because="managed termination protection does not work without managed scaling; ECS has refused capacity providers "
+    "with the first alone, and protects new hosts from scale-in itself",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html",
-    changes="NewInstancesProtectedFromScaleIn",
 )
 def protection_works(pool: Pool) -> Problems:
-    # A maintainer wrote in 2024 that ECS turns the protection on by itself, and the API page asks for it still
-    # (https://github.com/aws/containers-roadmap/issues/860): so no error.
-    if pool.managed_termination_protection is not True or pool.kind is not PoolKind.AUTO_SCALING_GROUP:
-        return
-    if pool.managed_scaling is False:
+    # The API page also asks for a group that protects new hosts. A maintainer wrote in 2024 that ECS turns this on by
+    # itself (https://github.com/aws/containers-roadmap/issues/860).
+    is_protected = pool.managed_termination_protection is True and pool.kind is PoolKind.AUTO_SCALING_GROUP
+    if is_protected and pool.managed_scaling is False:
         yield Problem(
             property_name="ManagedTerminationProtection",
             message="managed termination protection is on and managed scaling is off, and the first needs the second",
             fix="ManagedScaling with Status ENABLED, or turn managed termination protection off",
-        )
-    elif pool.group.scale_in_protection is False:
-        yield Problem(
-            message="managed termination protection is on, and the Auto Scaling group does not protect new hosts "
-            "from scale-in, which ECS requires",
-            fix="NewInstancesProtectedFromScaleIn true, or turn managed termination protection off",
         )
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from gpu_constructs.budget import brief
 from gpu_constructs.fleet import STEPS_IN_PERCENT, Unknown, Workload
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _REQUESTS = "ALBRequestCountPerTarget"
 _OF_RUNNING_TASKS = frozenset(
     {_REQUESTS, STEPS_IN_PERCENT, "ECSServiceAverageCPUUtilization", "ECSServiceAverageMemoryUtilization"}
+)
+# MetricType of the API, those of ECS.
+_METRICS = frozenset(
+    {
+        _REQUESTS,
+        "ECSServiceAverageCPUUtilization",
+        "ECSServiceAverageCPUUtilizationHighResolution",
+        "ECSServiceAverageMemoryUtilization",
+        "ECSServiceAverageMemoryUtilizationHighResolution",
+    }
 )
 _API = "https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html"
 
@@ -52,6 +63,26 @@ def woken(workload: Workload) -> Problems:
             fix="a MinCapacity of 1, or a step scaling policy by numbers of copies on a queue, which has messages "
             "without copies as well",
         )
+
+
+@error(
+    "GPU281",
+    question="does service auto scaling have the predefined metric?",
+    because="Application Auto Scaling refuses a policy with a predefined metric that services do not have; there is "
+    "none of GPUs",
+    source="https://docs.aws.amazon.com/autoscaling/application/APIReference/API_PredefinedMetricSpecification.html",
+)
+def metric_exists(workload: Workload) -> Problems:
+    for metric, origin in () if workload.scaling is None else workload.scaling.metrics:
+        if metric not in _METRICS:
+            yield Problem(
+                property_name="PredefinedMetricType",
+                value=metric,
+                allowed=", ".join(sorted(_METRICS)),
+                message=f"{workload.name} is scaled by the predefined metric {brief(metric)}, which no service has",
+                fix="ECSServiceAverageCPUUtilization, or a customized metric, such as one of GPUs that hosts send",
+                origin=origin,
+            )
 
 
 @error(

@@ -106,6 +106,7 @@ class Groups:
         return GroupSettings(
             name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
             has_subnets=any(properties.get(each) is not None for each in ("VPCZoneIdentifier", "AvailabilityZones")),
+            subnets=len(subnets) if is_list(subnets := properties.get("VPCZoneIdentifier")) else 0,
             has_weights=_has_weights(properties),
             desired_instances=properties.integer("DesiredCapacity"),
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, ServiceScaling, Unknown
+from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, Origin, ServiceScaling, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index, last_step
 from gpu_constructs.template.resources.section import Notes, Section
@@ -20,6 +20,7 @@ SERVICE = "AWS::ECS::Service"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 _POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 _COUNT = "ecs:service:DesiredCount"
+_METRIC = "PredefinedMetricType"
 _SCHEDULE = "ScheduledScaling"
 
 
@@ -31,6 +32,7 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
     """The scaling of each service that is scaled; of several targets of one service, the widest range."""
     found: dict[Reference, ServiceScaling] = {}
     by: dict[Reference, list[str | Unknown]] = defaultdict(list)
+    metrics: dict[Reference, list[tuple[str, Origin]]] = defaultdict(list)
     of_target: dict[Reference, Resource] = {}
     for resource in index.all(_TARGET):
         properties = Section.of(resource, notes)
@@ -48,7 +50,13 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
         service = _scaled(properties, index) if target is None else of_target.get(target.reference)
         if service is not None and service.reference in found:
             by[service.reference].append(_followed(properties))
-    return {each: replace(scaling, by=tuple(sorted(by[each], key=str))) for each, scaling in found.items()}
+            tracked = _predefined(properties).text(_METRIC)
+            if isinstance(tracked, str):
+                metrics[service.reference].append((tracked, resource.origin))
+    return {
+        each: replace(scaling, by=tuple(sorted(by[each], key=str)), metrics=tuple(metrics[each]))
+        for each, scaling in found.items()
+    }
 
 
 def _or_unknown(count: int | Unknown | None) -> int | Unknown:
@@ -75,14 +83,16 @@ def _scheduled(target: Section) -> tuple[Range, ...]:
     return tuple((each.integer("MinCapacity"), each.integer("MaxCapacity")) for each in actions)
 
 
+def _predefined(policy: Section) -> Section:
+    return policy.section("TargetTrackingScalingPolicyConfiguration").section("PredefinedMetricSpecification")
+
+
 def _followed(policy: Section) -> str | Unknown:
     """The predefined metric that a policy tracks, or its type, with whether its steps are parts of what runs."""
     steps = policy.section("StepScalingPolicyConfiguration")
     if steps.text("AdjustmentType") == "PercentChangeInCapacity" and not steps.has("MinAdjustmentMagnitude"):
         return STEPS_IN_PERCENT
-    tracking = policy.section("TargetTrackingScalingPolicyConfiguration")
-    metric = tracking.section("PredefinedMetricSpecification").text("PredefinedMetricType")
-    return metric or policy.text("PolicyType") or UNKNOWN
+    return _predefined(policy).text(_METRIC) or policy.text("PolicyType") or UNKNOWN
 
 
 def _scaled(properties: Section, index: Index) -> Resource | None:
