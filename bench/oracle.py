@@ -20,7 +20,7 @@ from rich.table import Table
 
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.placement import prove
-from tests.properties.judged_worlds import checked, disagreements, truth_of
+from tests.properties.judged_worlds import checked, disagreements, is_not_worked_out, truth_of
 from tests.properties.oracle import always, ever
 from tests.properties.small_fleets import small_fleet
 from tests.properties.small_worlds import small_world
@@ -75,6 +75,7 @@ def _worlds(chosen: argparse.Namespace, console: Console) -> int:
         report = checked(design)
         counts[f"{design.where}, {truth_of(design)}"] += 1
         counts["values of parameters"] += sum(len(each.values) - 1 for each in design.knobs)
+        counts["no room for all, and not worked out"] += is_not_worked_out(design, report)
         for each in disagreements(design, report):
             wrong += 1
             console.print(f"[red]seed {seed}:[/red] {each}", markup=True)

@@ -8,11 +8,11 @@ from functools import cached_property
 
 from gpu_constructs.checking import Report, check_files
 from gpu_constructs.rules import RULES, Finding, Severity
-from tests.properties.oracle import Job, World, always, ever, with_hosts
+from tests.properties.oracle import World, always, ever, with_hosts
 from tests.properties.small_worlds import Design
 from tests.properties.written_worlds import files_of, resources_of
 
-__all__ = ["Judgement", "checked", "disagreements", "truth_of"]
+__all__ = ["Judgement", "checked", "disagreements", "is_not_worked_out", "truth_of"]
 
 _ROOM = frozenset(
     {
@@ -107,17 +107,6 @@ class Judgement:
         return self.design.where != "elsewhere" and not ever(self.together)
 
     @cached_property
-    def is_plainly_too_much(self) -> bool:
-        """Whether that is so without those that may go to several groups, which the proof looks at one by one."""
-        jobs = tuple(each for each in self.together.jobs if each.strategy or self._fits_one_group(each))
-        return self.is_too_much and not ever(replace(self.together, jobs=jobs))
-
-    def _fits_one_group(self, job: Job) -> bool:
-        places = range(len(self.world.providers))
-        sent = (replace(job, copies=1, strategy=((place, 0, 1),)) for place in places)
-        return sum(ever(replace(self.world, jobs=(each,))) for each in sent) == 1
-
-    @cached_property
     def is_fine(self) -> bool:
         """Whether all services have room together, and everything else alone, whatever comes."""
         return (
@@ -147,6 +136,12 @@ def trunked(world: World) -> World:
 def checked(design: Design) -> Report:
     """What is said of the files of a world by the rules that have a say in it: every error, and doubts about room."""
     return check_files(files_of(design), hosts=design.described, partial=design.partial, rules=_ASKED)
+
+
+def is_not_worked_out(design: Design, report: Report) -> bool:
+    """Whether services have no room together, and nothing says so: the proof looks at one group after the other."""
+    judged = Judgement(design)
+    return judged.is_too_much and not judged.hopeless and not any(each.rule in _ROOM for each in report.findings)
 
 
 def truth_of(design: Design) -> str:
@@ -181,8 +176,6 @@ def disagreements(design: Design, report: Report) -> Iterator[str]:
         yield f"nothing says with certainty that Task{number} finds no place: {[each.rule for each in findings]}"
     for number in judged.hopeless - doubted:
         yield f"nothing says that Task{number} finds no place: {[each.rule for each in findings]}"
-    if judged.is_plainly_too_much and not judged.hopeless and not any(each.rule in _ROOM for each in findings):
-        yield f"nothing says that there is no room for all: {[each.rule for each in findings]}"
     if judged.is_fine:
         yield from (
             f"{each.rule} where there is room: {each.message}"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, PoolProfile, demand_of, profile_of, task_slots
+from gpu_constructs.placement.destinations import started_by_strategies
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 
-__all__ = ["Copies", "counted", "most_copies", "wanted_copies"]
+__all__ = ["Copies", "counted", "may_find_host", "most_copies", "wanted_copies"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,6 +101,15 @@ def most_copies(context: Context) -> Iterator[tuple[Copies, int]]:
             continue
         if all(item.pool is not None for item in each.workload.strategy):
             yield each, most
+
+
+def may_find_host(context: Context, destinations: Iterable[Destination]) -> bool:
+    """Whether a task without a strategy may find a host that is larger than the smallest type.
+
+    Managed scaling never starts one for it, but may for tasks with a strategy.
+    """
+    larger = {each.pool.name for each in destinations if each.fit.answer is False and each.fit.hosts}
+    return bool(larger) and not larger.isdisjoint(started_by_strategies(context.fleet))
 
 
 def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknown, ...]:

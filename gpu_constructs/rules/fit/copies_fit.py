@@ -13,7 +13,7 @@ from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
 from gpu_constructs.rules.change import Ways
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.copies import Copies, counted, most_copies, wanted_copies
+from gpu_constructs.rules.evidence.copies import Copies, counted, may_find_host, most_copies, wanted_copies
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -50,10 +50,14 @@ def room_for_all_copies(context: Context) -> Problems:
                 ),
                 fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise MaxSize",
                 ways=() if trunk else _more_hosts(each, wanted, slots),
-                is_certain=each.assignment.is_closed and not trunk,
+                is_certain=each.assignment.is_closed and not trunk and not _may_find_host(context, each),
             )
         elif wanted > min(map(known, each.possible)):
             yield from _badly_split(each, wanted)
+
+
+def _may_find_host(context: Context, copies: Copies) -> bool:
+    return not copies.assignment.every and may_find_host(context, copies.assignment.destinations)
 
 
 def _more_hosts(copies: Copies, wanted: int, slots: int) -> Ways:

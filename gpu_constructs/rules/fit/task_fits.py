@@ -17,10 +17,11 @@ from gpu_constructs.placement import (
     demand_of,
     fit,
 )
-from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, started_by_strategies, unassigned
+from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.copies import may_find_host
 from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, provider_for, ways_of, with_memory, worst
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -102,7 +103,7 @@ def fits(context: Context) -> Problems:
         elif short:
             where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in short[:4])
             found = _does_not_fit(assignment, f"on any host of its cluster here ({where})", short[0][0])
-            yield replace(found, is_certain=not _may_find_host(context, never))
+            yield replace(found, is_certain=not may_find_host(context, never))
 
 
 @warning(
@@ -122,12 +123,6 @@ def fits_the_smallest(context: Context) -> Problems:
                     message=f"{assignment.task.name} may never start on {each.pool.name}: {doubt}",
                     fix=provider_for(each.fit),
                 )
-
-
-def _may_find_host(context: Context, never: Iterable[Destination]) -> bool:
-    """Whether tasks with a strategy may start a host on which there is room, though managed scaling never does."""
-    larger = {each.pool.name for each in never if each.fit.hosts}
-    return bool(larger) and not larger.isdisjoint(started_by_strategies(context.fleet))
 
 
 def _may_not_fit(task: Task, pool: Pool, doubt: Doubt) -> Problem:

@@ -80,7 +80,14 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
         workloads=workloads,
         provider_lists=clusters.provider_lists,
         environments=tuple(other_environments(index)),
-        strays=strays_of(index, clusters, found=stray, pools=pools_by_provider, workloads=workloads),
+        strays=strays_of(
+            index,
+            clusters,
+            found=stray,
+            pools=[pool for _, pool in pools],
+            providers=pools_by_provider,
+            workloads=workloads,
+        ),
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, Workload
@@ -26,7 +26,8 @@ def strays_of(
     clusters: Clusters,
     *,
     found: Iterable[FoundPool],
-    pools: Mapping[ProviderKey, Pool],
+    pools: Iterable[Pool],
+    providers: Container[ProviderKey],
     workloads: Sequence[Workload],
 ) -> tuple[Pool, ...]:
     """Hosts of other files, and hosts of these that may join any cluster.
@@ -35,7 +36,8 @@ def strays_of(
         index: Every resource.
         clusters: The clusters.
         found: Pools that nothing ties to ECS.
-        pools: Those that have a capacity provider, by it.
+        pools: The others.
+        providers: The capacity providers that some of them have.
         workloads: The services.
     """
     strays = [replace(each.pool, name=each.resource.logical_id, cluster=UNKNOWN) for each in found]
@@ -43,9 +45,11 @@ def strays_of(
     strays += _of_environments(index)
     strays += (
         _hosts(f"hosts of {f'cluster {each}' if isinstance(each, str) else 'another cluster'}", _named(each))
-        for each in _imported(clusters, pools.values(), workloads)
+        for each in _imported(clusters, pools, workloads)
     )
-    listed: list[tuple[str | Unknown | None, object]] = [each for each in clusters.providers() if each[1] not in pools]
+    listed: list[tuple[str | Unknown | None, object]] = [
+        each for each in clusters.providers() if each[1] not in providers
+    ]
     # Services without a strategy of their own share that of their cluster.
     strategies = {(each.cluster, id(each.strategy)): each.strategy for each in workloads}
     listed += [
