@@ -115,7 +115,9 @@ def _tenants_of(fleet: Fleet, workload: Workload, counts: Counts) -> Iterator[Te
             if profile not in answers:
                 answers[profile] = _answer(demand, pool)
             found.append((pool, answers[profile]))
-        is_only = sum(answer is not False for _, answer in found) == 1 and is_complete(fleet, workload.cluster)
+        # Tasks with a strategy may start a host of a larger type, which managed scaling does not for this one.
+        may = sum(answer is not False or bool(fit_demand(demand, profile_of(pool)).hosts) for pool, answer in found)
+        is_only = may == 1 and is_complete(fleet, workload.cluster)
         for pool, answer in found:
             certain = least if is_only and answer is not False else 0
             yield Tenant(workload, demand, pool, certain, most, answer, workload.distinct_instances, is_bound=False)
