@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["resources_of", "template"]
+__all__ = ["cluster_of", "resources_of", "template"]
 
 _RESOURCES = 500  # of one stack at most
 _SETS = 60  # hosts, task and service
@@ -33,7 +33,7 @@ def template(*, choices: int = 0) -> dict[str, object]:
     Args:
         choices: Values that its parameter of instance types allows, besides the default.
     """
-    resources: dict[str, object] = {"Cluster": {"Type": "AWS::ECS::Cluster"}}
+    resources: dict[str, object] = cluster_of(_SETS)
     for number in range(_SETS):
         resources |= resources_of(number, {"Ref": "InstanceType"} if choices and not number else "g6.xlarge")
     for number in range(_RESOURCES - len(resources)):
@@ -58,6 +58,25 @@ def template(*, choices: int = 0) -> dict[str, object]:
     return {"Parameters": parameters, "Resources": resources}
 
 
+def cluster_of(count: int) -> dict[str, Any]:
+    """A cluster, and the list of its capacity providers.
+
+    Args:
+        count: How many capacities of `resources_of` it has.
+    """
+    return {
+        "Cluster": {"Type": "AWS::ECS::Cluster"},
+        "Association": {
+            "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
+            "Properties": {
+                "Cluster": {"Ref": "Cluster"},
+                "CapacityProviders": [{"Ref": f"Provider{number}"} for number in range(count)],
+                "DefaultCapacityProviderStrategy": [],
+            },
+        },
+    }
+
+
 def resources_of(number: int, instance_type: object) -> dict[str, Any]:
     """The resources of one capacity with a task and a service, each with the number in its name.
 
@@ -71,6 +90,8 @@ def resources_of(number: int, instance_type: object) -> dict[str, Any]:
             "Properties": {
                 "LaunchTemplateData": {
                     "InstanceType": instance_type,
+                    "IamInstanceProfile": {"Name": "ecsInstanceRole"},
+                    "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 100}}],
                     "ImageId": f"{{{{resolve:ssm:{_AMI}}}}}",
                     "UserData": {
                         "Fn::Base64": {"Fn::Sub": "#!/bin/bash\necho ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config"}
@@ -117,6 +138,7 @@ def resources_of(number: int, instance_type: object) -> dict[str, Any]:
         },
         f"Service{number}": {
             "Type": "AWS::ECS::Service",
+            "DependsOn": "Association",
             "Properties": {
                 "Cluster": {"Ref": "Cluster"},
                 "TaskDefinition": {"Ref": f"Task{number}"},

@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bench.cli import resources_of
+from bench.cli import cluster_of, resources_of
 from gpu_constructs.cli.program import main
 
 __all__ = ["patterns", "scaled", "services"]
@@ -110,7 +110,7 @@ def _pattern(random: Random) -> str:
 
 def _cluster(capacities: list[dict[str, Any]]) -> dict[str, Any]:
     hosts = {name: body for each in capacities for name, body in each.items() if name.startswith(_HOSTS)}
-    return {"Cluster": {"Type": "AWS::ECS::Cluster"}, **hosts}
+    return {**cluster_of(len(capacities)), **hosts}
 
 
 def _service(own: Mapping[str, Any], number: int, providers: list[int]) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _measured(folder: Path) -> None:
 def _alone(count: int) -> dict[str, Any]:
     each = (resources_of(number, "g6.xlarge") for number in range(count))
     every = {name: body for own in each for name, body in own.items()}
-    return {"Cluster": {"Type": "AWS::ECS::Cluster"}, **every}
+    return {**cluster_of(count), **every}
 
 
 def _row(name: str, paths: Sequence[Path], budget: float) -> None:

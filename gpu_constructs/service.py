@@ -173,23 +173,20 @@ class GpuService(ScaledService):
                 vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
                 **with_defaults(options, is_managed=is_managed),
             )
-        resource = self._resource
-        if options.get("deployment_controller") is None:
-            # With a circuit breaker CDK writes one, ECS's own default, unless the app has its flag
-            # @aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker. CloudFormation replaces a service
-            # that gets one, which takes every GPU twice.
-            resource.deployment_controller = None
+        if options.get("deployment_controller") is None and not cluster.hosts.writes_no_controller(scope):
+            # CloudFormation replaces a service that gets one, ECS's own default, which takes every GPU twice.
+            self._resource.deployment_controller = None
         if any(percent.are_tokens):
             for name, chosen_percent, default in (
                 ("MinimumHealthyPercent", min_healthy_percent, percent.least),
                 ("MaximumPercent", max_healthy_percent, percent.most),
             ):
                 value = default if chosen_percent is None else chosen_percent
-                resource.add_property_override(f"DeploymentConfiguration.{name}", value)
+                self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        self._node.add_dependency(cluster.hosts.association.services_depend_on)
-        connect_caches(self, task_definition)
+        mounted = connect_caches(self, task_definition)
+        self._node.add_dependency(cluster.hosts.association.services_depend_on, *mounted)
         if connects:
             task_definition.keep_room_for_proxy()
         self._server = task_definition.server

@@ -42,7 +42,12 @@ def define(construct: Construct, props: type, scope: Construct, construct_id: st
         scope: Where it is defined.
         construct_id: Its id in that scope.
         **given: Its arguments; those that are None are left out.
+
+    Raises:
+        TypeError: The installed aws-cdk-lib does not have an argument.
     """
     names: dict[str, str] = props.__jsii_name_mapping__  # type: ignore[attr-defined]  # set by jsii on every struct
-    written = {names[name]: value for name, value in given.items() if value is not None}
-    jsii.create(type(construct), construct, [scope, construct_id, written])
+    written = {name: value for name, value in given.items() if value is not None}
+    if unknown := sorted(written.keys() - names.keys()):
+        raise TypeError(f"{props.__name__} of this version of aws-cdk-lib does not take {', '.join(unknown)}")
+    jsii.create(type(construct), construct, [scope, construct_id, {names[name]: value for name, value in written.items()}])

@@ -25,6 +25,8 @@ from gpu_constructs.hosts.vpcs import require_same_vpc
 
 __all__ = ["ClusterHosts"]
 
+_NO_CONTROLLER = "@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker"
+
 
 def _permissions(cluster_arn: str) -> dict[str, object]:
     """The ECS agent on this one cluster and Session Manager, nothing else.
@@ -134,7 +136,7 @@ class ClusterHosts:
         self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
         self._chosen_subnets: list[HostSubnets] = []
         self._let_into: set[efs.IFileSystem] = set()
-        self._in_vpc: set[ec2.IConnectable] = set()
+        self._connections: dict[ec2.IConnectable, ec2.Connections] = {}
         self._seen_without_groups: dict[str, ecs.ICluster] = {}
         is_own = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
         self.cluster: ecs.ICluster = cluster if is_own else _seen_from(scope, cluster, vpc)
@@ -195,9 +197,10 @@ class ClusterHosts:
         Raises:
             IncompatibleError: It is in another one.
         """
-        if storage not in self._in_vpc:
-            require_same_vpc(storage, self.vpc, argument=argument)
-            self._in_vpc.add(storage)
+        if storage not in self._connections:
+            connections = storage.connections
+            require_same_vpc(connections, self._vpc_id, argument=argument)
+            self._connections[storage] = connections
 
     def let_into(self, file_system: efs.IFileSystem, *, task: Construct) -> None:
         """Lets the hosts reach a file system that a task mounts, by one rule however many tasks mount it.
@@ -214,7 +217,8 @@ class ClusterHosts:
         self._let_into.add(file_system)
         files, hosts = file_system.stack, self.stack
         if files == hosts or self._come_before(files, cdk.Stack.of(task)):
-            file_system.connections.allow_default_port_from(self.cluster)
+            connections = self._connections.get(file_system) or file_system.connections
+            connections.allow_default_port_from(self.cluster)
         else:
             self.cluster.connections.allow_to_default_port(file_system)
 
@@ -227,6 +231,25 @@ class ClusterHosts:
     def stack(self) -> cdk.Stack:
         """The stack that the hosts are defined in."""
         return self._stack or cdk.Stack.of(self._scope)
+
+    @cached_property
+    def _vpc_id(self) -> str:
+        return self.vpc.vpc_id
+
+    def writes_no_controller(self, scope: IConstruct) -> bool:
+        """Whether it is known that CDK writes no deployment controller into services of a scope.
+
+        With a circuit breaker it writes one unless the app has its flag (aws-cdk-lib 2.275, ``getDeploymentController``).
+        Only a stack is asked, and once: it takes no context after its first child, and no service is its own scope.
+
+        Args:
+            scope: Where the services are defined.
+        """
+        return scope is self._stack and self._has_flag
+
+    @cached_property
+    def _has_flag(self) -> bool:
+        return cdk.FeatureFlags.of(self.stack).is_enabled(_NO_CONTROLLER) is True
 
     @cached_property
     def cluster_name(self) -> str:

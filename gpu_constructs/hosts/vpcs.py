@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["require_same_vpc"]
 
 
-def require_same_vpc(storage: ec2.IConnectable, vpc: ec2.IVpc, *, argument: str) -> None:
+def require_same_vpc(storage: ec2.Connections, here: str, *, argument: str) -> None:
     """Refuses shared storage that is certain to be in another VPC than the hosts that are to mount it.
 
     Its security group says where it is; one that was imported does not. The rule that lets hosts in names their group,
@@ -24,15 +24,14 @@ def require_same_vpc(storage: ec2.IConnectable, vpc: ec2.IVpc, *, argument: str)
     (https://docs.aws.amazon.com/efs/latest/ug/mounting-fs-mount-cmd-dns-name.html).
 
     Args:
-        storage: A file system.
-        vpc: Where the hosts are.
+        storage: The connections of a file system.
+        here: The id of the VPC where the hosts are.
         argument: The argument, as the user spells it.
 
     Raises:
         IncompatibleError: It is in another one.
     """
-    here = vpc.vpc_id
-    for there in _vpcs_of(storage.connections.security_groups):
+    for there in _vpcs_of(storage.security_groups):
         ours, theirs = (None, None) if there == here else (_identity(here), _identity(there))
         if ours is not None and theirs is not None and ours != theirs:
             raise IncompatibleError(
@@ -47,8 +46,9 @@ def require_same_vpc(storage: ec2.IConnectable, vpc: ec2.IVpc, *, argument: str)
 def _vpcs_of(groups: Iterable[ec2.ISecurityGroup]) -> Iterable[str]:
     for each in groups:
         resource = each.node.default_child if isinstance(each, ec2.SecurityGroup) else None
-        if isinstance(resource, ec2.CfnSecurityGroup) and resource.vpc_id is not None:
-            yield resource.vpc_id
+        vpc_id = resource.vpc_id if isinstance(resource, ec2.CfnSecurityGroup) else None
+        if vpc_id is not None:
+            yield vpc_id
 
 
 def _identity(vpc_id: str) -> str | None:

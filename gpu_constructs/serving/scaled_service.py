@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
 from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.cdk.atomic import rolled_back_on_error
+from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
@@ -129,8 +129,9 @@ class ScaledService(LoadBalancedService):
                 fix="a higher max_instances of its capacity" if max_tasks is None else f"max_tasks={least + 1}",
             )
         grace = self._given.health_check_grace_period
+        role = self._scaling_role()
         with rolled_back_on_error(self, _COUNT, _ROLE):
-            count = self._scalable_count(least, most)
+            count = self._scalable_count(role, least, most)
             scaling = Scaling(
                 service=self,
                 count=count,
@@ -188,12 +189,6 @@ class ScaledService(LoadBalancedService):
                 value=by,
                 fix="by=[ScaleBy.requests(endpoint=https, per_task_per_minute=60)]",
             )
-        if self._node.try_find_child(_COUNT) is not None:
-            raise InvalidValueError(
-                "the service is scaled already",
-                argument="by",
-                fix="all of them in one list, or the methods of what scale or auto_scale_task_count returned",
-            )
         desired = self._given.desired_count
         if desired not in {None, 1}:
             raise IncompatibleError(
@@ -226,7 +221,19 @@ class ScaledService(LoadBalancedService):
                     fix="what add_application_load_balancer of this service returned",
                 )
 
-    def _scalable_count(self, least: int, most: int) -> ecs.ScalableTaskCount:
+    def _scaling_role(self) -> iam.IRole:
+        """The first construct that scaling makes, which only a service has that is not scaled yet."""
+        try:
+            with creating(self, _ROLE):
+                return iam.Role.from_role_arn(self, _ROLE, self._hosts.scaling_role_arn)
+        except InvalidValueError:
+            raise InvalidValueError(
+                "the service is scaled already",
+                argument="by",
+                fix="all of them in one list, or the methods of what scale or auto_scale_task_count returned",
+            ) from None
+
+    def _scalable_count(self, role: iam.IRole, least: int, most: int) -> ecs.ScalableTaskCount:
         """As CDK's `auto_scale_task_count`, which cannot be called again after an error."""
         return ecs.ScalableTaskCount(
             self,
@@ -234,7 +241,7 @@ class ScaledService(LoadBalancedService):
             service_namespace=appscaling.ServiceNamespace.ECS,
             resource_id=f"service/{self._hosts.cluster_name}/{self.service_name}",
             dimension="ecs:service:DesiredCount",
-            role=iam.Role.from_role_arn(self, _ROLE, self._hosts.scaling_role_arn),
+            role=role,
             min_capacity=least,
             max_capacity=most,
         )

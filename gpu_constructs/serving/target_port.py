@@ -63,7 +63,7 @@ def target_port_of(
             allowed="bridge, host, awsvpc",
             fix="leave network_mode out",
         )
-    ports = task.ports_of(_container(task, container_name))
+    ports = task.ports_of(_container(task, container_name), port=container_port)
     mapping = _mapping(ports, container_port)
     fixed = mapping.host_port
     is_dynamic = mode == "bridge" and not fixed

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
-from jsii._reference_map import register_reference
 
 from gpu_constructs.cdk.atomic import creating, require_construct_id, taken
 from gpu_constructs.cdk.kinds import require_kinds
 from gpu_constructs.cdk.overrides import called_like
+from gpu_constructs.cdk.same_object import stays_itself
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Container, Pool, Task
 from gpu_constructs.tasks.log_router import Containers
@@ -48,6 +48,7 @@ class CountedContainers(NamedVolumes):
     _so_far: Containers
     _watched: Mapping[ecs.ContainerDefinition, Ports] = MappingProxyType({})
     _has_more_ports = False
+    _has_unwatched = False
 
     @property
     def task(self) -> Task:
@@ -58,24 +59,31 @@ class CountedContainers(NamedVolumes):
         """The same, with the host ports of `ecs.ContainerDefinition.add_port_mappings`, which only CDK knows."""
         if self._has_more_ports and self.task.network_mode in {"bridge", "host"}:
             self._so_far.map_ports(self._containers)
-            self._has_more_ports = False
+            self._has_more_ports = self._has_unwatched
         return self.task
 
-    def ports_of(self, container: ecs.ContainerDefinition) -> Ports:
+    def ports_of(self, container: ecs.ContainerDefinition, *, port: int | None = None) -> Ports:
         """The ports that one of its containers maps.
 
         Args:
             container: One of its containers.
+            port: One that is looked for; CDK is asked where it is not known, because its own constructs add some too,
+                such as `ecs_patterns.ApplicationMultipleTargetGroupsEc2Service`. By default any.
         """
         known = self._watched.get(container)
-        return known if known and known.mappings else Ports(container.container_name, container.port_mappings)
+        if known is not None and any(port in {None, each.container_port} for each in known.mappings):
+            return known
+        return Ports(container.container_name, container.port_mappings)
 
     def _watch(self, container: ecs.ContainerDefinition, name: str, mappings: Sequence[Any] | None) -> None:
         """Notices ports that are added to a container later; to ask for them takes seven requests to Node each time.
 
-        A class that extends the container would be asked by Node about every port. jsii gives
-        out an object that it was told of, as long as something holds it, and else a new one each time.
+        A class that extends the container would be asked by Node about every port, so the method is replaced on this one
+        object. Without it, CDK is asked each time.
         """
+        if not stays_itself(container):
+            self._has_more_ports = self._has_unwatched = True
+            return
         add = container.add_port_mappings
         given = [ecs.PortMapping(**each) if isinstance(each, Mapping) else each for each in mappings or ()]
         ports = Ports(name, given)
@@ -86,7 +94,6 @@ class CountedContainers(NamedVolumes):
             ports.mappings.extend(mappings)
 
         vars(container)["add_port_mappings"] = added
-        register_reference(container)
         self._watched = {**self._watched, container: ports}
 
     def keep_room_for_proxy(self) -> None:

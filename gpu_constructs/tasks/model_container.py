@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aws_cdk import aws_ecs as ecs
+from constructs import IDependable
 
 from gpu_constructs.cdk.atomic import require_construct_id, require_free_ids
 from gpu_constructs.errors import IncompatibleError
@@ -72,25 +73,25 @@ def add_served_container(
     return container
 
 
-def connect_caches(service: ecs.Ec2Service, task: GpuTaskDefinition) -> None:
-    """Lets the tasks of a service reach the caches of its servers, and makes it wait until they can be mounted.
+def connect_caches(service: ecs.Ec2Service, task: GpuTaskDefinition) -> list[IDependable]:
+    """Lets the tasks of a service reach the caches of its servers.
 
     Args:
         service: The service.
         task: What it runs; servers that are added later are connected as well.
+
+    Returns:
+        What it has to wait for, until they can be mounted.
     """
     task.services.append(service)
-    for cache in task.volumes_of_caches:
-        _connect(service, task, cache)
+    return [ready for cache in task.volumes_of_caches if (ready := _connect(service, task, cache)) is not None]
 
 
-def _connect(service: ecs.Ec2Service, task: GpuTaskDefinition, cache: CacheStorage) -> None:
+def _connect(service: ecs.Ec2Service, task: GpuTaskDefinition, cache: CacheStorage) -> IDependable | None:
     if task.task.network_mode == _AWSVPC:
         # The agent mounts from the network of the task ("netns" in GetDriverOptions of amazon-ecs-agent).
         cache.reach_from_tasks(service)
-    ready = cache.ready
-    if ready is not None:
-        service.node.add_dependency(ready)
+    return cache.ready
 
 
 def _require_room(
@@ -145,5 +146,7 @@ def _volume(task: GpuTaskDefinition, cache: CacheStorage) -> str:
                 cache.reach_from_hosts(hosts, task)
         volumes[cache] = name
         for service in task.services:
-            _connect(service, task, cache)
+            ready = _connect(service, task, cache)
+            if ready is not None:
+                service.node.add_dependency(ready)
     return volumes[cache]

@@ -88,6 +88,7 @@ class Places:
     def __init__(self, stacks: Stacks) -> None:
         self._stacks = stacks
         self._parts: dict[tuple[str | None, str], tuple[Resource, ...]] = {}
+        self._referred: dict[Reference, Sequence[Resource]] = {}
         self._names: dict[tuple[str | None, Path], Mapping[str, Sequence[Path]]] = {}
 
     def of(self, origin: Origin, property_name: str = "", value: object = None) -> Origin:
@@ -183,14 +184,22 @@ class Places:
             found = {} if first is None else {first.reference: first}
             waiting = list(found.values())
             for each in waiting:
-                for reference in _references(each.properties):
-                    other = self._resources.get(Reference(reference.stack, reference.logical_id))
-                    if other is not None and other.type in _PARTS and other.reference not in found:
+                for other in self._parts_in(each):
+                    if other.reference not in found:
                         found[other.reference] = other
                         waiting.append(other)
             beside = [more for each in found for more in self._beside.get(each, ())]
             self._parts[key] = tuple(dict.fromkeys((*found.values(), *beside)))
         return self._parts[key]
+
+    def _parts_in(self, resource: Resource) -> Sequence[Resource]:
+        """The parts that one resource refers to itself."""
+        if resource.reference not in self._referred:
+            others = (self._resources.get(each) for each in dict.fromkeys(_references(resource.properties)))
+            self._referred[resource.reference] = tuple(
+                each for each in others if each is not None and each.type in _PARTS
+            )
+        return self._referred[resource.reference]
 
     # -- what is written -------------------------------------------------------------------------------------------
 

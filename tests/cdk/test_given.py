@@ -25,3 +25,8 @@ def test_it_is_what_the_constructor_of_cdk_makes() -> None:
 def test_node_refuses_a_value_of_another_kind() -> None:
     with pytest.raises(RuntimeError, match="Value is not a string"):
         defined(logs.LogGroup, logs.LogGroupProps, cdk.Stack(), "Logs", log_group_name=[1])
+
+
+def test_an_argument_that_this_cdk_does_not_have_is_named() -> None:
+    with pytest.raises(TypeError, match="LogGroupProps of this version of aws-cdk-lib does not take colour"):
+        defined(logs.LogGroup, logs.LogGroupProps, cdk.Stack(), "Logs", colour="red", shade=None)

@@ -270,6 +270,12 @@ def _twice(site: Site) -> None:
     service.scale(by=[by_tokens()])
 
 
+def _twice_with_cdk(site: Site) -> None:
+    service = service_of(site)
+    service.auto_scale_task_count(max_capacity=2)
+    service.scale(by=[by_tokens()])
+
+
 def _of_another(site: Site) -> None:
     endpoint = behind(service_of(site, name="Other"))
     service_on(site).scale(by=[ScaleBy.requests(endpoint=endpoint, per_task_per_minute=60)])
@@ -322,6 +328,7 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (_plain(scale_in_cooldown=_IN_PARTS), "scale_in_cooldown: "),
         (_plain(ScaleBy.gpu_memory(percent=80)), "by: .*ScaleBy.average"),
         (_twice, "by: the service is scaled already"),
+        (_twice_with_cdk, "by: the service is scaled already"),
         (_of_another, "endpoint: .*another service"),
         (lambda _: ScaleBy.requests(endpoint="Https", per_task_per_minute=1), "endpoint: expects"),  # type: ignore[arg-type]
         (lambda _: ScaleBy.queue(queue="work", messages_per_task=1), "queue: expects"),  # type: ignore[arg-type]

@@ -106,6 +106,16 @@ def test_ports_are_counted_that_are_added_by_way_of_the_task(tenant: Tenant) -> 
     assert task.with_its_ports().host_ports == {(80, "tcp"), (81, "tcp")}
 
 
+def test_without_that_of_jsii_ports_are_read_back(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpu_constructs.cdk.same_object._register", None)
+    task = tenant.task()
+    container = task.add_gpu_container("vllm", image=tenant.image)
+    for number in range(2):
+        container.add_port_mappings(ecs.PortMapping(container_port=8000 + number, host_port=80 + number))
+        assert len(task.with_its_ports().host_ports) == number + 1
+        assert len(task.ports_of(container).mappings) == number + 1
+
+
 def test_what_only_cdk_refuses_leaves_nothing_behind(tenant: Tenant) -> None:
     task = tenant.task()
     before = tenant.children()

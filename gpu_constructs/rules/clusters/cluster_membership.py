@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from gpu_constructs.budget import NAME, brief
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
+from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -79,15 +80,30 @@ def of_the_cluster(context: Context) -> Problems:
 def _association(context: Context, workload: Workload, name: str) -> str:
     """What gives a strategy a provider of its cluster: the name that was meant, the other cluster, or a list."""
     cluster = _named(workload.cluster)
-    there = {each.provider_name: each for each in context.fleet.pools if each.has_provider and each.associated is True}
+    there = context.once(_clusters_of_providers)
     if name in there:
-        other = _named(there[name].cluster)
+        other = _named(there[name])
         return f"run {workload.name} in the cluster {other}, or use a capacity provider of {cluster}"
-    own = [each for each, pool in there.items() if pool.cluster == workload.cluster]
+    own = context.once(_providers_of_clusters).get(workload.cluster, ())[:MAX_CLUSTER_PROVIDERS]
     meant = get_close_matches(name[:NAME], own, n=1, cutoff=0.7)
     if meant:
         return meant[0]
     return f"add {brief(name)} to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of {cluster}"
+
+
+def _clusters_of_providers(context: Context) -> dict[str, str | Unknown | None]:
+    return {
+        each.provider_name: each.cluster
+        for each in context.fleet.pools
+        if each.has_provider and each.associated is True
+    }
+
+
+def _providers_of_clusters(context: Context) -> dict[str | Unknown | None, list[str]]:
+    found: dict[str | Unknown | None, list[str]] = {}
+    for provider, cluster in context.once(_clusters_of_providers).items():
+        found.setdefault(cluster, []).append(provider)
+    return found
 
 
 @warning(

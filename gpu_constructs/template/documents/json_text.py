@@ -111,7 +111,7 @@ def _too_deep(file: str) -> UnreadableError:
 
 
 _BLANK = re.compile(r"[ \t\n\r]*")
-_BLOCK = 32 * 1024  # characters that are counted again for each line that is asked for
+_BLOCK = 4 * 1024  # characters that are counted again for each line that is asked for
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
@@ -121,7 +121,7 @@ class JsonLines:
     def __init__(self, text: str) -> None:
         self._text = text
         self._children: dict[Path, dict[str | int, tuple[int, int]]] = {}
-        self._line_of_block: list[int] = []
+        self._blocks: list[tuple[int, int]] = []
 
     def find(self, path: Path) -> Position | None:
         """The position of a path, or of the deepest part of it that is there; None if no part is."""
@@ -137,17 +137,21 @@ class JsonLines:
             spelled = (*spelled, name)
         if start < 0:
             return None
-        return Position(spelled, self._line(start), start - self._text.rfind("\n", 0, start))
+        return Position(spelled, *self._line_and_column(start))
 
-    def _line(self, position: int) -> int:
-        """The line of a position; lines are counted through the text once, whatever the number of positions."""
-        if not self._line_of_block:
-            line = 1
+    def _line_and_column(self, position: int) -> tuple[int, int]:
+        """The place of a character; lines are counted through the text once, whatever the number of positions."""
+        if not self._blocks:
+            line, last = 1, -1
             for begin in range(0, len(self._text) + 1, _BLOCK):
-                self._line_of_block.append(line)
+                self._blocks.append((line, last))
                 line += self._text.count("\n", begin, begin + _BLOCK)
+                last = max(last, self._text.rfind("\n", begin, begin + _BLOCK))
         block = position // _BLOCK
-        return self._line_of_block[block] + self._text.count("\n", block * _BLOCK, position)
+        line, last = self._blocks[block]
+        begin = block * _BLOCK
+        last = max(last, self._text.rfind("\n", begin, position))
+        return line + self._text.count("\n", begin, position), position - last
 
     def _skip(self, position: int) -> int:
         match = _BLANK.match(self._text, position)
