@@ -50,4 +50,6 @@ def define(construct: Construct, props: type, scope: Construct, construct_id: st
     written = {name: value for name, value in given.items() if value is not None}
     if unknown := sorted(written.keys() - names.keys()):
         raise TypeError(f"{props.__name__} of this version of aws-cdk-lib does not take {', '.join(unknown)}")
-    jsii.create(type(construct), construct, [scope, construct_id, {names[name]: value for name, value in written.items()}])
+    jsii.create(
+        type(construct), construct, [scope, construct_id, {names[name]: value for name, value in written.items()}]
+    )

@@ -239,7 +239,7 @@ class ClusterHosts:
     def writes_no_controller(self, scope: IConstruct) -> bool:
         """Whether it is known that CDK writes no deployment controller into services of a scope.
 
-        With a circuit breaker it writes one unless the app has its flag (aws-cdk-lib 2.275, ``getDeploymentController``).
+        With a circuit breaker it writes one unless the app has its flag (aws-cdk-lib 2.275, ``BaseService``).
         Only a stack is asked, and once: it takes no context after its first child, and no service is its own scope.
 
         Args:

@@ -78,8 +78,8 @@ class CountedContainers(NamedVolumes):
     def _watch(self, container: ecs.ContainerDefinition, name: str, mappings: Sequence[Any] | None) -> None:
         """Notices ports that are added to a container later; to ask for them takes seven requests to Node each time.
 
-        A class that extends the container would be asked by Node about every port, so the method is replaced on this one
-        object. Without it, CDK is asked each time.
+        A class that extends the container would be asked by Node about every port, so the method is replaced on this
+        one object. Where that would not be the object that users get, CDK is asked each time.
         """
         if not stays_itself(container):
             self._has_more_ports = self._has_unwatched = True

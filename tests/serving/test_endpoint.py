@@ -9,10 +9,12 @@ import pytest
 from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_ecs_patterns as patterns
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 
 from gpu_constructs import GpuConstructsError, GpuService, IncompatibleError, InvalidValueError, RefusedByCdkError
+from gpu_constructs.serving.target_port import target_port_of
 from tests.synthesis import Ground, Site
 
 _PORT = 8000
@@ -34,6 +36,20 @@ def certificate_of(stack: cdk.Stack) -> acm.ICertificate:
 
 def attributes(properties: dict[str, Any], key: str) -> dict[str, str]:
     return {each["Key"]: each["Value"] for each in properties[key]}
+
+
+def test_a_port_that_cdk_added_by_itself_is_found(site: Site) -> None:
+    site.make_vpc()
+    task = site.task()
+    task.add_gpu_container("vllm", image=site.image, port_mappings=[ecs.PortMapping(container_port=9000)])
+    patterns.ApplicationMultipleTargetGroupsEc2Service(
+        site.stack,
+        "Pattern",
+        cluster=site.cluster.cluster,
+        task_definition=task,
+        target_groups=[patterns.ApplicationTargetProps(container_port=_PORT)],
+    )
+    assert target_port_of(task, container_port=_PORT).container_port == _PORT
 
 
 def test_one_line_is_https_with_a_redirect_inside_the_vpc(site: Site) -> None:
