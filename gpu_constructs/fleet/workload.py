@@ -68,6 +68,9 @@ class ServiceTarget:
         container: The container, as written.
         port: Its port, as written.
         target_type: What the target group registers: ``instance`` or ``ip``; unknown where it is written elsewhere.
+        has_listener: Whether a listener or a rule of one sends requests to the target group, as far as the files say.
+        late_listeners: Those that CloudFormation may create after the service, by their logical ids; none where one
+            certainly comes before.
         closed_by: The security group of tasks or hosts that lets the load balancer in on no port of theirs; empty where
             one may, and where that is not known.
         origin: Where it was written.
@@ -76,6 +79,8 @@ class ServiceTarget:
     container: str | Unknown | None
     port: int | Unknown | None
     target_type: str | Unknown = UNKNOWN
+    has_listener: bool | Unknown = UNKNOWN
+    late_listeners: tuple[str, ...] = ()
     closed_by: str = ""
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
@@ -133,6 +138,7 @@ class Workload:
         connect_ports: Names of ports that Service Connect makes known, as far as they are known.
         may_come_early: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
+        lacks_role: Whether it certainly names no role with which EventBridge may run the task.
         lacking: Capacity providers of its strategy that its cluster certainly does not have; only templates say so.
         origin: Where it was written.
     """
@@ -159,6 +165,7 @@ class Workload:
     connect_ports: tuple[str, ...] = field(default=(), compare=False)
     may_come_early: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)
+    lacks_role: bool = field(default=False, compare=False)
     lacking: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

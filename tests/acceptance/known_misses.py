@@ -6,25 +6,14 @@ from __future__ import annotations
 KNOWN_MISSES = {
     "006-deep-learning-ami.yaml": "the Deep Learning AMI has no ECS agent, and user data does not install it",
     "021-sixty-four-mebibytes.json": "64 MiB for CUDA",
-    "037-all-weights-zero.yaml": "with weight 0 nothing is placed",
-    "038-no-managed-scaling-from-zero.yaml": "GPU110 says it as warning, not as error",
-    "039-protection-without-managed-scaling.json": "GPU123 says it as warning, not as error",
-    "056-group-without-a-listener.yaml": "the target group does not have an associated load balancer",
-    "057-service-before-the-listener.yaml": "nothing makes the service wait for the listener",
     "122-block-of-a-type-not-sold.yaml": "GPU097 says it as warning, not as error",
     "125-reservation-of-another-type.yaml": "reserved are p4d, started are p5",
     "133-container-without-devices.yaml": "EFA is paid for, and no container sees it",
-    "138-provider-in-an-association.json": "Cannot associate Managed Instances capacity provider using this API",
     "139-infrastructure-role-for-ec2.yaml": "ECS may not assume the role",
     "152-resource-id-without-cluster.json": "service/cluster/name",
     "158-signal-that-nobody-sends.yaml": "no host sends a signal: the stack rolls back",
     "159-launch-hook-that-nobody-answers.yaml": "after ten minutes each host is abandoned",
     "173-volume-plugin-that-no-host-has.yaml": "no host has the plugin: missing an attribute required by your task",
-    "175-misspelt-attribute.yaml": "GPU042 says it as warning, not as error",
-    "176-attribute-that-no-host-sets.json": "no user data sets the attribute gpu-model",
-    "178-nginx-on-p5.yaml": "GPU088 says it as info, not as warning",
-    "179-group-from-zero-without-a-provider.json": "GPU002 says it as info, not as error",
-    "183-rule-without-a-role.yaml": "EventBridge may not run the task",
 }
 
 # Said, and not of the resource whose property has to be changed.

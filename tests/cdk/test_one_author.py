@@ -315,6 +315,8 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU292": "CDK writes texts",
     "GPU293": "there is no construct for a job",
     "GPU297": "HostScaling checks its numbers",
+    "GPU300": "no construct makes rules",
+    "GPU301": "capacity of Managed Instances names its cluster alone",
     "GPU107": "there is no construct for a compute environment",
     "GPU221": "HostReplacement is an instance refresh",
     "GPU250": "CDK alone knows the name of an image, and each container would cost a question; synth refuses it",

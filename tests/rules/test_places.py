@@ -17,6 +17,7 @@ _PAIR = "two things do not go together, and the example changes the other one"
 _TASK_OR_HOSTS = "the finding is at what the task asks for, and the example changes the hosts"
 
 ELSEWHERE = {
+    "GPU298": "the listener lacks an action, and the finding is at the service that needs one",
     "GPU004": _PAIR,
     "GPU013": "the example shortens a loop, and what a loop makes is not written anywhere",
     "GPU030": _TASK_OR_HOSTS,

@@ -107,6 +107,46 @@ def a_way_for_requests(context: Context) -> Problems:
             )
 
 
+@error(
+    "GPU298",
+    question="does a listener send requests to the target group of a service?",
+    because='ECS refuses a service whose target group is behind no load balancer: "The target group does not have an '
+    'associated load balancer"',
+    source="https://github.com/hashicorp/terraform/issues/32908",
+)
+def has_listener(context: Context) -> Problems:
+    for workload, _, target in _targets(context):
+        if target.has_listener is False:
+            yield Problem(
+                about=workload,
+                origin=target.origin,
+                property_name="TargetGroupArn",
+                message=f"no listener and no rule of one sends requests to the target group of {workload.name}, which "
+                "then has no load balancer",
+                fix="an AWS::ElasticLoadBalancingV2::Listener with a default action that forwards to it",
+            )
+
+
+@warning(
+    "GPU299",
+    question="is the listener there before the service?",
+    because="CloudFormation creates a service beside a listener that it does not depend on, and ECS refuses it while "
+    "its target group is behind no load balancer",
+    source="https://github.com/Bayer-Group/cloudformation-template-generator/issues/181",
+    changes="DependsOn",
+)
+def after_listener(context: Context) -> Problems:
+    for workload, _, target in _targets(context):
+        if target.late_listeners:
+            listeners = or_list(target.late_listeners)
+            yield Problem(
+                about=workload,
+                message=f"{workload.name} may be created before {listeners}, while its target group has no load "
+                "balancer, and ECS refuses it then",
+                fix=f"DependsOn: {target.late_listeners[0]}",
+            )
+
+
 @warning(
     "GPU263",
     question="does a server of models have time to load before health checks count?",

@@ -129,3 +129,21 @@ def may_pass_role(pool: Pool) -> Problems:
             fix="give that role a RoleName that begins with ecsInstanceRole, or allow the infrastructure role "
             "iam:PassRole for its ARN",
         )
+
+
+@error(
+    "GPU301",
+    question="does only the capacity provider of Managed Instances name its cluster?",
+    because="ECS associates Managed Instances with their cluster itself, by ClusterName, and refuses a list that names "
+    'them: "Cannot associate Managed Instances capacity provider to clusters using this API"',
+    source="https://github.com/hashicorp/terraform-provider-aws/issues/44783",
+)
+def not_listed(pool: Pool) -> Problems:
+    if pool.kind is PoolKind.MANAGED_INSTANCES and pool.listed_at is not None:
+        yield Problem(
+            property_name="CapacityProviders",
+            origin=pool.listed_at,
+            message=f"a list of capacity providers names {pool.name}, and ECS associates Managed Instances with their "
+            "cluster by ClusterName alone",
+            fix=f"leave {pool.name} out of CapacityProviders; a strategy may name it all the same",
+        )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from gpu_constructs.fleet import Starter, Workload
+from gpu_constructs.fleet import Origin, Starter, Workload
 from gpu_constructs.hardware.aws_limits import MAX_RUN_COPIES
 from gpu_constructs.rules.rule import Problem, Problems, error
 
+_ROLE = "arn:aws:iam::111122223333:role/ecsEventsRole"
 # The property with a largest number; the models of rules and pipes have none.
 _COUNTS: Mapping[Starter, str] = {Starter.SCHEDULE: "TaskCount", Starter.STATE_MACHINE: "Count"}
 
@@ -30,3 +32,26 @@ def few_at_once(workload: Workload) -> Problems:
             one_value=True,
             fix=f"a {name} of {MAX_RUN_COPIES}, and another run for the others",
         )
+
+
+@error(
+    "GPU300",
+    question="does a rule or a schedule name a role that may run the task?",
+    because="EventBridge calls RunTask with the role of the target, and starts nothing without one",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/CWE_IAM_role.html",
+)
+def may_run(workload: Workload) -> Problems:
+    if workload.lacks_role:
+        yield Problem(
+            property_name="RoleArn",
+            origin=_above(workload.origin),
+            message=f"{workload.name} runs {'a task' if workload.task is None else workload.task.name} without a role "
+            "with which EventBridge may start it",
+            fix=f"a RoleArn beside the Arn of the target, such as {_ROLE}, which may call ecs:RunTask and pass the "
+            "roles of the task",
+        )
+
+
+def _above(origin: Origin | None) -> Origin | None:
+    """The target around what ``RunTask`` is given."""
+    return None if origin is None else replace(origin, path=origin.path[:-1])

@@ -32,6 +32,24 @@ def accepted_by_ecs(workload: Workload) -> Problems:
         )
 
 
+@warning(
+    "GPU302",
+    question="has the only provider of a strategy a weight above 0?",
+    because="a provider with weight 0, which is the default, and no base can't be used to place tasks, says the page "
+    "of strategies with several providers; it does not say whether that holds for one",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
+)
+def weighs_something(workload: Workload) -> Problems:
+    if len(workload.strategy) == 1 and workload.strategy[0].weight == 0 and workload.strategy[0].base == 0:
+        yield Problem(
+            property_name="CapacityProviderStrategy",
+            value=0,
+            message=f"the only provider of {workload.name}, {workload.strategy[0].provider}, has weight 0 and no base, "
+            "with which a provider may get no tasks",
+            fix="Weight: 1",
+        )
+
+
 @error(
     "GPU125",
     question="is the task definition compatible with the capacity that its service uses?",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
+from itertools import takewhile
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
@@ -16,11 +17,13 @@ from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
     INSTANCE_TYPE,
+    And,
     Attribute,
     Comparison,
     Condition,
     In,
     Matches,
+    Operator,
     conditions,
     describe,
     evaluate,
@@ -30,7 +33,7 @@ from gpu_constructs.placement.query import (
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list
-from gpu_constructs.rules.rule import Problem, Problems, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 # Attributes of that page which only some hosts have; `ecs.capability.` is a family of them.
 _OPTIONAL = frozenset({"ecs.awsvpc-trunk-id", "ecs.outpost-arn"})
@@ -46,10 +49,11 @@ _MOST_DOUBTS = 5
 """Doubts about one expression that are reported at once."""
 
 
-@warning(
+@error(
     "GPU042",
     question="do the instance types and attributes of placement expressions exist?",
-    because="no host has such a name, so the condition is true on no host or excludes none",
+    because="no host has such a name, so the condition is true on no host or excludes none; an error where it is a "
+    "built-in attribute with a slip, which every host would have to have",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
     changes="PlacementConstraints.Expression",
 )
@@ -57,13 +61,52 @@ def names_exist(context: Context) -> Problems:
     set_by_user = [pool.user_data.get(_CUSTOM) or "" for pool in context.fleet.pools]
     for place in constrained(context):
         doubts = (each for text in readable(place.own) for each in _doubts(text))
+        slips = {each for text in readable(place.own) for each in _slips(text)}
         for message, fix, custom in dict.fromkeys(doubts):
             if not (custom and any(isinstance(each, Unknown) or f'"{custom}"' in each for each in set_by_user)):
                 yield Problem(
                     about=place.about,
                     message=f"in a placement expression of {place.about.name}, {message}",
                     fix=fix,
+                    is_certain=any(message == _no_attribute(each) for each in slips),
                 )
+
+
+@warning(
+    "GPU303",
+    question="does something give hosts the custom attributes that tasks are placed by?",
+    because="a host has a custom attribute by ECS_INSTANCE_ATTRIBUTES, or by a call of PutAttributes once it runs; "
+    "without it a task that asks for it is never placed",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
+    changes="PlacementConstraints.Expression",
+    unless=("GPU042",),
+)
+def attributes_are_set(context: Context) -> Problems:
+    for assignment in context.assignments:
+        task, workload = assignment.task, assignment.workload
+        pools = [each.pool for each in assignment.destinations]
+        if not pools or not assignment.is_closed or not all(each.user_data.complete for each in pools):
+            continue
+        known = [each.user_data.get(_CUSTOM) or "" for each in pools]
+        for about in (task, workload):
+            names = dict.fromkeys(each for text in readable(about.constraints) for each in _custom(text))
+            unset = [name for name in names if all(isinstance(each, str) and f'"{name}"' not in each for each in known)]
+            if unset:
+                yield Problem(
+                    about=about,
+                    message=f"{about.name} asks for hosts with the attribute {and_list(unset)}, and no user data of "
+                    f"{and_list(each.name for each in pools)} sets it ({_CUSTOM})",
+                    fix=f"{_CUSTOM} in the user data of the hosts, or a constraint on attribute:ecs.instance-type",
+                )
+
+
+@lru_cache(maxsize=4096)
+def _custom(expression: str) -> tuple[str, ...]:
+    """Attributes of the user's own that every host has to have."""
+    query = joined((expression,))
+    terms = query.terms if isinstance(query, And) else (query,)
+    wanted = [each.subject for each in terms if isinstance(each, (Comparison, In, Matches)) and not _excludes(each)]
+    return tuple([each.name for each in wanted if isinstance(each, Attribute) and not each.name.startswith("ecs.")])
 
 
 @warning(
@@ -132,9 +175,47 @@ def _of_attribute(name: str) -> Iterator[tuple[str, str, str]]:
         return
     if name.lower().startswith("ecs."):
         near = get_close_matches(name.lower(), BUILT_IN_ATTRIBUTES | _OPTIONAL, n=1, cutoff=_NEAR)
-        yield f"ECS documents no attribute {name}", f"did you mean {near[0]}?" if near else "", ""
+        yield _no_attribute(name), f"did you mean {near[0]}?" if near else "", ""
     elif f"ecs.{name}" in BUILT_IN_ATTRIBUTES:
         yield f"{name} would be a custom attribute, and that of ECS is called ecs.{name}", f"attribute:ecs.{name}", name
+
+
+def _no_attribute(name: str) -> str:
+    return f"ECS documents no attribute {name}"
+
+
+@lru_cache(maxsize=4096)
+def _slips(expression: str) -> tuple[str, ...]:
+    """Attributes of no host that one letter tells from a built-in one, which every host has to have."""
+    query = joined((expression,))
+    terms = query.terms if isinstance(query, And) else (query,)
+    wanted = [each.subject for each in terms if isinstance(each, (Comparison, In, Matches)) and not _excludes(each)]
+    names = [each.name for each in wanted if isinstance(each, Attribute)]
+    return tuple([each for each in names if each not in BUILT_IN_ATTRIBUTES and _differs_by_one(each)])
+
+
+def _excludes(condition: Comparison | In | Matches) -> bool:
+    if isinstance(condition, Comparison):
+        return condition.operator is not Operator.EQUALS
+    return condition.negated
+
+
+def _differs_by_one(name: str) -> bool:
+    """Whether a built-in attribute has one letter more, fewer or another one."""
+    return name.startswith("ecs.") and any(
+        _rest(name, each) <= 1 and _rest(each, name) <= 1 for each in BUILT_IN_ATTRIBUTES
+    )
+
+
+def _rest(one: str, other: str) -> int:
+    """How much of a text is left between what begins and what ends like another."""
+    start = _shared(one, other)
+    return len(one) - start - _shared(one[start:][::-1], other[start:][::-1])
+
+
+def _shared(one: str, other: str) -> int:
+    """How many letters two texts begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _of_types(condition: Condition) -> Iterator[tuple[str, str, str]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpu_constructs.fleet import Pool
 from gpu_constructs.placement import demand_of
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, warning
 
@@ -35,6 +38,41 @@ def kept_off(context: Context) -> Problems:
                 else "a placement constraint that leaves the GPU hosts out",
                 property_name="CapacityProviderStrategy",
             )
+
+
+@warning(
+    "GPU304",
+    question="does a service without GPUs start hosts without GPUs?",
+    because="ECS starts a host of the capacity provider for each task that finds no room, whatever the task asks for, "
+    "and keeps it while the task runs: a task without GPUs pays for GPUs that it cannot use",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
+)
+def starts_its_own_kind(context: Context) -> Problems:
+    for workload in context.fleet.workloads:
+        task, pools = workload.task, [each.pool for each in workload.strategy if each.pool is not None]
+        if task is None or workload.daemon is not False or any(map(asks_for_accelerator, task.containers)):
+            continue
+        is_all = bool(pools) and len(pools) == len(workload.strategy) and all(map(_only_accelerators, pools))
+        if is_all and workload.desired_count != 0 and not context.gpu_workloads.keys().isdisjoint(_names(pools)):
+            named = and_list(f"{each.name} ({each.instance_types[0]})" for each in pools)
+            yield Problem(
+                about=workload,
+                involves=tuple(pools),
+                property_name="CapacityProviderStrategy",
+                message=f"{workload.name} runs {task.name}, which asks for no GPU, on {named}: it starts such "
+                "hosts, and takes their CPU and memory from GPU tasks",
+                fix="a capacity provider of hosts without GPUs, or Fargate",
+            )
+
+
+def _names(pools: Iterable[Pool]) -> set[str]:
+    return {each.name for each in pools}
+
+
+def _only_accelerators(pool: Pool) -> bool:
+    """Whether ECS starts hosts of the pool, each of which has accelerators."""
+    is_scaled = pool.managed_scaling is True and pool.has_provider
+    return is_scaled and pool.types_are_known and all(each.accelerators for each in pool.instance_types)
 
 
 def _has_accelerators(pool: Pool) -> bool:

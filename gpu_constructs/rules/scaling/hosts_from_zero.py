@@ -13,6 +13,7 @@ from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.scaling.managed_scaling import begins_empty
 
 _OTHER_HOSTS = "a CapacityProviderStrategy with hosts that are made for the task, and no LaunchType"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
@@ -46,8 +47,8 @@ def makes_hosts_scale_out(context: Context) -> Problems:
 @error(
     "GPU218",
     question="is there a host, or something that starts one, for tasks without a capacity provider strategy?",
-    because="only a task with a capacity provider strategy makes a capacity provider scale out; without a host in the "
-    "cluster RunTask fails at once, and a service waits",
+    because="only a task with a capacity provider strategy makes a capacity provider scale out, and nothing starts "
+    "hosts in a group without one; without a host in the cluster RunTask fails at once, and a service waits",
     source=_SCALING,
     unless=("GPU060", "GPU070"),
 )
@@ -73,15 +74,14 @@ def _is_without_host(assignment: Assignment) -> bool:
         and assignment.is_closed
         and bool(assignment.destinations)
         and any(each.fit.answer is not False for each in assignment.destinations)
-        and all(_begins_empty(each.pool) for each in assignment.destinations)
+        and all(_starts_none(each.pool) for each in assignment.destinations)
     )
 
 
-def _begins_empty(pool: Pool) -> bool:
-    scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
-    group = pool.group
-    is_known = group.name is not None and not group.started_otherwise
-    return scaled and is_known and pool.min_instances == 0 and group.desired_instances in {None, 0}
+def _starts_none(pool: Pool) -> bool:
+    """Whether a group has no host, and gets none for a task without a strategy."""
+    is_scaled = pool.has_provider and pool.managed_scaling is True
+    return begins_empty(pool) and (is_scaled or not pool.has_provider)
 
 
 def _with_known_default(context: Context) -> frozenset[str | Unknown | None]:
@@ -93,11 +93,22 @@ def _without_host(workload: Workload, pools: list[Pool]) -> Problem:
     names = and_list(each.name for each in pools)
     what = "its tasks wait" if workload.is_service else "RunTask fails at once, because there is no host"
     way = "no capacity provider strategy" if workload.launch_type is None else f"launch type {workload.launch_type}"
+    task = "a task" if workload.task is None else workload.task.name
+    if not all(each.has_provider for each in pools):
+        return Problem(
+            about=workload,
+            property_name="LaunchType",
+            value=workload.launch_type,
+            message=f"{workload.name} runs {task} with {way}, and nothing starts hosts "
+            f"in {names}, with a MinSize of 0: {what}",
+            fix="a capacity provider with managed scaling, and a CapacityProviderStrategy with it",
+            ways=((Way(text="a MinSize of 1", things=(replace(pools[0], min_instances=1),)),),),
+        )
     return Problem(
         about=workload,
         property_name="CapacityProviderStrategy" if workload.launch_type is None else "LaunchType",
         value=workload.launch_type,
-        message=f"{workload.name} runs {'' if workload.task is None else workload.task.name} with {way}, and "
+        message=f"{workload.name} runs {task} with {way}, and "
         f"{names} {'starts' if len(pools) == 1 else 'start'} from zero hosts for tasks with a strategy only: {what}",
         fix=_OTHER_HOSTS,
         ways=_strategies(workload, pools),

@@ -124,10 +124,11 @@ def numbers_within_limits(pool: Pool) -> Problems:
             )
 
 
-@warning(
+@error(
     "GPU110",
     question="does something start hosts for the tasks?",
-    because="without managed scaling, a task that finds no room fails at once and starts no host",
+    because="without managed scaling, a task that finds no room fails at once and starts no host; a warning where "
+    "other files, or something in these, may start one",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
     changes="ManagedScaling.Status",
 )
@@ -149,7 +150,15 @@ def started(context: Context) -> Problems:
                 message=f"managed scaling is off and MinSize is 0, so nothing starts hosts for {and_list(waiting)} "
                 "unless you scale the group yourself",
                 fix="turn managed scaling on, or raise MinSize above 0",
+                is_certain=context.fleet.is_whole and begins_empty(pool),
             )
+
+
+def begins_empty(pool: Pool) -> bool:
+    """Whether a group has no host until something outside of these files gives it one, or ECS does."""
+    group = pool.group
+    is_known = pool.kind is PoolKind.AUTO_SCALING_GROUP and group.name is not None and not group.started_otherwise
+    return is_known and pool.min_instances == 0 and group.desired_instances in {None, 0}
 
 
 def _workloads_by_pool(fleet: Fleet) -> dict[str, list[str]]:

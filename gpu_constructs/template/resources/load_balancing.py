@@ -14,6 +14,8 @@ from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.mentions import mentioned
+from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.security_groups import Groups, SecurityGroups
 
@@ -27,6 +29,7 @@ _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
     f"{_V2}TargetGroup",
 )
 _OVER_TCP = frozenset({"HTTP", "HTTPS", "TCP", "TLS"})
+_STACK = "AWS::CloudFormation::Stack"
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 
 _PortsOfContainers = Mapping[str | Unknown | None, Mapping[int | Unknown | None, tuple[int, int]]]
@@ -39,9 +42,10 @@ class Balancing:
         self._index = index
         self._security = SecurityGroups(index, notes)
         self._known: dict[Reference, Groups] = {}
+        self._orders: dict[Reference, Order] = {}
         self._ports: dict[int, _PortsOfContainers] = {}  # by the id of a task, which the fleet keeps
 
-    def targets(self, service: Section, task: Task | None) -> Iterator[ServiceTarget]:
+    def targets(self, resource: Resource, service: Section, task: Task | None) -> Iterator[ServiceTarget]:
         """Where the load balancers of a service send requests."""
         hosts = None
         for entry in service.sections("LoadBalancers"):
@@ -56,6 +60,8 @@ class Balancing:
                 container=container,
                 port=port,
                 target_type=UNKNOWN if group is None else _of(group).text("TargetType") or "instance",
+                has_listener=UNKNOWN if group is None else self._has_listener(group),
+                late_listeners=() if group is None else self._late_listeners(group, resource),
                 closed_by=closed_by,
                 origin=entry.origin,
             )
@@ -82,6 +88,42 @@ class Balancing:
                         key = None if listener is None else listener.reference
                         found.setdefault(group.reference, {})[key] = listener
         return found
+
+    @cached_property
+    def _forwarders(self) -> dict[Reference, list[Resource]]:
+        """The listeners and rules themselves that send requests to a target group."""
+        found: dict[Reference, list[Resource]] = {}
+        for resource in self._index.all(_LISTENER, _RULE):
+            for reference in mentioned(resource)[1]:
+                group = self._index.at(Reference(reference.stack, reference.logical_id), _TARGET_GROUP)
+                if group is not None:
+                    found.setdefault(group.reference, []).append(resource)
+        return found
+
+    @cached_property
+    def _mentioned_elsewhere(self) -> frozenset[tuple[str, str]]:
+        """What nested stacks and custom resources are given, which may make listeners."""
+        resources = (*self._index.all(_STACK), *self._index.of_custom_types())
+        return frozenset((one.stack, one.logical_id) for each in resources for one in mentioned(each)[1])
+
+    def _has_listener(self, group: Resource) -> bool | Unknown:
+        """Whether requests are sent to a target group, which nothing outside can send any before it is made."""
+        here = self._forwarders.get(group.reference, ())
+        if any(each.exists is True for each in here):
+            return True
+        is_known = not here and (group.stack, group.logical_id) not in self._mentioned_elsewhere
+        return False if is_known and group.exists is True else UNKNOWN
+
+    def _late_listeners(self, group: Resource, service: Resource) -> tuple[str, ...]:
+        """The listeners of the stack of a service that may come after it, if none comes before."""
+        here = self._forwarders.get(group.reference, [])
+        own = [each for each in here if each.stack == service.stack]
+        if not own or len(own) < len(here) or any(each.exists is not True for each in own):
+            return ()
+        if group.reference not in self._orders:
+            self._orders[group.reference] = Order(self._index, [each.reference for each in own])
+        order = self._orders[group.reference]
+        return () if order.puts_after(service) else tuple(each.logical_id for each in own)
 
     def _groups_before(self, target_group: Resource) -> Groups:
         """The security groups of every load balancer in front of a target group."""

@@ -73,6 +73,7 @@ def managed_pool(
         missing_endpoints=networks.missing_endpoints(subnets),
         cluster=cluster,
         provider=properties.text("Name"),
+        listed_at=clusters.association_of(resource.reference),
         passes_host_role=_passes_host_role(provider, index, with_policies),
         associated=clusters.lists(resource.reference) or UNKNOWN,
         origin=resource.origin,

@@ -45,6 +45,7 @@ class Run:
         count: The property that says how many copies there are.
         overrides: What it changes about the task.
         is_off: Whether it is turned off.
+        lacks_role: Whether it certainly names no role, which EventBridge needs.
     """
 
     resource: Resource
@@ -56,6 +57,7 @@ class Run:
     count: str
     overrides: Section
     is_off: bool = False
+    lacks_role: bool = False
 
 
 class Runs:
@@ -121,6 +123,7 @@ class Runs:
             count="TaskCount",
             overrides=self._input(target),
             is_off=properties.get("State") in _OFF,
+            lacks_role=not any(each.is_unknown or each.has("RoleArn") for each in (target, properties)),
         )
 
     def _universal(self, resource: Resource, properties: Section, target: Section) -> Iterator[Run]:
@@ -159,6 +162,7 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
         launch_type=parameters.text("LaunchType") or None,
         desired_count=0 if run.is_off else given(parameters.integer(run.count), 1),
         constraints=constraints_of(parameters),
+        lacks_role=run.lacks_role,
         lacking=services.lacking(parameters, cluster),
         network_configuration=UNKNOWN if network.is_unknown else configured,
         origin=parameters.origin,

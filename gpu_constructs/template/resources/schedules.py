@@ -28,6 +28,7 @@ _SIZES = ("MaxSize", "DesiredCapacity", "MinSize")
 _POLICY = "AWS::AutoScaling::ScalingPolicy"
 _WORK = ("AWS::ECS::Service", "AWS::Events::Rule", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule", *STATE_MACHINES)
 _PERMISSIONS = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
+_PROVIDER = "AWS::ECS::CapacityProvider"
 _EVENT_BRIDGE = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
 
 # What a call of UpdateAutoScalingGroup says that leaves hosts.
@@ -73,8 +74,12 @@ class Schedules:
 
     @cached_property
     def _is_asked(self) -> bool:
-        """Whether anything here runs tasks that ECS starts no hosts for: those without a strategy."""
-        return any("CapacityProviderStrategy" not in each.properties for each in self._index.all(*_WORK))
+        """Whether anything here runs tasks that ECS starts no hosts for: without a strategy, or without its scaling."""
+        return any("CapacityProviderStrategy" not in each.properties for each in self._index.all(*_WORK)) or any(
+            Section.of(each, []).section("AutoScalingGroupProvider").section("ManagedScaling").get("Status")
+            != "ENABLED"
+            for each in self._index.all(_PROVIDER)
+        )
 
     @cached_property
     def _with_policies(self) -> frozenset[Reference | None]:

@@ -73,7 +73,7 @@ class Services:
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             assigns_public_ip=network.section("AwsvpcConfiguration").text("AssignPublicIp") == "ENABLED",
             lacks_namespace=self._lacks_namespace(properties, connect),
-            targets=tuple(self.balancing.targets(properties, task)),
+            targets=tuple(self.balancing.targets(resource, properties, task)),
             may_come_early=bool(strategy) and self.clusters.may_come_before_providers(resource, cluster),
             lacking=self.lacking(properties, cluster),
             execute_command=given(properties.flag("EnableExecuteCommand"), default=False),

@@ -155,3 +155,37 @@ def test_a_server_of_models_has_time_to_load(image: str, grace: Any, is_too_shor
     target = ServiceTarget(container=task.containers[0].name, port=8000)
     fleet = running_on(a_pool("g6.xlarge"), task=task, targets=(target,), grace_seconds=grace)
     assert bool(said(time_to_load, fleet)) is is_too_short
+
+
+def listened(part: str) -> list[str]:
+    """What is said of the listener of a service, with this difference."""
+    template = example_of("GPU298").file(f"Resources:\n{part}")
+    findings = check_files(["-"], stdin=template.encode()).findings
+    return [each.rule for each in findings if each.rule in {"GPU298", "GPU299"}]
+
+
+_MAKES_LISTENERS = """
+  Listener: null
+  Service: {DependsOn: [Association]}
+  Edge: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: x, Parameters: {Targets: !Ref Targets}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "rules"),
+    [
+        pytest.param("  Listener: null\n  Service: {DependsOn: [Association]}", ["GPU298"], id="no listener"),
+        pytest.param("  Service: {DependsOn: [Association]}", ["GPU299"], id="nothing makes the service wait"),
+        pytest.param("  Service: {DependsOn: [Association, Listener]}", [], id="the service waits"),
+        pytest.param("  Association: {DependsOn: Listener}\n  Service: {DependsOn: Association}", [], id="by a chain"),
+        pytest.param(_MAKES_LISTENERS, [], id="a nested stack that may make one"),
+        pytest.param(
+            "  Listener: null\n  Service: {Properties: {LoadBalancers: [{ContainerName: vllm, ContainerPort: 8000, "
+            "TargetGroupArn: 'arn:aws:elasticloadbalancing:eu-west-1:111122223333:targetgroup/a/1'}]}}",
+            [],
+            id="a target group of elsewhere",
+        ),
+    ],
+)
+def test_a_listener_is_there_before_the_service(part: str, rules: list[str]) -> None:
+    assert listened(part) == rules

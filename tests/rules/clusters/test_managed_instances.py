@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, PurchaseOption, Reservation
+from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, Pool, PoolKind, PurchaseOption, Reservation
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.clusters import managed_instances
-from tests.rules.given import GPU_TASK, a_pool, asked, member_of, only, running_on
+from gpu_constructs.rules.clusters.managed_instances import not_listed
+from tests.rules.given import GPU_TASK, a_pool, asked, managed_pool, member_of, only, running_on, said
 
 RULES = rules_of(managed_instances)
 
@@ -97,3 +99,10 @@ def test_constraints_that_are_supported(expression: str, where: Pool) -> None:
 @pytest.mark.parametrize(("passes", "rules"), [(False, {"GPU190"}), (True, set()), (UNKNOWN, set())])
 def test_a_role_that_ecs_may_not_pass(passes: Any, rules: set[str]) -> None:
     assert set(asked(RULES, pool(passes_host_role=passes))) == rules
+
+
+def test_a_list_of_capacity_providers_names_no_managed_instances() -> None:
+    listed = replace(managed_pool(), listed_at=Origin(resource="Association"))
+    finding = only(not_listed, running_on(listed))
+    assert finding.origin == listed.listed_at
+    assert said(not_listed, running_on(managed_pool())) == []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Starter, Unknown
 from gpu_constructs.rules import RULES, Severity
-from gpu_constructs.rules.clusters.runs import few_at_once
-from tests.rules.given import a_pool, only, running_on, said
+from gpu_constructs.rules.clusters.runs import few_at_once, may_run
+from tests.rules.given import GPU_TASK, a_pool, fleet_of, only, running_on, said, service
 
 
 @pytest.mark.parametrize(("starter", "name"), [(Starter.SCHEDULE, "TaskCount"), (Starter.STATE_MACHINE, "Count")])
@@ -39,3 +41,10 @@ def test_tasks_that_end_leave_room_for_those_that_wait() -> None:
     )
     assert not of_a_run & rooms
     assert of_a_service & rooms
+
+
+def test_a_run_without_a_role_is_an_error() -> None:
+    run = service(GPU_TASK, a_pool(), starter=Starter.RULE, lacks_role=True)
+    fleet = replace(fleet_of(GPU_TASK), workloads=(run,))
+    assert "without a role" in only(may_run, fleet).message
+    assert said(may_run, replace(fleet, workloads=(replace(run, lacks_role=False),))) == []

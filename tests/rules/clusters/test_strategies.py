@@ -49,7 +49,7 @@ def test_what_ecs_refuses_is_an_error(strategy: list[StrategyItem], words: str) 
     "strategy",
     [
         [],
-        [item(weight=0)],
+        [item(weight=0, base=1)],
         [item("A", 0, 1), item("B", 1)],
         [item("A", UNKNOWN), item("B", 0)],
         [item("A", base=1), item("B", base=UNKNOWN)],
@@ -61,3 +61,8 @@ def test_what_ecs_refuses_is_an_error(strategy: list[StrategyItem], words: str) 
 )
 def test_what_ecs_takes_or_may_take_is_silent(strategy: list[StrategyItem]) -> None:
     assert found(*strategy) == []
+
+
+def test_the_only_provider_with_weight_zero_may_get_no_tasks() -> None:
+    ((rule, severity, _),) = found(item(weight=0))
+    assert (rule, severity) == ("GPU302", Severity.WARNING)

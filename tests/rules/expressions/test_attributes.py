@@ -9,8 +9,8 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Fleet, StrategyItem, Unknown, UserData, Workload
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.query import parse, render
-from gpu_constructs.rules.expressions.attributes import names_exist, only_named_families
-from tests.rules.given import a_pool, container, fleet_of, gpu, member_of, only, said, service, task_of
+from gpu_constructs.rules.expressions.attributes import attributes_are_set, names_exist, only_named_families
+from tests.rules.given import a_pool, container, fleet_of, gpu, member_of, only, running_on, said, service, task_of
 
 TYPE = "attribute:ecs.instance-type"
 TASK = task_of(container(gpu()))
@@ -43,9 +43,12 @@ def expressed(*expressions: str) -> Fleet:
         ("attribute:ecs.os-type == Linux", "ecs.os-type is never 'Linux'", "linux or windows"),
     ],
 )
-def test_what_no_host_has_is_a_warning_with_the_nearest_name(expression: str, words: str, fix: str) -> None:
+def test_what_no_host_has_is_named_with_the_nearest_name_and_an_error_where_a_letter_is_missing(
+    expression: str, words: str, fix: str
+) -> None:
     finding = only(names_exist, expressed(expression))
-    assert (finding.rule, finding.severity) == ("GPU042", "warning")
+    is_slip = expression.startswith("attribute:ecs.instance-typ ")
+    assert (finding.rule, finding.severity) == ("GPU042", "error" if is_slip else "warning")
     assert words in finding.message
     assert fix in finding.fix
 
@@ -154,3 +157,20 @@ def test_hosts_that_may_be_of_the_other_family_do_not(of_task: bool) -> None:
     ):
         finding = only(only_named_families, fleet_of(task, workloads=(replace(workload, constraints=own),)))
         assert "g5g" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("expression", "data", "count"),
+    [
+        ("attribute:gpu-model == l4", UserData(), 1),
+        ("attribute:gpu-model != l4", UserData(), 0),
+        ("attribute:gpu-model == l4 or runningTasksCount == 0", UserData(), 0),
+        ("attribute:gpu-model == l4", UserData(complete=False), 0),
+        ("attribute:gpu-model == l4", UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", '{"gpu-model": "l4"}'),)), 0),
+        ("attribute:gpu-model == l4", UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", UNKNOWN),)), 0),
+    ],
+)
+def test_an_attribute_that_no_user_data_sets_is_a_warning(expression: str, data: UserData, count: int) -> None:
+    task = replace(TASK, constraints=(member_of(expression),))
+    fleet = replace(running_on(a_pool(user_data=data), task=task), is_whole=True)
+    assert len(said(attributes_are_set, fleet)) == count

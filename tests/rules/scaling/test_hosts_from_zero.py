@@ -91,6 +91,13 @@ class TestOnClustersThatStartFromZero:
     def test_is_only_a_warning_where_a_host_may_be_there(self, pool: Pool) -> None:
         assert ids(started(pool)) == ["GPU072"]
 
+    def test_nothing_starts_hosts_of_a_group_without_a_provider(self) -> None:
+        bare = empty(has_provider=False, managed_scaling=False, provider=None)
+        finding = only(FIT_RULES, started(bare))
+        assert (finding.rule, finding.severity) == ("GPU218", Severity.ERROR)
+        assert "nothing starts hosts in Hosts, with a MinSize of 0" in finding.message
+        assert "GPU218" not in ids(started(replace(bare, min_instances=1)))
+
     def test_is_only_a_warning_where_tasks_with_a_strategy_start_hosts(self) -> None:
         pool = empty()
         others = replace(running_on(pool, task=a_task("1")).workloads[0], name="other", cluster="gpu")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,6 +37,27 @@ def test_a_service_on_an_empty_pool_that_nothing_scales_waits() -> None:
     found = asked(RULES, running_on(a_pool(managed_scaling=False)))
     assert list(found) == ["GPU110"]
     assert "nothing starts hosts for chat-service unless you scale the group yourself" in found["GPU110"].message
+    assert found["GPU110"].severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({"group": "Hosts"}, Severity.ERROR),
+        ({"group": "Hosts", "started_otherwise": True}, Severity.WARNING),
+        ({}, Severity.WARNING),
+    ],
+)
+def test_that_is_an_error_where_nothing_else_can_start_hosts(changes: dict[str, Any], severity: Severity) -> None:
+    fleet = replace(running_on(a_pool(managed_scaling=False, **changes)), is_whole=True)
+    assert asked(RULES, fleet)["GPU110"].severity is severity
+
+
+@pytest.mark.parametrize(("key", "number"), [("TargetCapacity", 101), ("MinimumScalingStepSize", 0)])
+def test_numbers_beyond_the_limits_of_ecs_are_refused(key: str, number: int) -> None:
+    finding = asked(RULES, replace(a_pool(), scaling_numbers=((key, number),)))["GPU297"]
+    assert (finding.property_name, finding.value) == (f"ManagedScaling.{key}", number)
+    assert asked(RULES, replace(a_pool(), scaling_numbers=((key, 100),))) == {}
 
 
 @pytest.mark.parametrize(
