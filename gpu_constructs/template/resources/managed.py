@@ -22,7 +22,7 @@ from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import instance_types_of
 from gpu_constructs.template.resources.networks import Networks
-from gpu_constructs.template.resources.roles import INSTANCE_PROFILE, ROLE
+from gpu_constructs.template.resources.roles import Roles
 from gpu_constructs.template.resources.section import Section, is_list
 
 __all__ = ["managed_pool", "managed_purchase", "managed_types"]
@@ -108,10 +108,9 @@ def _passes_host_role(provider: Section, index: Index, with_policies: frozenset[
     AWS's own policy passes roles of one beginning only; any other policy may pass others
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html).
     """
-    profile = index.find(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"), INSTANCE_PROFILE)
-    infrastructure = index.find(provider.get("InfrastructureRoleArn"), ROLE)
-    roles = profile.properties.get("Roles") if profile is not None else None
-    role = index.find(roles[0], ROLE) if is_list(roles) and len(roles) == 1 else None
+    roles = Roles(index)
+    role = roles.of_profile(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"))
+    infrastructure = roles.named(provider.get("InfrastructureRoleArn"))
     if infrastructure is None or role is None or not _has_no_other_policy(infrastructure, with_policies):
         return UNKNOWN
     # Without a name CloudFormation begins one with the stack's.
