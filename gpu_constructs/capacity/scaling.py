@@ -16,7 +16,7 @@ from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware import OperatingSystem
-from gpu_constructs.hardware.aws_limits import MAX_INSTANCE_WARMUP_SECONDS, MAX_PERCENT, MAX_SCALING_STEP
+from gpu_constructs.hardware.aws_limits import MANAGED_SCALING
 
 __all__ = ["HostScaling"]
 
@@ -25,12 +25,12 @@ __all__ = ["HostScaling"]
 _GPU_WARMUP_SECONDS = 600
 _CPU_WARMUP_SECONDS = 300
 
-# Argument, smallest, largest, unit (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html).
-_LIMITS = (
-    ("instance_warmup_seconds", 0, MAX_INSTANCE_WARMUP_SECONDS, "seconds", _GPU_WARMUP_SECONDS),
-    ("minimum_scaling_step_size", 1, MAX_SCALING_STEP, "hosts", 1),
-    ("maximum_scaling_step_size", 1, MAX_SCALING_STEP, "hosts", 10),
-    ("target_capacity_percent", 1, MAX_PERCENT, "percent", 100),
+# Argument, the setting that it is, its unit, an example.
+_NUMBERS = (
+    ("instance_warmup_seconds", "InstanceWarmupPeriod", "seconds", _GPU_WARMUP_SECONDS),
+    ("minimum_scaling_step_size", "MinimumScalingStepSize", "hosts", 1),
+    ("maximum_scaling_step_size", "MaximumScalingStepSize", "hosts", 10),
+    ("target_capacity_percent", "TargetCapacity", "percent", 100),
 )
 
 
@@ -70,9 +70,10 @@ class HostScaling(HostPart):
 
     def __post_init__(self) -> None:
         numbers: dict[str, int | Unknown] = {}
-        for argument, smallest, largest, unit, example in _LIMITS:
+        for argument, setting, unit, example in _NUMBERS:
             given = getattr(self, argument)
             if given is not None:
+                smallest, largest = MANAGED_SCALING[setting]
                 numbers[argument] = whole_number(
                     argument, given, smallest=smallest, largest=largest, unit=unit, fix=f"{argument}={example}"
                 )

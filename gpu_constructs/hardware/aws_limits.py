@@ -6,6 +6,7 @@ Unless a line says otherwise, a limit is from the API model of botocore 1.44.5, 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 __all__ = [
     "BATCH_TYPE_WORDS",
@@ -17,28 +18,29 @@ __all__ = [
     "LARGEST_INTEGER",
     "LARGEST_PORT",
     "LONGEST_CAPACITY_BLOCK_DAYS",
+    "MANAGED_SCALING",
     "MAX_ATTRIBUTE_LENGTH",
     "MAX_BASE",
     "MAX_CLUSTER_PROVIDERS",
     "MAX_CONTAINERS",
     "MAX_EXPRESSION_LENGTH",
     "MAX_IDLE_SECONDS",
-    "MAX_INSTANCE_WARMUP_SECONDS",
     "MAX_PERCENT",
     "MAX_PLACEMENT_CONSTRAINTS",
     "MAX_RUN_COPIES",
-    "MAX_SCALING_STEP",
     "MAX_STEP_ADJUSTMENTS",
     "MAX_STRATEGY_PROVIDERS",
     "MAX_TARGET_GROUPS",
     "MAX_USER_DATA_BYTES",
     "MAX_WEIGHT",
     "MIN_CONTAINER_MEMORY_MIB",
+    "MIN_JOB_TIMEOUT_SECONDS",
     "NO_PRICE_THRESHOLD_PERCENT",
     "PROXY_CPU",
     "PROXY_MEMORY_MIB",
     "RESERVED_PORTS",
     "RESERVED_PROVIDER_PREFIXES",
+    "SPOT_NOTICE_SECONDS",
     "is_ecs_name",
     "is_region",
     "reserved_prefix",
@@ -48,7 +50,7 @@ LARGEST_INTEGER = 2**31 - 1
 """The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
 
 MAX_PERCENT = 100
-"""Largest percentage of a part: ``maxComputePercent`` of NvidiaMpsAllocation, ``targetCapacity`` of ManagedScaling,
+"""Largest percentage of a part: ``maxComputePercent`` of NvidiaMpsAllocation,
 ``OnDemandPercentageAboveBaseCapacity`` of Auto Scaling's InstancesDistribution."""
 
 # Names
@@ -92,11 +94,14 @@ MAX_CLUSTER_PROVIDERS = 20
 
 # Managed scaling and Managed Instances
 
-MAX_INSTANCE_WARMUP_SECONDS = 10_000
-"""``instanceWarmupPeriod`` (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html)."""
-
-MAX_SCALING_STEP = 10_000
-"""``minimumScalingStepSize`` and ``maximumScalingStepSize`` (API_ManagedScaling)."""
+MANAGED_SCALING: Mapping[str, tuple[int, int]] = {
+    "InstanceWarmupPeriod": (0, 10_000),
+    "MaximumScalingStepSize": (1, 10_000),
+    "MinimumScalingStepSize": (1, 10_000),
+    "TargetCapacity": (1, MAX_PERCENT),
+}
+"""Smallest and largest number of each setting, in the words of CloudFormation
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html)."""
 
 MAX_STEP_ADJUSTMENTS = 20
 """Step adjustments of one policy of Application Auto Scaling (https://docs.aws.amazon.com/general/latest/gr/as-app.html)."""
@@ -177,6 +182,12 @@ MAX_USER_DATA_BYTES = 16_384
 """User data of a host before it is encoded as base64
 (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html)."""
 
+SPOT_NOTICE_SECONDS = 120
+"""EC2 takes a Spot host back this long after its notice.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/spot-instance-draining-linux-container.html
+"""
+
 CAPACITY_BLOCK_ENDS_EARLY_MINUTES = 30
 """EC2 begins to terminate the hosts of a Capacity Block this long before its end.
 
@@ -195,6 +206,9 @@ specify a high value, such as 999999".
 
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html
 """
+
+MIN_JOB_TIMEOUT_SECONDS = 60
+"""Timeout of an attempt of a job of AWS Batch (https://docs.aws.amazon.com/batch/latest/userguide/job_timeouts.html)."""
 
 BATCH_TYPE_WORDS = frozenset({"default_arm64", "default_x86_64", "optimal"})
 """Words for whatever AWS Batch prefers at the time, all of it without accelerators.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Pool, PoolKind, ResourceRequirement, Scheduler, Task, Unknown, UserDataFormat
 from gpu_constructs.hardware import Image, OperatingSystem
+from gpu_constructs.hardware.aws_limits import MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.rules.evidence.accelerated import is_gpu
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
-_LEAST_SECONDS = 60
 _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html"
 
 
@@ -119,20 +119,21 @@ def mergeable(pool: Pool) -> Problems:
 @error(
     "GPU293",
     question="does a job end no earlier than AWS Batch ends jobs?",
-    because=f"AWS Batch takes a timeout of {_LEAST_SECONDS} seconds or more, and refuses the job definition otherwise",
+    because=f"AWS Batch takes a timeout of {MIN_JOB_TIMEOUT_SECONDS} seconds or more, and refuses the job definition "
+    "otherwise",
     source="https://docs.aws.amazon.com/batch/latest/userguide/job_timeouts.html",
 )
 def long_enough(task: Task) -> Problems:
     seconds = task.attempt_seconds
-    if isinstance(seconds, int) and seconds < _LEAST_SECONDS:
+    if isinstance(seconds, int) and seconds < MIN_JOB_TIMEOUT_SECONDS:
         yield Problem(
             property_name="Timeout.AttemptDurationSeconds",
             value=seconds,
-            message=f"the job {task.name} times out after {seconds} seconds, and AWS Batch takes {_LEAST_SECONDS} or "
-            "more",
-            allowed=f"{_LEAST_SECONDS} or more",
+            message=f"the job {task.name} times out after {seconds} seconds, and AWS Batch takes "
+            f"{MIN_JOB_TIMEOUT_SECONDS} or more",
+            allowed=f"{MIN_JOB_TIMEOUT_SECONDS} or more",
             one_value=True,
-            fix=f"an AttemptDurationSeconds of {_LEAST_SECONDS} or more",
+            fix=f"an AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more",
         )
 
 

@@ -6,21 +6,13 @@ from collections import Counter
 from dataclasses import replace
 
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
-from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
+from gpu_constructs.hardware.aws_limits import MANAGED_SCALING, MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.destinations import pools_of, unjudged
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
-
-# https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html, and the same in botocore's model
-_LIMITS = {
-    "InstanceWarmupPeriod": (0, 10_000),
-    "MaximumScalingStepSize": (1, 10_000),
-    "MinimumScalingStepSize": (1, 10_000),
-    "TargetCapacity": (1, 100),
-}
 
 
 @info(
@@ -110,7 +102,7 @@ def size_is_left_to_ecs(pool: Pool) -> Problems:
 )
 def numbers_within_limits(pool: Pool) -> Problems:
     for key, number in pool.scaling_numbers:
-        low, high = _LIMITS[key]
+        low, high = MANAGED_SCALING[key]
         if not low <= number <= high:
             yield Problem(
                 property_name=f"ManagedScaling.{key}",
