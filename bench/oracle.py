@@ -1,4 +1,4 @@
-"""`python -m bench.oracle --examples 30000`: what is said at random against an exhaustive search.
+"""`python -m bench.oracle --examples 30000`: the proof and the check, compared with an exhaustive search at random.
 
 Of small fleets the proof is asked, and with `--worlds 20000` of small worlds the whole check: services without hosts,
 several files, parameters, scheduled tasks, hosts that are described by hand.

@@ -125,7 +125,8 @@ READ_RESOURCES = 20_000
 """Resources and parameters that are read to try other values, so that a large app is not read `READINGS` times."""
 
 TRIED_FIXES = 200
-"""Fixes that are tried on one fleet: each is a check of what it changes. Who has more to fix checks again."""
+"""Fixes that are tried on one fleet: each takes a check of the part that it changes. Fixes beyond that are tried in the
+next check."""
 
 TRIED_THINGS = 2_000
 """Pools, tasks and workloads that are checked to try fixes, so that a large fleet is not checked that often."""

@@ -1,9 +1,9 @@
 """CDK's constructs made of the arguments that are given, and of no others.
 
 A class of aws-cdk-lib checks every argument that it could have twice, and sends Node each of them, given or not. For an
-Auto Scaling group those are fifty, and in Python they take three times as long as everything else. What this library
-makes for every capacity and task it makes by the call that those classes end with. What users give is checked before,
-see `gpu_constructs.cdk.kinds`; Node checks the rest.
+Auto Scaling group those are fifty, and in Python they take three times as long as everything else. For every capacity
+and task, this library makes the jsii call itself, which is all that those constructors end in. What users give is
+checked before, see `gpu_constructs.cdk.kinds`; Node checks the rest.
 """
 
 from __future__ import annotations

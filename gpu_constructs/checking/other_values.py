@@ -60,7 +60,7 @@ class Trial:
     Attributes:
         tried: The value.
         found: Everything grave, where it was found.
-        new: What of it the values that were read with do not bring.
+        new: Those of `found` that the values of the first reading do not bring.
     """
 
     tried: OtherValue
@@ -150,8 +150,8 @@ def warnings(trials: Iterable[Trial]) -> Iterator[tuple[Finding, Finding]]:
             groups.setdefault(key, {}).setdefault(trial.tried.value, (trial.tried, each))
     for (origin, _), by_value in groups.items():
         (value, (tried, first)), *rest = by_value.items()
-        likewise = f" (likewise with {or_list(other for other, _ in rest)})" if rest else ""
-        message = f"with {tried.parameter}={value}{likewise}: {first.message}"
+        also = f" (also with {or_list(other for other, _ in rest)})" if rest else ""
+        message = f"with {tried.parameter}={value}{also}: {first.message}"
         warning = replace(first, severity=Severity.WARNING, message=message, origin=origin, parameter=tried.parameter)
         yield warning, first
 
@@ -161,7 +161,7 @@ def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueT
 
     Args:
         trials: What was found with each other value.
-        found: What was found with the values that were read with.
+        found: What was found with the values of the first reading.
     """
     grave = [each for each in found if each.is_grave]
     made: set[tuple[tuple[Choice, ...], str]] = set()

@@ -39,8 +39,8 @@ def define(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=[*map(str, Severity), _UNCHECKED, _NEVER],
         default=str(Severity.ERROR),
-        help="exit with 1 if anything as grave as this is found; unchecked: at an error, and where it could not be "
-        "checked whether a task fits; default: error",
+        help="exit with 1 at a finding of this severity or higher; unchecked: at an error, or if the hosts of a task "
+        "are not known; default: error",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show info findings as well")
     parser.add_argument(

@@ -30,7 +30,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="a template or task definition in JSON or YAML, a cloud assembly such as cdk.out, or - for stdin",
     )
     parser.add_argument(
-        "--partial", action="store_true", help="there is more than these files: hosts of others may take any task"
+        "--partial", action="store_true", help="these files are only a part: hosts in other files may take any task"
     )
     parser.add_argument(
         "--hosts",

@@ -122,6 +122,7 @@ class Container:
         health_check: Numbers of that check, such as ``StartPeriod``, as far as they are known.
         needs_execution_role: The property for which ECS must have a task execution role, such as ``Secrets``; empty if
             there is none.
+        has_open_name: Whether its name is only known at deploy time; it is then called something else here.
         origin: Where it was written.
     """
 
@@ -149,6 +150,7 @@ class Container:
     has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)
     health_check: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     needs_execution_role: str = field(default="", compare=False)
+    has_open_name: bool = field(default=False, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -259,11 +261,8 @@ class Task:
 
     @property
     def has_open_name(self) -> bool:
-        """Whether a container has a name that is only known at deploy time, so that any name may mean it.
-
-        Such a name is read as "unknown" or "unknown-2".
-        """
-        return any(each.name == "unknown" or each.name.startswith("unknown-") for each in self.containers)
+        """Whether a container has a name that is only known at deploy time, so that any name may mean it."""
+        return any(each.has_open_name for each in self.containers)
 
     @property
     def interfaces(self) -> int:

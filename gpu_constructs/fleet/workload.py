@@ -270,7 +270,7 @@ class Fleet:
     Attributes:
         pools: What may launch hosts; each name once.
         tasks: Task definitions, those that no workload names among them; each name once.
-        workloads: Services, and what runs tasks besides them; each name once.
+        workloads: Services, and what else runs tasks; each name once.
         provider_lists: What writes which capacity providers a cluster has; only templates say so.
         remarks: What was odd about the files that it was read from.
         environments: Compute environments of AWS Batch that are not among the pools; only templates say so.

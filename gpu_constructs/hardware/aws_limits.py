@@ -15,6 +15,7 @@ __all__ = [
     "DEFAULT_MAX_HEALTHY_PERCENT",
     "DYNAMIC_PORTS",
     "ECS_NAME_FORM",
+    "HEALTH_CHECK_LIMITS",
     "LARGEST_INTEGER",
     "LARGEST_PORT",
     "LONGEST_CAPACITY_BLOCK_DAYS",
@@ -120,6 +121,17 @@ MIN_CONTAINER_MEMORY_MIB = 6
 """Memory of a container: Docker 20.10 and later refuse less, both as limit and as reservation.
 
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html
+"""
+
+HEALTH_CHECK_LIMITS: Mapping[str, tuple[int, int]] = {
+    "Interval": (5, 300),
+    "Retries": (1, 10),
+    "StartPeriod": (0, 300),
+    "Timeout": (2, 60),
+}
+"""The least and the most of each number of a health check. aws-cdk-lib 2.275 lets a timeout of 120 seconds pass.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_HealthCheck.html
 """
 
 MAX_TARGET_GROUPS = 5

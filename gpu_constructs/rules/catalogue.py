@@ -48,12 +48,12 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True) ->
     """Everything that rules find in a fleet: errors first, then by rule, in the order of the fleet.
 
     A rule is silent where a rule that it yields to has found the same cause, whether that rule is among `rules` or not.
-    A fix with a value is told only if the fleet with it is better: what was found is gone, and nothing else is broken.
+    A fix with a value is shown only if the fleet with it is better: what was found is gone, and nothing else is broken.
 
     Args:
         fleet: What was asked for.
         rules: Which rules to ask; by default all.
-        fixes: Whether fixes with values are tried and told.
+        fixes: Whether fixes with values are tried and shown.
     """
     context = Context(fleet)
     asked = tuple(rules)

@@ -1,4 +1,4 @@
-"""What a fix does to a fleet, so that it is tried before anybody reads it."""
+"""A fix as a change of a fleet, so that it can be tried before it is shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Way:
     Attributes:
         text: The change, for a reader.
         things: Pools, tasks and workloads as they would be; each takes the place of the one with its name. Without any,
-            the change is told untried, because the values are the reader's.
+            the change is shown untried, because the values are the reader's.
     """
 
     text: str
@@ -28,7 +28,7 @@ class Way:
 
 
 Ways: TypeAlias = tuple[tuple[Way, ...], ...]
-"""Ways to settle a problem. Of each group, smallest change first, the first that works is told."""
+"""Ways to settle a problem. Of each group, smallest change first, the first that works is shown."""
 
 
 def changed(fleet: Fleet, things: Iterable[Pool | Task | Workload]) -> Fleet:

@@ -34,7 +34,7 @@ class Problem:
         about: What it is about; by default the pool, task or workload that the rule looks at.
         message: What was asked for, what exists, and why they do not go together: lower case, no full stop.
         fix: The smallest change that would do, where none of `ways` does; empty where only the user can know.
-        ways: Changes with concrete values, which are tried before they are told.
+        ways: Changes with concrete values, which are tried before they are shown.
         property_name: The property to change, in the words of CloudFormation, such as ``MaxSize``.
         value: What was written there.
         allowed: What may stand there instead, in words.

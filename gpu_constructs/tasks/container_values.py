@@ -14,7 +14,7 @@ from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, LARGEST_PORT
+from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS, LARGEST_INTEGER, LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 
 __all__ = ["REFUSED_ON_MANAGED", "host_ports", "refused_on_managed", "require_values", "system_controls"]
@@ -24,9 +24,7 @@ REFUSED_ON_MANAGED: Mapping[str, str] = {
 }
 """Settings that Managed Instances refuse, with CDK's argument: ``dns_servers`` for ``DnsServers``."""
 
-# API_HealthCheck; its page of 2026 ends a timeout at 60 seconds and aws-cdk-lib 2.275 at 120, so 120 passes here.
-_HEALTH_SECONDS = {"interval": (5, 300), "timeout": (2, 120), "start_period": (0, 300)}
-_MOST_RETRIES = 10
+_HEALTH_SECONDS = {"interval": "Interval", "timeout": "Timeout", "start_period": "StartPeriod"}
 # API_ContainerRestartPolicy
 _RESTART_SECONDS = (60, 1800)
 _MOST_EXIT_CODES = 50
@@ -120,12 +118,12 @@ def _require_health_check(check: object) -> None:
             allowed="a list of text that is not empty",
             fix="ecs.HealthCheck(command=['CMD-SHELL', 'curl -f http://localhost:8000/health'])",
         )
-    for argument, (least, most) in _HEALTH_SECONDS.items():
-        _require_seconds(argument, _field(check, argument), least, most)
+    for argument, key in _HEALTH_SECONDS.items():
+        _require_seconds(argument, _field(check, argument), *HEALTH_CHECK_LIMITS[key])
     retries = _field(check, "retries")
     if retries is not None:
-        fix = "leave it out for 3"
-        whole_number("retries", whole(retries), smallest=1, largest=_MOST_RETRIES, unit="retries", fix=fix)
+        (least, most), fix = HEALTH_CHECK_LIMITS["Retries"], "leave it out for 3"
+        whole_number("retries", whole(retries), smallest=least, largest=most, unit="retries", fix=fix)
 
 
 def _require_seconds(argument: str, value: object, smallest: int = 0, largest: int = LARGEST_INTEGER) -> None:

@@ -1,4 +1,4 @@
-"""A task definition that counts what its containers take of a host, those among them that CDK adds."""
+"""A task definition that counts what its containers take of a host, including those that CDK adds."""
 
 from __future__ import annotations
 

@@ -310,7 +310,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU130": "an image has the parameter of the catalogue, or is CDK's",
     "GPU135": "types are either allowed or excluded, never both",
     "GPU125": "the launch types are those of the capacity",
-    "GPU290": "health checks are added to containers through CDK",
+    "GPU290": "the numbers of a health check are checked before a container is added",
     "GPU291": "links are added to containers that are there, through CDK",
     "GPU292": "CDK writes texts",
     "GPU293": "there is no construct for a job",

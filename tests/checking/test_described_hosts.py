@@ -37,7 +37,7 @@ def reviewed(body: dict[str, Any], instance_type: str = "g6.xlarge", number: int
 )
 def test_what_is_unchecked_without_them_is_judged_with_them(properties: dict[str, Any], missing: str) -> None:
     (unchecked,) = check_files([elsewhere(**properties)]).unchecked
-    assert unchecked.message == f"whether Chat fits its hosts: these files do not define {missing}"
+    assert unchecked.message == f"these files do not define {missing}, so it is not known whether Chat fits its hosts"
     assert reviewed(elsewhere(**properties)).unchecked == ()
     (error,) = [each for each in reviewed(elsewhere(**properties), "c7i.large").findings if each.rule == "GPU060"]
     assert "does not fit on any host of its cluster here (2 described hosts c7i.large: GPUs: 1 asked" in error.message
@@ -51,7 +51,7 @@ def test_they_are_counted() -> None:
 def test_a_task_that_no_service_runs_is_judged_by_them() -> None:
     alone = {"Resources": {"Chat": elsewhere()["Resources"]["Chat"]}}
     (unchecked,) = check_files([alone]).unchecked
-    assert unchecked.message.endswith("these files do not define its hosts")
+    assert unchecked.message.startswith("these files do not define its hosts, ")
     assert reviewed(alone).unchecked == ()
     assert [each.rule for each in reviewed(alone, "c7i.large").findings] == ["GPU062"]
 

@@ -86,7 +86,7 @@ def test_an_error_that_only_another_allowed_value_brings_is_a_warning_that_names
 def test_several_values_with_the_same_error_are_one_warning(tmp_path: Path) -> None:
     result = reviewed(with_choice("g5.xlarge", "g6.2xlarge", "g5.2xlarge", "g5.4xlarge"), tmp_path)
     assert [text for name, _, text in told(result) if name == "GPU901"] == [
-        "with InstanceType=g5.xlarge (likewise with g5.2xlarge or g5.4xlarge): g5.xlarge is not a g6"
+        "with InstanceType=g5.xlarge (also with g5.2xlarge or g5.4xlarge): g5.xlarge is not a g6"
     ]
 
 

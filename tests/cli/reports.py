@@ -1,4 +1,4 @@
-"""Reports for tests of what is made of them."""
+"""Reports that tests of the output formats share."""
 
 from __future__ import annotations
 

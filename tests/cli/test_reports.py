@@ -1,4 +1,4 @@
-"""One report, told to people and programs."""
+"""One report for people and programs."""
 
 from __future__ import annotations
 

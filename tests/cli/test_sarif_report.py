@@ -1,4 +1,4 @@
-"""A report, told to code scanners."""
+"""The report as SARIF."""
 
 from __future__ import annotations
 

@@ -106,6 +106,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "interval: expects whole seconds, got 1 seconds; allowed: 5 to 300 seconds; fix: cdk.Duration.seconds(5)",
     ),
     (
+        {"health_check": ecs.HealthCheck(command=["a"], timeout=cdk.Duration.seconds(90))},
+        "timeout: expects whole seconds, got 90 seconds; allowed: 2 to 60 seconds",
+    ),
+    (
         {"health_check": ecs.HealthCheck(command=["a"], start_period=cdk.Duration.minutes(6))},
         "start_period: expects whole seconds, got 360 seconds; allowed: 0 to 300 seconds",
     ),

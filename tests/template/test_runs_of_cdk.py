@@ -1,4 +1,4 @@
-"""What CDK writes for runs of tasks besides services is read back, with the files of its assets."""
+"""What CDK writes for runs of tasks, other than services, is read back, with the files of its assets."""
 
 from __future__ import annotations
 

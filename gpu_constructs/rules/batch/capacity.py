@@ -19,7 +19,7 @@ _MOST_NAMED = 4
 
 @error(
     "GPU294",
-    question="do multi-node jobs have compute environments that are not Spot?",
+    question="do multi-node jobs have a compute environment without Spot Instances?",
     because="AWS Batch does not run multi-node parallel jobs on Spot Instances",
     source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html",
 )
@@ -34,7 +34,7 @@ def nodes_stay(context: Context) -> Problems:
                 property_name="ComputeResources.Type",
                 value="SPOT",
                 message=f"{task.name} is a multi-node job, and every compute environment here is Spot, where AWS Batch "
-                "runs none",
+                "does not run multi-node jobs",
                 allowed="EC2",
                 fix="Type EC2, in a compute environment for these jobs",
             )
@@ -67,7 +67,7 @@ def has_gpus(context: Context) -> Problems:
 
 @error(
     "GPU296",
-    question="may a compute environment have as many vCPUs as one job asks for?",
+    question="can a compute environment have as many vCPUs as one job asks for?",
     because="AWS Batch starts no hosts for a job that asks for more than MaxvCpus, and leaves it RUNNABLE "
     "(MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE)",
     source=_RUNNABLE,

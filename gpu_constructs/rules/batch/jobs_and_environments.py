@@ -118,7 +118,7 @@ def mergeable(pool: Pool) -> Problems:
 
 @error(
     "GPU293",
-    question="does a job end no earlier than AWS Batch ends jobs?",
+    question="is the timeout of a job one that AWS Batch accepts?",
     because=f"AWS Batch takes a timeout of {MIN_JOB_TIMEOUT_SECONDS} seconds or more, and refuses the job definition "
     "otherwise",
     source="https://docs.aws.amazon.com/batch/latest/userguide/job_timeouts.html",

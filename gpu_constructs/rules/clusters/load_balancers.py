@@ -149,7 +149,7 @@ def after_listener(context: Context) -> Problems:
 
 @warning(
     "GPU263",
-    question="does a server of models have time to load before health checks count?",
+    question="does a model server have time to load before health checks count?",
     because="a server answers once its model is loaded, which takes minutes; until then ECS considers the task "
     "unhealthy, stops it and starts the next one, and the deployment never ends or is rolled back",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",

@@ -1,4 +1,4 @@
-"""Runs of tasks besides services: does whatever starts them accept how many there are at once?"""
+"""Runs of tasks, other than services: do they start no more tasks at once than RunTask takes?"""
 
 from __future__ import annotations
 

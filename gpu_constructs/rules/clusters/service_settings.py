@@ -102,7 +102,7 @@ def has_namespace(workload: Workload) -> Problems:
 
 @error(
     "GPU258",
-    question="does a service with ECS Exec run tasks that have a task role?",
+    question="does the task of a service with ECS Exec have a task role?",
     because="the SSM agent in the container acts with the task role, and ECS refuses a service whose task has none",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-exec.html",
 )
@@ -187,8 +187,7 @@ def ports_are_named(workload: Workload) -> Problems:
                 involves=(task,),
                 property_name="ServiceConnectConfiguration.Services",
                 value=each,
-                message=f"{workload.name} makes port {brief(each)} known through Service Connect, and {task.name} "
-                f"{there}",
+                message=f"{workload.name} names port {brief(each)} for Service Connect, and {task.name} {there}",
                 fix=f'"Name": "{brief(each)}" in a port mapping of {task.name}'
                 + (f", or PortName {or_list(map(brief, sorted(names)))}" if names else ""),
             )

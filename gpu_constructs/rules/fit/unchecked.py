@@ -42,7 +42,7 @@ def on_hosts_of_these_files(context: Context) -> Problems:
         if hosts:
             yield Problem(
                 about=routes[name],
-                message=f"whether {name} fits its hosts: these files do not define {or_list(hosts)}",
+                message=f"these files do not define {or_list(hosts)}, so it is not known whether {name} fits its hosts",
                 fix="check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4",
             )
 

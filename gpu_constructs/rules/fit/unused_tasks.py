@@ -42,7 +42,7 @@ def fits_somewhere_here(context: Context) -> Problems:
 
 @error(
     "GPU062",
-    question="have the hosts for a task with GPUs any?",
+    question="do the hosts for a GPU task have GPUs?",
     because="a task that asks for GPUs waits until a host with GPUs is in its cluster; a warning where other files may "
     "have such hosts",
     source=_SPECIFYING,

@@ -83,7 +83,7 @@ def reaches_ecs(context: Context) -> Problems:
         if pool.missing_endpoints:
             what = "have no route out"
             if not pool.has_no_route_out:
-                what = "lead to an internet gateway only, which hosts use with a public address, and they get none"
+                what = "have a route to an internet gateway only, and the hosts get no public address to use it"
             yield Problem(
                 about=pool,
                 message=f"the subnets of {pool.name} {what}, and their VPC has no endpoint for "
@@ -114,7 +114,7 @@ def lets_out(pool: Pool) -> Problems:
 
 @error(
     "GPU266",
-    question="does the group say what to start, and where?",
+    question="does the group say what to launch, and where?",
     because="EC2 Auto Scaling refuses a group without subnets or Availability Zones and a launch template without a "
     "machine image or an instance type; EC2 refuses security groups together with network interfaces, which have "
     "groups of their own",

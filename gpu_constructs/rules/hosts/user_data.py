@@ -165,7 +165,7 @@ def has_value(pool: Pool) -> Problems:
 
 @warning(
     "GPU273",
-    question="does the user data end without the agent?",
+    question="does the user data end without waiting for the ECS agent?",
     because="the ECS agent starts after cloud-init has run the user data; systemctl waits until the agent has started, "
     "and both wait for each other",
     source="https://github.com/aws/amazon-ecs-agent/issues/1707",

@@ -31,11 +31,11 @@ _MISTAKEN = frozenset({"/dev/sda1", "/dev/xvda"})
 
 @error(
     "GPU267",
-    question="does EBS have volumes of this size and speed?",
+    question="does EBS offer volumes of this size and speed?",
     because=f"a root volume has the size of its image or more, {_DEFAULT_GIB} GiB on Amazon Linux; io1 and io2 take "
     f"Iops; a gp3 volume has {MAX_GIB} GiB at most, {IOPS_INCLUDED} IOPS or more, {MIN_MIB_PER_SECOND} to "
-    f"{MAX_MIB_PER_SECOND} MiB/s, and {IOPS_FOR_EACH_MIB_PER_SECOND} IOPS for each MiB/s; EC2 refuses other ones when "
-    "it starts a host",
+    f"{MAX_MIB_PER_SECOND} MiB/s, and {IOPS_FOR_EACH_MIB_PER_SECOND} IOPS for each MiB/s; EC2 refuses other values "
+    "when it launches a host",
     source="https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
 )
 def volumes_exist(pool: Pool) -> Problems:
@@ -119,9 +119,9 @@ def room_for_images(context: Context) -> Problems:
 
 @warning(
     "GPU274",
-    question="is the volume that is given a size the one that images are on?",
-    because=f"images are on the root volume {_ROOT} of Amazon Linux, and on {_BOTTLEROCKET_DATA} of Bottlerocket; a "
-    "volume of another name is one more, or holds the system, and the one with the images keeps the size of the image",
+    question="is the size set on the volume that holds container images?",
+    because=f"container images are on volume {_ROOT} on Amazon Linux and on {_BOTTLEROCKET_DATA} on Bottlerocket; a "
+    "size for another device does not change it",
     source=_IMAGES_PAGE,
     changes="BlockDeviceMappings",
 )

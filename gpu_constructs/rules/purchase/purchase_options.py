@@ -51,7 +51,8 @@ def room_for_spot(pool: Pool) -> Problems:
 @warning(
     "GPU271",
     question="does the allocation strategy avoid Spot capacity that EC2 is likely to reclaim?",
-    because="lowest-price takes the cheapest pools, which are those that EC2 reclaims first; AWS advises against it",
+    because="lowest-price takes the cheapest Spot capacity pools, which are those that EC2 reclaims first; AWS advises "
+    "against it",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/allocation-strategies.html",
     unless=("GPU160", "GPU161"),
 )

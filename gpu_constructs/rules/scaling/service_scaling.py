@@ -48,7 +48,8 @@ def count_is_left(workload: Workload) -> Problems:
     "GPU211",
     question="does something start the first copy of a service that may have none?",
     because="requests per target, CPU and memory are measured on running copies: with none there is no metric, no "
-    "alarm and no scaling, and a percentage of none is none; a load balancer answers 503 until one is started by hand",
+    "alarm and no scaling, and a step in percent of zero copies adds none; a load balancer answers 503 "
+    "until one is started by hand",
     source=_API,
 )
 def woken(workload: Workload) -> Problems:

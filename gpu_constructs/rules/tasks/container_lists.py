@@ -151,7 +151,7 @@ def _problems(task: Task) -> Iterator[tuple[str, str]]:
             f"{task.name} has {len(containers)} containers, and a task definition has {MAX_CONTAINERS} at most",
             "fewer containers, or several task definitions",
         )
-    for name, times in Counter(each.name for each in containers if each.name).items():
+    for name, times in Counter(each.name for each in containers if each.name and not each.has_open_name).items():
         if times > 1:
             yield (
                 f"{times} containers of {task.name} are called {shown(name)}; container names must differ",

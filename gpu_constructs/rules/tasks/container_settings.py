@@ -1,20 +1,11 @@
-"""Settings of containers that ECS refuses: numbers of health checks, links, and numbers in the place of texts."""
+"""Settings of containers that ECS refuses: numbers of health checks, links, and numbers in place of strings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Scheduler, Task
+from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS
 from gpu_constructs.rules.rule import Problem, Problems, error
-
-# The least and the most of each number, as the page of the API says.
-_HEALTH: Mapping[str, tuple[int, int]] = {
-    "Interval": (5, 300),
-    "Retries": (1, 10),
-    "StartPeriod": (0, 300),
-    "Timeout": (2, 60),
-}
 
 
 @error(
@@ -27,7 +18,7 @@ _HEALTH: Mapping[str, tuple[int, int]] = {
 def health_check(task: Task) -> Problems:
     for container in task.containers:
         for key, number in container.health_check:
-            low, high = _HEALTH[key]
+            low, high = HEALTH_CHECK_LIMITS[key]
             if not low <= number <= high:
                 yield Problem(
                     container=container,
@@ -64,9 +55,9 @@ def links(task: Task) -> Problems:
 
 @error(
     "GPU292",
-    question="are values of resource requirements written as texts?",
-    because="CloudFormation turns a number into a text; the AWS CLI and the SDKs do not, and refuse a task definition "
-    "with a number there (Invalid type for parameter)",
+    question="are values of resource requirements written as strings?",
+    because="CloudFormation turns a number into a string; the AWS CLI and the SDKs do not, and refuse a task "
+    "definition with a number there (Invalid type for parameter)",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html",
     changes="ResourceRequirements.Value",
 )
@@ -78,7 +69,7 @@ def texts(task: Task) -> Problems:
                     container=container,
                     value=each.value,
                     message=f"container {brief(container.name)} has the number {each.value} as a value, and the API "
-                    "takes a text",
+                    "takes a string",
                     fix=f'"value": "{each.value}"',
                 )
 

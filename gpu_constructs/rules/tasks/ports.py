@@ -13,8 +13,8 @@ _SAME_PORTS = frozenset({"awsvpc", "host"})
 @error(
     "GPU280",
     question="are the ports of host and container the same in network modes awsvpc and host?",
-    because="in these network modes nothing translates ports, and ECS refuses a host port that is another one than "
-    "that of the container",
+    because="in these network modes nothing translates ports, and ECS refuses a host port that differs from the "
+    "container port",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html",
 )
 def same_ports(task: Task) -> Problems:

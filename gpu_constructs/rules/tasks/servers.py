@@ -19,7 +19,7 @@ _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
 
 @warning(
     "GPU236",
-    question="does the server of a model use all GPUs of its container, and no more?",
+    question="does a model server use all GPUs of its container, and no more?",
     because="vLLM and SGLang use one GPU unless an argument says otherwise, ComfyUI uses one in any case, and a server "
     "that is set to use more GPUs than it has does not start",
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",

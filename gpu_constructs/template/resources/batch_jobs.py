@@ -11,7 +11,12 @@ from dataclasses import replace
 from gpu_constructs.fleet import Container, Scheduler, Task
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.template.model import Resource
-from gpu_constructs.template.resources.containers import container_name, environment_of, requirements_of
+from gpu_constructs.template.resources.containers import (
+    container_name,
+    environment_of,
+    has_open_name,
+    requirements_of,
+)
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import amount_of, architecture_of
@@ -101,5 +106,6 @@ def _container(section: Section, name: str) -> Container:
         environment=environment_of(section),
         essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
+        has_open_name=has_open_name(section),
         origin=section.origin,
     )

@@ -28,6 +28,7 @@ __all__ = [
     "container_name",
     "container_of",
     "environment_of",
+    "has_open_name",
     "needs_of",
     "requirements_of",
     "unknown_keys",
@@ -73,6 +74,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         has_health_check=_has_health_check(section),
         health_check=tuple(_health_check(section.section("HealthCheck"))),
         needs_execution_role=_needs_execution_role(section),
+        has_open_name=has_open_name(section),
         origin=section.origin,
     )
 
@@ -124,6 +126,11 @@ def container_name(section: Section) -> str:
         return name or ""
     number = section.path[-1] if section.path else 0
     return f"{_NO_NAME}-{number + 1}" if isinstance(number, int) and number else _NO_NAME
+
+
+def has_open_name(section: Section) -> bool:
+    """Whether the name of a container is only known at deploy time."""
+    return isinstance(section.text("Name"), Unknown)
 
 
 def requirements_of(section: Section) -> tuple[ResourceRequirement, ...]:

@@ -1,4 +1,4 @@
-"""What runs tasks besides services: rules and pipes of EventBridge, schedules, and states of Step Functions.
+"""What runs tasks, other than services: rules and pipes of EventBridge, schedules, and states of Step Functions.
 
 Each calls ``RunTask`` (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html), which takes a
 strategy, a launch type and constraints as a service does.
@@ -61,7 +61,7 @@ class Run:
 
 
 class Runs:
-    """Finds everything that runs tasks besides services."""
+    """Finds everything that runs tasks, other than services."""
 
     def __init__(self, index: Index, notes: Notes) -> None:
         self._index = index

@@ -1,4 +1,7 @@
-"""Hosts that the files mention and do not describe: whoever judges a cluster by its pools has to know of these."""
+"""Hosts that the files mention and do not describe.
+
+They may be in a cluster too, and take what its pools do not.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def strays_of(
 def _imported(
     clusters: Clusters, pools: Iterable[Pool], workloads: Iterable[Workload]
 ) -> Iterable[str | Unknown | None]:
-    """Clusters that something belongs to and that these files do not define; the default one is not defined."""
+    """Clusters that something belongs to and these files do not define; the default cluster is never among them."""
     named = dict.fromkeys((*(each.cluster for each in pools), *(each.cluster for each in workloads)))
     return (each for each in named if each is not None and not clusters.defines(each))
 

@@ -1,4 +1,4 @@
-"""Runs of tasks besides services: how many at once, and the room that they wait for."""
+"""Runs of tasks, other than services: how many at once, and the room that they wait for."""
 
 from __future__ import annotations
 

@@ -29,6 +29,10 @@ def helper(name: str, *depends_on: str, essential: bool | Unknown = False) -> Co
     return replace(container(name=name), relations=after(*depends_on), essential=essential)
 
 
+def open_helper(called: str) -> Container:
+    return replace(helper(called), has_open_name=True)
+
+
 @pytest.mark.parametrize(
     ("containers", "words"),
     [
@@ -36,6 +40,7 @@ def helper(name: str, *depends_on: str, essential: bool | Unknown = False) -> Co
         ([worker(), helper("main")], "2 containers of train are called 'main'"),
         ([worker(essential=False), helper("h")], "no container of train is essential"),
         ([worker("logs")], "container main of train depends on 'logs', and the task has main only"),
+        ([worker("logs"), helper("unknown")], "depends on 'logs', and the task has main and unknown only"),
         ([worker("main")], "container main of train waits for itself"),
         ([worker("h"), helper("h", "main")], "wait for each other in a circle: main → h → main"),
         ([worker("a"), helper("a", "b"), helper("b", "c"), helper("c", "a")], "in a circle: a → b → c → a"),
@@ -56,8 +61,8 @@ def test_what_ecs_refuses_is_an_error(containers: list[Container], words: str) -
         [worker("h"), helper("h")],
         [worker("a", "b"), helper("a", "b"), helper("b")],
         [worker(), helper(""), helper("")],
-        [worker("logs"), helper("unknown")],
-        [worker("logs"), helper("unknown-2")],
+        [worker("logs"), open_helper("unknown")],
+        [worker(), helper("unknown"), open_helper("unknown")],
     ],
 )
 def test_what_ecs_takes_or_may_take_is_silent(containers: list[Container]) -> None:
@@ -117,7 +122,7 @@ def test_volumes_and_log_routing_come_from_containers_of_the_task() -> None:
     main = replace(worker(), relations=Relations(volumes_from=("data",)))
     assert "mounts the volumes of 'data'" in only(referred_containers_exist, fleet_of(task_of(main))).message
     assert not said(referred_containers_exist, fleet_of(task_of(main, helper("data"))))
-    assert not said(referred_containers_exist, fleet_of(task_of(main, helper("unknown"))))
+    assert not said(referred_containers_exist, fleet_of(task_of(main, open_helper("unknown"))))
     sender = replace(worker(), relations=Relations(log_driver="awsfirelens"))
     assert "no container of the task routes" in only(referred_containers_exist, fleet_of(task_of(sender))).message
     router = replace(helper("logs"), relations=Relations(is_log_router=True))

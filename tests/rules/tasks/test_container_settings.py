@@ -1,4 +1,4 @@
-"""Numbers of health checks, links, and numbers in the place of texts."""
+"""Numbers of health checks, links, and numbers in place of strings."""
 
 from __future__ import annotations
 

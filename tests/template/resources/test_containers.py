@@ -24,7 +24,7 @@ def test_a_container_without_a_name_has_none() -> None:
 
 def test_names_that_the_deploy_decides_are_not_taken_for_one_name_written_twice() -> None:
     containers = only_task({"ContainerDefinitions": [{"Name": {"Unknown": 0}}, {"Name": {"Unknown": 0}}]}).containers
-    assert [each.name for each in containers] == ["unknown", "unknown-2"]
+    assert [(each.name, each.has_open_name) for each in containers] == [("unknown", True), ("unknown-2", True)]
 
 
 def test_what_a_container_waits_for_is_read_as_far_as_it_is_known() -> None:

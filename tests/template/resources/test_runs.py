@@ -1,4 +1,4 @@
-"""What runs tasks besides services, as it is written by hand."""
+"""What runs tasks, other than services, as it is written by hand."""
 
 from __future__ import annotations
 
