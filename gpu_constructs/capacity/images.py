@@ -29,6 +29,7 @@ from gpu_constructs.hardware import (
     image,
     newest_release,
 )
+from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE
 
 __all__ = ["GpuMachineImage"]
 
@@ -117,7 +118,7 @@ class GpuMachineImage:
         accelerator: Vendor | None = Vendor.NVIDIA,
         driver_branch: int | None = None,
         operating_system: OperatingSystem = OperatingSystem.AMAZON_LINUX_2023,
-        root_device: str = "/dev/xvda",
+        root_device: str = ROOT_DEVICE,
         image_device: str | None = None,
     ) -> GpuMachineImage:
         """Your own AMI, with what you declare that it can do; the declaration is checked like a row of the table.
@@ -145,7 +146,7 @@ class GpuMachineImage:
                 fix='ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})',
             )
         system = _one_of("operating_system", operating_system, OperatingSystem)
-        by_default = "/dev/xvdb" if system is OperatingSystem.BOTTLEROCKET else root_device
+        by_default = IMAGE_VOLUMES[system].device if system is OperatingSystem.BOTTLEROCKET else root_device
         device = by_default if image_device is None else image_device
         for argument, value in (("root_device", root_device), ("image_device", device)):
             if not isinstance(value, str) or not _DEVICE.fullmatch(value):

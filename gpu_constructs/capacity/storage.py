@@ -22,11 +22,12 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, Unknown
 from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, gp3
+from gpu_constructs.hardware.image_table import IMAGE_VOLUMES
 
 __all__ = ["HostStorage"]
 
-MIN_ROOT_VOLUME_GIB = 30
-"""The snapshot behind the ECS-optimized AMIs is 30 GiB; EC2 refuses a smaller volume."""
+# EC2 refuses a volume that is smaller than the snapshot of its image.
+_MIN_ROOT_VOLUME_GIB = IMAGE_VOLUMES[OperatingSystem.AMAZON_LINUX_2023].gib
 
 _DEFAULT_ROOT_VOLUME_GIB = 100
 
@@ -109,7 +110,7 @@ class HostStorage(HostPart):
         volume = whole_number(
             "root_volume_gib",
             self.root_volume_gib,
-            smallest=MIN_ROOT_VOLUME_GIB,
+            smallest=_MIN_ROOT_VOLUME_GIB,
             largest=gp3.MAX_GIB,
             unit="GiB",
             fix="root_volume_gib=100; CUDA images want no less",
@@ -286,12 +287,12 @@ _kept_volume = cache(_volume)  # nothing changes it, and it costs calls into Nod
 
 
 def _root_for(images_gib: float) -> int:
-    return ceil(MIN_ROOT_VOLUME_GIB + _GIB_FOR_EACH_OF_IMAGES * images_gib)
+    return ceil(_MIN_ROOT_VOLUME_GIB + _GIB_FOR_EACH_OF_IMAGES * images_gib)
 
 
 def _require_size(images_gib: object) -> None:
     """Refuses anything but a size. A token is refused as well, since the size of the volume follows from it."""
-    largest = (gp3.MAX_GIB - MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
+    largest = (gp3.MAX_GIB - _MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
     if images_gib is None:
         return
     if (

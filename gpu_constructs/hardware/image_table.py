@@ -6,13 +6,25 @@ Facts as of 2026-11-21; the functions over them are in `images`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 
 from gpu_constructs.hardware.model import Architecture, Vendor
 
-__all__ = ["EXCEPTIONS", "IMAGES", "RELEASE_DAY", "Image", "ImageException", "OperatingSystem", "Verdict"]
+__all__ = [
+    "EXCEPTIONS",
+    "IMAGES",
+    "IMAGE_VOLUMES",
+    "RELEASE_DAY",
+    "ROOT_DEVICE",
+    "Image",
+    "ImageException",
+    "ImageVolume",
+    "OperatingSystem",
+    "Verdict",
+]
 
 
 class OperatingSystem(str, Enum):
@@ -78,6 +90,19 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImageVolume:
+    """The volume of a host that holds container images.
+
+    Attributes:
+        device: Device name.
+        gib: Its size where a launch template gives none.
+    """
+
+    device: str
+    gib: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImageException:
     """Families for which an image does not do what its row says.
 
@@ -101,6 +126,22 @@ class ImageException:
 _AL2023 = OperatingSystem.AMAZON_LINUX_2023
 _AL2 = OperatingSystem.AMAZON_LINUX_2
 _BOTTLEROCKET = OperatingSystem.BOTTLEROCKET
+
+ROOT_DEVICE = "/dev/xvda"
+"""Device name of the root volume of every image."""
+
+_OF_AMAZON_LINUX = ImageVolume(device=ROOT_DEVICE, gib=30)
+IMAGE_VOLUMES: Mapping[OperatingSystem, ImageVolume] = {
+    _AL2023: _OF_AMAZON_LINUX,
+    _AL2: _OF_AMAZON_LINUX,
+    # Bottlerocket keeps containers and their images on its second, writable volume.
+    _BOTTLEROCKET: ImageVolume(device="/dev/xvdb", gib=20),
+}
+"""Where the images of a system keep container images.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-ami-storage-config.html
+"""
+
 _X86 = Architecture.X86_64
 _ARM = Architecture.ARM64
 
@@ -154,8 +195,8 @@ def _amazon_linux(system: OperatingSystem, kind: str = "", kernel: str = "") -> 
         driver_version=driver if device == "gpu" else None,
         agent_version=_AGENT,
         end_of_life=_AL2_END if system is _AL2 else None,
-        root_device="/dev/xvda",
-        image_device="/dev/xvda",
+        root_device=ROOT_DEVICE,
+        image_device=IMAGE_VOLUMES[system].device,
         source=_ECS_AMI,
         stopped_in=tuple((region, RELEASE_DAY.sub(day, ami)) for region, day in _STOPPED.items()),
     )
@@ -180,9 +221,8 @@ def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor 
         driver_version=_BOTTLEROCKET_DRIVER if accelerator else None,
         agent_version=None,
         end_of_life=None,
-        root_device="/dev/xvda",
-        # Bottlerocket keeps containers and their images on its second, writable volume.
-        image_device="/dev/xvdb",
+        root_device=ROOT_DEVICE,
+        image_device=IMAGE_VOLUMES[_BOTTLEROCKET].device,
         source=_BOTTLEROCKET_DRIVERS if accelerator else _BOTTLEROCKET_VARIANTS,
     )
 

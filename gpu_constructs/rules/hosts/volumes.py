@@ -14,25 +14,25 @@ from gpu_constructs.hardware.gp3 import (
     MAX_MIB_PER_SECOND,
     MIN_MIB_PER_SECOND,
 )
+from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
 from gpu_constructs.hardware.servers import server_of_image
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
-_ROOT, _BOTTLEROCKET_DATA = "/dev/xvda", "/dev/xvdb"
 _IMAGES_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-ami-storage-config.html"
-# What the ECS-optimized images have where nothing is written (the page above).
-_DEFAULT_GIB = 30
+_ON_LINUX = IMAGE_VOLUMES[OperatingSystem.AMAZON_LINUX_2023]
+_ON_BOTTLEROCKET = IMAGE_VOLUMES[OperatingSystem.BOTTLEROCKET]
 _LEAST_GIB = 50
 _PROVISIONED = frozenset({"io1", "io2"})
 _AMAZON_LINUX = frozenset({OperatingSystem.AMAZON_LINUX_2, OperatingSystem.AMAZON_LINUX_2023})
 # Volumes that are often named for the one with the images: the root of Ubuntu, and the system of Bottlerocket.
-_MISTAKEN = frozenset({"/dev/sda1", "/dev/xvda"})
+_MISTAKEN = frozenset({"/dev/sda1", ROOT_DEVICE})
 
 
 @error(
     "GPU267",
     question="does EBS offer volumes of this size and speed?",
-    because=f"a root volume has the size of its image or more, {_DEFAULT_GIB} GiB on Amazon Linux; io1 and io2 take "
+    because=f"a root volume has the size of its image or more, {_ON_LINUX.gib} GiB on Amazon Linux; io1 and io2 take "
     f"Iops; a gp3 volume has {MAX_GIB} GiB at most, {IOPS_INCLUDED} IOPS or more, {MIN_MIB_PER_SECOND} to "
     f"{MAX_MIB_PER_SECOND} MiB/s, and {IOPS_FOR_EACH_MIB_PER_SECOND} IOPS for each MiB/s; EC2 refuses other values "
     "when it launches a host",
@@ -47,13 +47,13 @@ def volumes_exist(pool: Pool) -> Problems:
                 "which this type takes",
                 fix="Iops, or the type gp3",
             )
-        if _is_root_of_linux(pool, volume) and isinstance(volume.size_gib, int) and volume.size_gib < _DEFAULT_GIB:
+        if _is_root_of_linux(pool, volume) and isinstance(volume.size_gib, int) and volume.size_gib < _ON_LINUX.gib:
             yield Problem(
                 property_name="BlockDeviceMappings.Ebs.VolumeSize",
                 value=volume.size_gib,
-                allowed=f"{_DEFAULT_GIB} GiB or more",
+                allowed=f"{_ON_LINUX.gib} GiB or more",
                 message=f"the root volume of {pool.name} has {volume.size_gib} GiB, and the snapshot of its image "
-                f"{_DEFAULT_GIB}",
+                f"{_ON_LINUX.gib}",
                 fix="100 GiB or more, which images with CUDA take",
             )
         if volume.type == "gp3":
@@ -72,7 +72,7 @@ def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:
     """Whether it certainly is the root volume of an ECS-optimized image of Amazon Linux."""
     image = pool.image
     is_of_aws = not isinstance(image, Unknown) and image.release != "custom"
-    return is_of_aws and pool.operating_system in _AMAZON_LINUX and volume.device == _ROOT
+    return is_of_aws and pool.operating_system in _AMAZON_LINUX and volume.device == ROOT_DEVICE
 
 
 def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
@@ -97,31 +97,30 @@ def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
     question="is there room for the images of GPU containers?",
     because="images with CUDA and PyTorch take 10 to 30 GiB once they are unpacked, next to the weights of models and "
     "the images of the last version, and a task whose image finds no room does not start; the machine images of ECS "
-    f"come with {_DEFAULT_GIB} GiB",
+    f"come with {_ON_LINUX.gib} GiB, on Bottlerocket {_ON_BOTTLEROCKET.gib}",
     source=_IMAGES_PAGE,
 )
 def room_for_images(context: Context) -> Problems:
     for pool, waiting in context.awaited(_is_described):
         size = _gib_for_images(pool)
         if size is None and not pool.details.volumes and any(map(_runs_server, waiting)):
-            size = _DEFAULT_GIB
+            size = _volume_of(pool).gib
         if size is not None and size < _LEAST_GIB:
-            is_bottlerocket = pool.operating_system is OperatingSystem.BOTTLEROCKET
             yield Problem(
                 about=pool,
                 property_name="BlockDeviceMappings.Ebs.VolumeSize",
                 value=size,
                 allowed=f"{_LEAST_GIB} GiB or more",
                 message=f"the hosts of {pool.name} have {size} GiB for container images",
-                fix=f"BlockDeviceMappings with 100 GiB or more for {_BOTTLEROCKET_DATA if is_bottlerocket else _ROOT}",
+                fix=f"BlockDeviceMappings with 100 GiB or more for {_volume_of(pool).device}",
             )
 
 
 @warning(
     "GPU274",
     question="is the size set on the volume that holds container images?",
-    because=f"container images are on volume {_ROOT} on Amazon Linux and on {_BOTTLEROCKET_DATA} on Bottlerocket; a "
-    "size for another device does not change it",
+    because=f"container images are on volume {_ON_LINUX.device} on Amazon Linux and on {_ON_BOTTLEROCKET.device} on "
+    "Bottlerocket; a size for another device does not change it",
     source=_IMAGES_PAGE,
     changes="BlockDeviceMappings",
 )
@@ -129,8 +128,7 @@ def sizes_the_right_volume(pool: Pool) -> Problems:
     system, devices = pool.operating_system, {each.device for each in pool.details.volumes}
     if isinstance(system, Unknown) or not pool.user_data.complete or pool.user_data.local_disks is LocalDiskUse.IMAGES:
         return
-    is_bottlerocket = system is OperatingSystem.BOTTLEROCKET
-    device, gib = (_BOTTLEROCKET_DATA, 20) if is_bottlerocket else (_ROOT, _DEFAULT_GIB)
+    device, gib = IMAGE_VOLUMES[system].device, IMAGE_VOLUMES[system].gib
     mistaken = sorted(_MISTAKEN & {each for each in devices if isinstance(each, str)})
     if mistaken and device not in devices and not any(isinstance(each, Unknown) for each in devices):
         yield Problem(
@@ -143,6 +141,12 @@ def sizes_the_right_volume(pool: Pool) -> Problems:
         )
 
 
+def _volume_of(pool: Pool) -> ImageVolume:
+    """The volume with the container images; that of Amazon Linux where the system is not known."""
+    system = pool.operating_system
+    return _ON_LINUX if isinstance(system, Unknown) else IMAGE_VOLUMES[system]
+
+
 def _is_described(pool: Pool) -> bool:
     return pool.details.names_image is True and pool.user_data.local_disks is not LocalDiskUse.IMAGES
 
@@ -152,8 +156,7 @@ def _gib_for_images(pool: Pool) -> int | None:
     system, volumes = pool.operating_system, pool.details.volumes
     if isinstance(system, Unknown) or any(isinstance(each.device, Unknown) for each in volumes):
         return None
-    device = _BOTTLEROCKET_DATA if system is OperatingSystem.BOTTLEROCKET else _ROOT
-    found = [each.size_gib for each in volumes if each.device == device]
+    found = [each.size_gib for each in volumes if each.device == IMAGE_VOLUMES[system].device]
     return found[0] if found and isinstance(found[0], int) else None
 
 

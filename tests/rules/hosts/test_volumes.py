@@ -12,6 +12,8 @@ from gpu_constructs.rules.hosts.volumes import room_for_images, sizes_the_right_
 from tests.rules.given import GPU_TASK, a_pool, of_image, running_on, said
 
 _VOLUME = Volume(device="/dev/xvda", size_gib=200, type="gp3")
+_BOTTLEROCKET = "bottlerocket-ecs-2-nvidia-x86_64"
+_VLLM = "vllm/vllm-openai:v0.11.0"
 
 
 @pytest.mark.parametrize(
@@ -46,20 +48,21 @@ def _fleet(*volumes: Volume, container_image: str = "example.com/own:1", image: 
 
 
 @pytest.mark.parametrize(
-    ("fleet", "is_small"),
+    ("fleet", "sizes"),
     [
-        (_fleet(replace(_VOLUME, size_gib=30)), True),
-        (_fleet(replace(_VOLUME, size_gib=50)), False),
-        (_fleet(replace(_VOLUME, size_gib=UNKNOWN)), False),
-        (_fleet(replace(_VOLUME, size_gib=30, device=UNKNOWN)), False),
-        (_fleet(), False),
-        (_fleet(container_image="vllm/vllm-openai:v0.11.0"), True),
-        (_fleet(replace(_VOLUME, size_gib=4), image="bottlerocket-ecs-2-nvidia-x86_64"), False),
-        (_fleet(replace(_VOLUME, size_gib=20, device="/dev/xvdb"), image="bottlerocket-ecs-2-nvidia-x86_64"), True),
+        (_fleet(replace(_VOLUME, size_gib=30)), [30]),
+        (_fleet(replace(_VOLUME, size_gib=50)), []),
+        (_fleet(replace(_VOLUME, size_gib=UNKNOWN)), []),
+        (_fleet(replace(_VOLUME, size_gib=30, device=UNKNOWN)), []),
+        (_fleet(), []),
+        (_fleet(container_image=_VLLM), [30]),
+        (_fleet(container_image=_VLLM, image=_BOTTLEROCKET), [20]),
+        (_fleet(replace(_VOLUME, size_gib=4), image=_BOTTLEROCKET), []),
+        (_fleet(replace(_VOLUME, size_gib=20, device="/dev/xvdb"), image=_BOTTLEROCKET), [20]),
     ],
 )
-def test_the_volume_that_images_are_on_has_room(fleet: Fleet, is_small: bool) -> None:
-    assert bool(said(room_for_images, fleet)) is is_small
+def test_the_volume_that_images_are_on_has_room(fleet: Fleet, sizes: list[int]) -> None:
+    assert [each.value for each in said(room_for_images, fleet)] == sizes
 
 
 @pytest.mark.parametrize(
@@ -69,8 +72,8 @@ def test_the_volume_that_images_are_on_has_room(fleet: Fleet, is_small: bool) ->
         ("al2023-gpu", ["/dev/sda1", "/dev/xvda"], ""),
         ("al2023-gpu", ["/dev/xvdf"], ""),
         ("al2023-gpu", ["/dev/sda1", UNKNOWN], ""),
-        ("bottlerocket-ecs-2-nvidia-x86_64", ["/dev/xvda"], "/dev/xvdb, which keeps 20 GiB"),
-        ("bottlerocket-ecs-2-nvidia-x86_64", ["/dev/xvda", "/dev/xvdb"], ""),
+        (_BOTTLEROCKET, ["/dev/xvda"], "/dev/xvdb, which keeps 20 GiB"),
+        (_BOTTLEROCKET, ["/dev/xvda", "/dev/xvdb"], ""),
     ],
 )
 def test_the_volume_with_a_size_is_that_of_the_images(image: str, devices: list[Any], names: str) -> None:
