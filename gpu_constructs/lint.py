@@ -169,7 +169,7 @@ def _classes() -> Iterator[type[GpuRule]]:
     )
     for each in RULES:
         for severity in _severities(each):
-            yield _class(each.id, severity, each.question, each.because, each.source)
+            yield _class(each.id, severity, each.question, each.reason, each.source)
 
 
 def _severities(rule: Rule) -> Iterator[Severity]:

@@ -52,7 +52,7 @@ def test_every_rule_is_there_with_its_question_its_reason_and_its_source() -> No
     for rule in RULES:
         made = loaded[lint_id(rule.id, rule.severity)]
         assert made.shortdesc == f"{rule.id}: {rule.question}"
-        assert made.description.lower() == rule.because.lower()
+        assert made.description.lower() == rule.reason.lower()
         assert made.source_url in {rule.source, ""}
     assert {re.fullmatch("[EWI]9[5-9][0-9]{2}", each) is not None for each in loaded.data} == {True}
 

@@ -64,6 +64,8 @@ def _section(rule: Rule) -> Iterator[str]:
     example = example_of(rule.id)
     yield f"\n### {rule.id}\n\n**{rule.severity}**: {rule.question}\n"
     yield f"Otherwise: {rule.because}.\n"
+    if rule.softer:
+        yield f"Only a warning {rule.softer}.\n"
     if rule.unless:
         yield f"Not reported where {' or '.join(map(_link, rule.unless))} reports the same cause.\n"
     yield f"Source: {source}"

@@ -49,7 +49,7 @@ def _listing(width: int) -> Iterator[Line]:
 
 def _everything(rule: Rule, width: int) -> Iterator[Line]:
     yield [(rule.id, "title"), (" ", ""), (str(rule.severity), str(rule.severity))]
-    for text in (rule.question, rule.because):
+    for text in (rule.question, rule.reason):
         for part in wrapped(text, width=width, indent=2):
             yield [(f"  {part}", "")]
     yield [(f"  {rule.source}", "aside")]
@@ -61,5 +61,6 @@ def _facts(rule: Rule) -> dict[str, str]:
         "severity": str(rule.severity),
         "question": rule.question,
         "because": rule.because,
+        "softer": rule.softer,
         "source": rule.source,
     }

@@ -64,9 +64,9 @@ def _rule(rule: Rule) -> _Object:
     described: _Object = {
         "id": rule.id,
         "shortDescription": {"text": rule.question},
-        "fullDescription": {"text": rule.because},
+        "fullDescription": {"text": rule.reason},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-        "help": {"text": f"{rule.question}\n\n{rule.because}\n\n{rule.source}"},
+        "help": {"text": f"{rule.question}\n\n{rule.reason}\n\n{rule.source}"},
     }
     if rule.source.startswith("https://"):
         described["helpUri"] = rule.source

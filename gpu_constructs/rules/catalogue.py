@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from gpu_constructs.budget import NAME, TRIED_FIXES, TRIED_THINGS
+from gpu_constructs.budget import NAME
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules import batch, clusters, expressions, files, fit, hosts, purchase, scaling, tasks
-from gpu_constructs.rules.change import Parts, Way, changed
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
-from gpu_constructs.rules.rule import Causes, Problem, Rule
+from gpu_constructs.rules.rule import Causes, Rule
+from gpu_constructs.rules.trials import Trials
 
 __all__ = ["ROOMS", "RULES", "check", "check_alone", "find_rule", "rules_of"]
 
@@ -64,7 +63,7 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True) ->
     preferred = {id_ for each in yielding for id_ in each.unless}
     found |= {id_: tuple(_BY_ID[id_].problems(context)) for id_ in preferred - found.keys()}
     causes = {id_: Causes(found[id_]) for id_ in preferred}
-    trials = _Trials(fleet)
+    trials = Trials(fleet, _grave)
     findings = (
         each.signed(problem, trials.working(each, problem) if fixes and problem.ways else ())
         for each in asked
@@ -72,52 +71,6 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True) ->
         if not any(causes[id_].include(problem) for id_ in each.unless)
     )
     return tuple(sorted(dict.fromkeys(findings), key=lambda each: (each.severity.rank, each.rule)))
-
-
-class _Trials:
-    """Tries fixes on one fleet, as many as there is time for, each on the part of the fleet that it changes."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
-        self._known: dict[tuple[int, str], Counter[tuple[str, str]]] = {}
-        self._tries, self._things = TRIED_FIXES, TRIED_THINGS
-
-    @cached_property
-    def _parts(self) -> Parts:
-        return Parts(self._fleet)
-
-    def working(self, rule: Rule, problem: Problem) -> tuple[Way, ...]:
-        """Of each group of ways the first that works."""
-        about = rule.id, rule.signed(problem).subject
-        return tuple(each for group in problem.ways if (each := self._first(group, about)) is not None)
-
-    def _first(self, group: Iterable[Way], about: tuple[str, str]) -> Way | None:
-        return next((each for each in group if not each.things or self._works(each, about)), None)
-
-    def _works(self, way: Way, about: tuple[str, str]) -> bool:
-        part = self._parts.around(way.things)
-        before = self._before(part, about[0])
-        if not before[about]:  # it is about more than this part
-            part = self._fleet
-            before = self._before(part, about[0])
-        self._tries -= 1
-        self._things -= _size(part)
-        if self._tries < 0 or self._things < 0:
-            return False
-        after = _grave(changed(part, way.things), about[0])
-        return after[about] < before[about] and all(count <= before[each] for each, count in after.items())
-
-    def _before(self, part: Fleet, rule: str) -> Counter[tuple[str, str]]:
-        """What is grave as it is; parts are kept, so that each is one object."""
-        key = id(part), rule
-        if key not in self._known:
-            self._things -= _size(part)
-            self._known[key] = _grave(part, rule) if self._things >= 0 else Counter()
-        return self._known[key]
-
-
-def _size(fleet: Fleet) -> int:
-    return len(fleet.pools) + len(fleet.tasks) + len(fleet.workloads)
 
 
 def _grave(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:

@@ -11,12 +11,6 @@ from gpu_constructs.rules.change import Way
 __all__ = ["Finding", "Severity"]
 
 
-# Warnings that work does not fit, or may not.
-_DO_NOT_FIT = frozenset(
-    {"GPU006", "GPU009", "GPU062", "GPU064", "GPU065", "GPU066", "GPU069", "GPU075", "GPU080", "GPU081"}
-)
-
-
 class Severity(str, Enum):
     """How serious a finding is, the most serious first."""
 
@@ -48,6 +42,7 @@ class Finding:
         allowed: What may stand there instead, in words.
         one_value: Whether that value is wrong by itself, whatever the others are.
         is_shortage: Whether hosts have less of something than is asked for, rather than two things not going together.
+        stops_work: Whether it keeps work from running, even where it is a warning.
         origin: Where it was written; None where that is not known. In a report, where the change has to be made.
         ways: What `fix` says, as far as it was tried, with what it changes.
         parameter: The parameter of which only another value brings it, at whose declaration it then points.
@@ -65,6 +60,7 @@ class Finding:
     allowed: str = field(default="", compare=False)
     one_value: bool = field(default=False, compare=False)
     is_shortage: bool = field(default=False, compare=False)
+    stops_work: bool = field(default=False, compare=False)
     origin: Origin | None = None
     parameter: str = field(default="", compare=False)
     changes: str = field(default="", compare=False)
@@ -74,4 +70,4 @@ class Finding:
     @property
     def is_grave(self) -> bool:
         """Whether it keeps something from running as far as the files show: an error, or work that does not fit."""
-        return self.severity is Severity.ERROR or self.rule in _DO_NOT_FIT
+        return self.severity is Severity.ERROR or self.stops_work

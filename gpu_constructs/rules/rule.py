@@ -106,6 +106,9 @@ class Rule:
             can ask it as well.
         question: What it asks, as a question that a good fleet answers with yes.
         because: What happens otherwise, and by which mechanism.
+        softer: When what an error finds is only a warning, such as ``where other hosts may join the cluster``; empty
+            where it never is.
+        stops_work: Whether what it finds keeps work from running, even where it is a warning.
         source: The AWS page or public source that says so; ``UNCONFIRMED: …`` never stands under an error.
         unless: Ids of rules that name the cause better: where one of them finds something about the same thing, this
             rule is silent.
@@ -125,6 +128,13 @@ class Rule:
     changes: str
     ask: Callable[[Any], Iterable[Problem]]
     in_fleet: Callable[[Context], Iterable[Problem]] | None = None
+    softer: str = ""
+    stops_work: bool = False
+
+    @property
+    def reason(self) -> str:
+        """What happens otherwise, and when it is only a warning."""
+        return f"{self.because}; only a warning {self.softer}" if self.softer else self.because
 
     def problems(self, context: Context) -> Iterator[Problem]:
         """What it finds, before rules that it yields to are asked."""
@@ -159,6 +169,7 @@ class Rule:
             allowed=problem.allowed,
             one_value=problem.one_value,
             is_shortage=problem.is_shortage,
+            stops_work=self.stops_work,
             origin=origin,
             changes=self.changes or problem.property_name,
         )
@@ -180,6 +191,8 @@ class _Severe:
         question: str,
         because: str,
         source: str,
+        softer: str = "",
+        stops_work: bool = False,
         unless: tuple[str, ...] = (),
         changes: str = "",
         in_fleet: Callable[[Context], Iterable[Problem]] | None = None,
@@ -196,6 +209,8 @@ class _Severe:
                 changes=changes,
                 ask=ask,
                 in_fleet=in_fleet,
+                softer=softer,
+                stops_work=stops_work,
             )
 
         return made

@@ -28,7 +28,7 @@ def test_programs_get_every_field(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "--format", "json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [each["id"] for each in listed] == [each.id for each in RULES]
-    assert set(listed[0]) == {"id", "severity", "question", "because", "source"}
+    assert set(listed[0]) == {"id", "severity", "question", "because", "softer", "source"}
 
 
 def test_programs_get_one_rule_as_an_object(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,6 +30,13 @@ def test_a_question_ends_with_its_mark_and_a_reason_without_a_full_stop() -> Non
     assert [each.id for each in RULES if re.search(r"\.$|\. |http", each.because)] == []
 
 
+def test_an_error_that_can_be_a_warning_says_when_apart_from_its_reason() -> None:
+    assert [each.id for each in RULES if "warning" in each.because] == []
+    assert [each.id for each in RULES if each.softer and each.severity is not Severity.ERROR] == []
+    texts = {file.name: file.read_text() for file in Path(str(rules.__file__)).parent.glob("*/*.py")}
+    assert [name for name, text in texts.items() if ("is_certain=" in text) != ("softer=" in text)] == []
+
+
 def test_a_rule_rests_on_a_page_and_an_error_on_nothing_less() -> None:
     unconfirmed = [each for each in RULES if not each.source.startswith("https://")]
     assert [each.id for each in unconfirmed if not each.source.startswith("UNCONFIRMED: ")] == []

@@ -115,7 +115,7 @@ def test_where_none_works_or_there_is_no_time_the_sentence_without_a_value_is_to
 ) -> None:
     fleet = Fleet(pools=(a_pool(max_instances=9),))
     monkeypatch.setattr("gpu_constructs.rules.catalogue.RULES", (too_many,))
-    monkeypatch.setattr("gpu_constructs.rules.catalogue.TRIED_FIXES", 2)
+    monkeypatch.setattr("gpu_constructs.rules.trials.TRIED_FIXES", 2)
     assert [each.fix for each in check(fleet, rules=[too_many])] == ["another number"]
 
 

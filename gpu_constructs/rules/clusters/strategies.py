@@ -53,8 +53,8 @@ def weighs_something(workload: Workload) -> Problems:
 @error(
     "GPU125",
     question="is the task definition compatible with the capacity that its service uses?",
-    because="a task definition for Managed Instances must require MANAGED_INSTANCES; a warning for other capacity, "
-    "because no AWS page says whether such a task runs there",
+    because="a task definition for Managed Instances must require MANAGED_INSTANCES",
+    softer="for other capacity, because no AWS page says whether such a task runs there",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
 )
 def compatible_with_capacity(workload: Workload) -> Problems:

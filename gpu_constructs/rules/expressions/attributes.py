@@ -52,8 +52,8 @@ _MOST_DOUBTS = 5
 @error(
     "GPU042",
     question="do the instance types and attributes of placement expressions exist?",
-    because="no host has such a name, so the condition is true on no host or excludes none; an error where it is a "
-    "built-in attribute with a slip, which every host would have to have",
+    because="no host has such a name, so the condition is true on no host or excludes none",
+    softer="for all but a misspelt built-in attribute, which every host would have",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
     changes="PlacementConstraints.Expression",
 )

@@ -27,8 +27,10 @@ _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapp
     question="do the hosts have room for every copy at MaxSize?",
     because="a copy that fits on no host waits until one is free, so that the service never becomes stable and its "
     "deployment fails; ECS does not move a copy that the strategy gave to a full capacity provider to one that has "
-    "room; a warning where other hosts may join the cluster, or awsvpcTrunking gives hosts more network interfaces",
+    "room",
+    softer="where other hosts may join the cluster, or awsvpcTrunking gives hosts more network interfaces",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
+    stops_work=True,
     changes="MaxSize",
     unless=("GPU083", "GPU084", "GPU212"),
 )
@@ -235,7 +237,8 @@ def known_room(context: Context) -> Problems:
     "GPU083",
     question="are there as many hosts as copies that must run on different hosts?",
     because="distinctInstance places each task of a service on a different host, so if there are more copies than "
-    "hosts, the rest wait and the service never becomes stable; a warning where other hosts may join the cluster",
+    "hosts, the rest wait and the service never becomes stable",
+    softer="where other hosts may join the cluster",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
     changes="MaxSize",
 )
@@ -254,8 +257,9 @@ def a_host_for_each_copy(context: Context) -> Problems:
 @error(
     "GPU084",
     question="is the host port free on a host for every copy?",
-    because="each host has a host port once, and the ECS agent reserves some for itself; a warning for those, which "
-    "ECS_RESERVED_PORTS changes, and where other hosts may join the cluster",
+    because="each host has a host port once, and the ECS agent reserves some for itself",
+    softer="for the ports that the agent reserves, which ECS_RESERVED_PORTS changes, and where other hosts may join "
+    "the cluster",
     source=_PORTS,
     changes="PortMappings.HostPort",
 )

@@ -26,6 +26,7 @@ _BLIND = "ECS looks at the number of GPUs, not at their model"
     question="does each GPU have as much memory as the task needs?",
     because=f"{_BLIND}; a program that needs more than its GPU has fails with a CUDA out-of-memory error",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
+    stops_work=True,
 )
 def enough_memory(context: Context) -> Problems:
     return _unmet(context, {NeedKind.GPU_MEMORY})
@@ -36,6 +37,7 @@ def enough_memory(context: Context) -> Problems:
     question="are the GPUs connected by NVLink if the task needs that?",
     because=f"{_BLIND}; collective operations over PCIe run at a fraction of the speed",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html",
+    stops_work=True,
 )
 def linked(context: Context) -> Problems:
     return _unmet(context, {NeedKind.NVLINK})
@@ -47,6 +49,7 @@ def linked(context: Context) -> Problems:
     because=f"{_BLIND}; an image that is built for a higher compute capability finds no kernel, and a number format "
     "that the GPU does not have is emulated or refused",
     source="https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html",
+    stops_work=True,
 )
 def capable(context: Context) -> Problems:
     return _unmet(context, {NeedKind.COMPUTE_CAPABILITY, NeedKind.PRECISION})

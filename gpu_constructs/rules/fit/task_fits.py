@@ -41,6 +41,7 @@ _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
     because="a host registers less memory with ECS than its nominal memory, and how much less is only known once it "
     "runs",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html",
+    stops_work=True,
     changes="Memory",
 )
 def certain_to_fit(context: Context) -> Problems:
@@ -87,7 +88,8 @@ def known_task(context: Context) -> Problems:
     "GPU060",
     question="does the task fit the hosts of each pool that it may be placed on?",
     because="ECS gives a task to one capacity provider and does not move it; if the hosts are too small, the task "
-    "stays in PROVISIONING; a warning where a task without a strategy may find a larger host that other tasks started",
+    "stays in PROVISIONING",
+    softer="where a task without a strategy may find a larger host that other tasks started",
     source=_SCALING,
     unless=("GPU022", "GPU023", "GPU063"),
 )
@@ -112,6 +114,7 @@ def fits(context: Context) -> Problems:
     because="managed scaling compares a task with the smallest type of the Auto Scaling group and does not scale out "
     "for a task that needs more; such a task only runs on a larger host that is already running",
     source=_SCALING,
+    stops_work=True,
     changes="InstanceType",
 )
 def fits_the_smallest(context: Context) -> Problems:

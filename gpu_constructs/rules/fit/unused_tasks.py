@@ -43,9 +43,10 @@ def fits_somewhere_here(context: Context) -> Problems:
 @error(
     "GPU062",
     question="do the hosts for a GPU task have GPUs?",
-    because="a task that asks for GPUs waits until a host with GPUs is in its cluster; a warning where other files may "
-    "have such hosts",
+    because="a task that asks for GPUs waits until a host with GPUs is in its cluster",
+    softer="where other files may have such hosts",
     source=_SPECIFYING,
+    stops_work=True,
     unless=("GPU063",),
 )
 def has_gpu_hosts(context: Context) -> Problems:
@@ -92,6 +93,7 @@ def some_type_can_run_it(context: Context) -> Problems:
     because="a task without a capacity provider strategy may go to any host of its cluster, and a task that no service "
     "runs may belong to another cluster: only hosts of other files can have what these lack",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+    stops_work=True,
     changes="ResourceRequirements",
     unless=("GPU041", "GPU045", "GPU063"),
 )

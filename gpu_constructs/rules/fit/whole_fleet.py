@@ -38,8 +38,10 @@ def _at_maximum(context: Context) -> Proof:
     "GPU080",
     question="do all workloads of a pool have room together at their desired counts?",
     because="workloads on one capacity provider share its hosts, and a task that finds no room waits, so that its "
-    "service never becomes stable; a warning where another order of placement or awsvpcTrunking may make room",
+    "service never becomes stable",
+    softer="where another order of placement or awsvpcTrunking may make room",
     source=_PLACEMENT,
+    stops_work=True,
     changes="MaxSize",
 )
 def room_at_desired_counts(context: Context) -> Problems:
@@ -76,6 +78,7 @@ def room_at_desired_counts(context: Context) -> Problems:
     because="service auto scaling raises the desired count up to its maximum, whether or not there are hosts for the "
     "copies",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-auto-scaling.html",
+    stops_work=True,
     changes="MaxSize",
 )
 def room_at_most_copies(context: Context) -> Problems:

@@ -75,7 +75,8 @@ def way_out(pool: Pool) -> Problems:
     question="can hosts in subnets without a way out reach ECS?",
     because="without a route out, or without the public address that an internet gateway takes, the agent reaches ECS "
     "only through endpoints for ecs, ecs-agent and ecs-telemetry; without the first two, its host never registers; the "
-    "rule needs the routes and the VPC of every subnet in the files; a warning where other files may have more of them",
+    "rule needs the routes and the VPC of every subnet in the files",
+    softer="where other files may have more routes and endpoints",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html",
 )
 def reaches_ecs(context: Context) -> Problems:

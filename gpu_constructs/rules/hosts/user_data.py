@@ -127,7 +127,8 @@ def gpu_support(context: Context) -> Problems:
     "GPU098",
     question="do the hosts join the cluster of their capacity provider?",
     because="without a cluster in its settings the agent joins the cluster called default, and the capacity provider "
-    "never gets its hosts; a warning where the deploy gives the cluster a name, which may be default",
+    "never gets its hosts",
+    softer="where the deploy gives the cluster a name, which may be default",
     source=_AGENT,
     unless=("GPU231",),
 )

@@ -119,8 +119,8 @@ def numbers_within_limits(pool: Pool) -> Problems:
 @error(
     "GPU110",
     question="does something start hosts for the tasks?",
-    because="without managed scaling, a task that finds no room fails at once and starts no host; a warning where "
-    "other files, or something in these, may start one",
+    because="without managed scaling, a task that finds no room fails at once and starts no host",
+    softer="where other files, or something in these, may start one",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
     changes="ManagedScaling.Status",
 )

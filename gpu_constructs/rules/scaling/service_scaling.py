@@ -89,8 +89,8 @@ def metric_exists(workload: Workload) -> Problems:
 @error(
     "GPU212",
     question="is MinCapacity at most MaxCapacity?",
-    because="Application Auto Scaling takes no range whose minimum is above its maximum; a warning for a scheduled "
-    "action, which sets one or both when it runs",
+    because="Application Auto Scaling takes no range whose minimum is above its maximum",
+    softer="for a scheduled action, which sets one or both when it runs",
     source=_API,
 )
 def range_in_order(workload: Workload) -> Problems:

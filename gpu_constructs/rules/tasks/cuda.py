@@ -56,8 +56,8 @@ def recent_driver(context: Context) -> Problems:
     "GPU235",
     question="does the CUDA of the container image still have code for the GPUs of the hosts?",
     because="CUDA 13 dropped Maxwell, Pascal and Volta: programs that are built with it, and its libraries, have no "
-    "kernels for GPUs below compute capability 7.5, whatever the driver; a warning for images of the toolkit alone, "
-    "in which a program may bring libraries of its own",
+    "kernels for GPUs below compute capability 7.5, whatever the driver",
+    softer="for images of the toolkit alone, in which a program may bring libraries of its own",
     source=CUDA_RELEASE_NOTES,
 )
 def still_compiled(context: Context) -> Problems:

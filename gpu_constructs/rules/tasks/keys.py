@@ -53,8 +53,8 @@ def _sent_to_managed(context: Context) -> Problems:
     "GPU047",
     question="does a task for ECS Managed Instances use only settings that are valid there?",
     because="ECS checks a task definition that requires MANAGED_INSTANCES and refuses parameters that are not valid "
-    "there, network mode bridge, ipcMode, sharedMemorySize and tmpfs among them; a warning for tasks that do not "
-    "require it",
+    "there, network mode bridge, ipcMode, sharedMemorySize and tmpfs among them",
+    softer="for tasks that do not require it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
     in_fleet=_sent_to_managed,
 )

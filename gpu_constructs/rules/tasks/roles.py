@@ -61,8 +61,8 @@ def roles_are_assumed(task: Task) -> Iterator[Problem]:
     "GPU276",
     question="may the task execution role read the secrets of the task?",
     because="ECS reads secrets with the task execution role before a container starts; "
-    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, and read no secrets; a warning where a "
-    "policy of the secret itself may allow it",
+    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, and read no secrets",
+    softer="where a policy of the secret itself may allow it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/secrets-envvar-secrets-manager.html",
     unless=("GPU275",),
 )
