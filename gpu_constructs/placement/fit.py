@@ -257,7 +257,7 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
         note = "a host registers less than its nominal memory" if asked_mib == nominal else ""
         if kept and asked_mib <= instance_type.memory_mib:
             note = f"ECS_RESERVED_MEMORY keeps {kept} MiB"  # without it the host would have enough
-        yield _short(HostResource.MEMORY, asked_mib, most if asked_mib == nominal else nominal, instance_type, note)
+        yield _short(HostResource.MEMORY, asked_mib, nominal, instance_type, note)
     elif asked_mib > expected:
         yield Doubt(
             kind=DoubtKind.MEMORY,

@@ -108,7 +108,7 @@ def test_termination_protection_by_choice_says_what_it_costs(site: Site) -> None
     assert site.only("AWS::AutoScaling::AutoScalingGroup")["NewInstancesProtectedFromScaleIn"] is True
     assert site.warnings() == []
     (told,) = site.findings("GPU007")
-    assert "waits until somebody terminates them" in told
+    assert "waits until they are terminated by hand" in told
 
 
 def test_the_agent_is_told_what_to_keep_and_what_to_block(plain: Site) -> None:

@@ -21,8 +21,7 @@ def warnings(site: Site, part: str) -> list[str]:
 
 @pytest.mark.parametrize("rule", IN_PYTHON)
 def test_a_rule_warns_of_the_wrong_example(site: Site, rule: str) -> None:
-    (warning,) = warnings(site, example_of(rule).wrong)
-    assert rule in warning
+    assert any(rule in warning for warning in warnings(site, example_of(rule).wrong))
 
 
 @pytest.mark.parametrize("rule", IN_PYTHON)

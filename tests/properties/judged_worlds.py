@@ -22,6 +22,7 @@ _ROOM = frozenset(
 )
 """Rules that say that something has no room, or may have none."""
 _NEVER_SCALES = "GPU072"
+_FIRST_HOST = "GPU218"
 _UNCHECKED = "GPU229"
 _ASKED = tuple(
     each for each in RULES if each.severity is Severity.ERROR or each.id in {*_ROOM, _NEVER_SCALES, _UNCHECKED}
@@ -180,7 +181,7 @@ def disagreements(design: Design, report: Report) -> Iterator[str]:
         yield from (
             f"{each.rule} where there is room: {each.message}"
             for each in findings
-            if each.rule in _ROOM and not _is_only_short_of_time(each)
+            if each.rule in _ROOM and not _is_only_short_of_time(each) and not _is_of_a_first_host(each, design)
         )
     yield from _of_unchecked(design, findings)
     yield from _of_values(design, judged, report)
@@ -229,8 +230,13 @@ def _of_values(design: Design, judged: Judgement, report: Report) -> Iterator[st
 def _has_reason(error: Finding, judged: Judgement) -> bool:
     of = [number for number in range(len(judged.design.works)) if _is_about(error, number)]
     if of:
-        return of[0] in judged.hopeless
+        return of[0] in judged.hopeless or _is_of_a_first_host(error, judged.design)
     return judged.is_too_much and error.rule in _ROOM
+
+
+def _is_of_a_first_host(finding: Finding, design: Design) -> bool:
+    """Whether only a person starts hosts of a group, which the search allows and the check takes for nothing."""
+    return finding.rule == _FIRST_HOST and any(not each.has_provider and not each.least for each in design.hosts)
 
 
 def _is_about(finding: Finding, number: int) -> bool:

@@ -38,7 +38,8 @@ def makes_hosts_scale_out(context: Context) -> Problems:
             yield Problem(
                 about=workload,
                 message=f"{workload.name} has no capacity provider strategy{other}, so "
-                f"its tasks never make {and_list(each.name for each in idle)} scale out",
+                f"its tasks never make {and_list(each.name for each in idle)} scale out"
+                + ("" if workload.is_service else "; while there is no host, RunTask fails at once"),
                 fix=_OTHER_HOSTS,
                 ways=_strategies(workload, idle)[:1],
             )

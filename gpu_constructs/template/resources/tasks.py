@@ -80,7 +80,7 @@ def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles) -> Ta
         family=properties.text("Family"),
         cpu_limit=amount_of(properties, "Cpu", properties.text("Cpu"), _CPU_UNITS),
         memory_limit_mib=amount_of(properties, "Memory", properties.text("Memory"), _MIB),
-        compatibilities=properties.known_texts("RequiresCompatibilities"),
+        compatibilities=_compatibilities(properties),
         architecture=architecture_of(platform),
         operating_system=platform.text("OperatingSystemFamily"),
         ipc_mode=properties.text("IpcMode"),
@@ -105,6 +105,12 @@ def _names_of(volumes: tuple[Section, ...]) -> tuple[str, ...] | Unknown:
     names = [each.text("Name") for each in volumes]
     known = tuple(each for each in names if isinstance(each, str))
     return known if len(known) == len(names) else UNKNOWN
+
+
+def _compatibilities(properties: Section) -> tuple[str, ...]:
+    """Launch types that it must be valid for; none where one of them is only known at deploy time."""
+    found = properties.texts("RequiresCompatibilities")
+    return tuple(each for each in found if isinstance(each, str)) if UNKNOWN not in found else ()
 
 
 def _efs_volume(volume: Section) -> EfsVolume:
