@@ -8,7 +8,8 @@ from dataclasses import replace
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, default_image, instance_type
-from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, FARGATE_PROVIDERS, pools_of
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
+from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, pools_of
 
 __all__ = ["with_hosts"]
 

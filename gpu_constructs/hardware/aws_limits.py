@@ -15,6 +15,7 @@ __all__ = [
     "DEFAULT_MAX_HEALTHY_PERCENT",
     "DYNAMIC_PORTS",
     "ECS_NAME_FORM",
+    "FARGATE_PROVIDERS",
     "HEALTH_CHECK_LIMITS",
     "LARGEST_INTEGER",
     "LARGEST_PORT",
@@ -75,6 +76,13 @@ https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateCapacityProv
 _REGION = re.compile(r"[a-z]{2,8}(?:-[a-z]{1,12}){1,3}-[0-9]{1,2}")
 
 # Capacity provider strategies and clusters
+
+FARGATE_PROVIDERS = frozenset({"FARGATE", "FARGATE_SPOT"})
+"""Capacity providers that AWS itself defines. The compute environments of AWS Batch have types of the same names.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-capacity-providers.html
+https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html
+"""
 
 MAX_STRATEGY_PROVIDERS = 20
 """Providers of one capacity provider strategy

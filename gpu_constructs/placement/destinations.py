@@ -28,6 +28,7 @@ from gpu_constructs.fleet import (
     known,
 )
 from gpu_constructs.hardware import Vendor
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.memo import by_identity
@@ -37,7 +38,6 @@ from gpu_constructs.placement.route import Answer, Assignment, Destination, Else
 
 __all__ = [
     "EC2_LAUNCH_TYPES",
-    "FARGATE_PROVIDERS",
     "all_routes",
     "answer_of",
     "assignments",
@@ -55,12 +55,6 @@ __all__ = [
     "unassigned",
     "unjudged",
 ]
-
-FARGATE_PROVIDERS = frozenset({"FARGATE", "FARGATE_SPOT"})
-"""Capacity providers that AWS itself defines.
-
-https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-capacity-providers.html
-"""
 
 EC2_LAUNCH_TYPES = frozenset({None, "EC2"})
 """Launch types, as written, with which a task goes to hosts of its cluster; EC2 is what stands for none."""

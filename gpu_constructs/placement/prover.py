@@ -20,12 +20,12 @@ from itertools import chain
 
 from gpu_constructs.budget import PACKED
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.assumptions import Assumption, hosts_of
 from gpu_constructs.placement.bounds import Bound, least_hosts
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import (
     EC2_LAUNCH_TYPES,
-    FARGATE_PROVIDERS,
     is_complete,
     pools_of,
     unjudged,

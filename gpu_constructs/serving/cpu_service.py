@@ -15,6 +15,7 @@ from gpu_constructs.cdk.atomic import creating, require_construct_id
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.serving.service_options import Ec2ServiceOptions
@@ -22,8 +23,6 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
 __all__ = ["CpuService", "CpuServiceOptions"]
-
-_FARGATE = ("FARGATE", "FARGATE_SPOT")
 
 
 class CpuServiceOptions(Ec2ServiceOptions, total=False):
@@ -163,7 +162,7 @@ def _require_hosts_for(
     capacities = {each.capacity_provider_name: each for each in cluster.capacities}
     require_strategy(strategies, {name: each.pool for name, each in capacities.items()}, argument=argument)
     for provider in (each.capacity_provider for each in strategies):
-        if provider in _FARGATE:
+        if provider in FARGATE_PROVIDERS:
             raise IncompatibleError(
                 f"{provider} has no hosts, and the service is an ecs.Ec2Service",
                 argument=argument,

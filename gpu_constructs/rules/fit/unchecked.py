@@ -7,10 +7,10 @@ from typing import Final
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Unknown
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import (
     EC2_LAUNCH_TYPES,
-    FARGATE_PROVIDERS,
     items_with_tasks,
     pools_of,
 )

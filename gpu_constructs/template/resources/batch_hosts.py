@@ -22,7 +22,7 @@ from gpu_constructs.fleet import (
     values_of,
 )
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image, known_type
-from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
+from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.images import host_image
@@ -36,7 +36,6 @@ __all__ = ["batch_pools", "other_environments"]
 
 _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 
-_FARGATE = frozenset({"FARGATE", "FARGATE_SPOT"})
 _BOUGHT = {"EC2": PurchaseOption.ON_DEMAND, "SPOT": PurchaseOption.SPOT}
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
@@ -57,7 +56,7 @@ def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[Foun
     for resource in index.all(_ENVIRONMENT):
         properties = Section.of(resource, notes)
         resources = properties.section("ComputeResources")
-        fargate = resources.text("Type") in _FARGATE
+        fargate = resources.text("Type") in FARGATE_PROVIDERS
         on_ecs = properties.has("ComputeResources") and not properties.has("EksConfiguration")
         names = resources.texts("InstanceTypes")
         # Of words alone, Batch takes types without accelerators.
@@ -73,7 +72,7 @@ def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
         kind, names = resources.text("Type"), resources.texts("InstanceTypes")
         if properties.has("EksConfiguration") or not properties.has("ComputeResources"):
             yield ComputeEnvironment(name=resource.logical_id)
-        elif kind in _FARGATE:
+        elif kind in FARGATE_PROVIDERS:
             yield ComputeEnvironment(
                 name=resource.logical_id,
                 lacks_gpus="is on Fargate, which has none",

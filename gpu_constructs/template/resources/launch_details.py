@@ -10,13 +10,12 @@ from gpu_constructs.fleet import UNKNOWN, LaunchDetails, Unknown, Volume
 from gpu_constructs.template.model import Reference, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, trusts
-from gpu_constructs.template.resources.section import Section, is_list
+from gpu_constructs.template.resources.section import Section, is_list, is_off
 from gpu_constructs.template.resources.security_groups import SecurityGroups
 
 __all__ = ["Details"]
 
 _ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
-_NO = (None, False, "false")
 _HTTPS = 443
 _EC2 = "ec2.amazonaws.com"
 _REGISTERS: Final = Permission(
@@ -58,8 +57,8 @@ class Details:
             profile_is_role=self._is_role(profile),
             trusts_ec2=UNKNOWN if role is None else trusts(role, _EC2),
             may_register=UNKNOWN if role is None else self._roles.allow(role, _REGISTERS),
-            may_have_address=data.get("AssociatePublicIpAddress") not in _NO
-            or any(each.get("AssociatePublicIpAddress") not in _NO for each in data.sections("NetworkInterfaces")),
+            may_have_address=not is_off(data.get("AssociatePublicIpAddress"))
+            or any(not is_off(each.get("AssociatePublicIpAddress")) for each in data.sections("NetworkInterfaces")),
             lets_nothing_out=self._closed_group(data),
             metadata_is_off=options.text("HttpEndpoint") == "disabled",
             lists_groups_twice=any(_is_full(data.get(each)) for each in ("SecurityGroupIds", "SecurityGroups"))

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Section, is_list
+from gpu_constructs.template.resources.section import Section, is_list, is_off
 from gpu_constructs.template.resources.security_groups import SecurityGroups
 
 __all__ = ["Networks"]
@@ -24,8 +24,6 @@ _VPC = "AWS::EC2::VPC"
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
 _OF_AGENT = ("ecs", "ecs-agent", "ecs-telemetry")
 _OF_BOOT_CHECK = ("autoscaling", "monitoring")
-
-_NO = (None, False, "false")
 
 _Place = tuple[Reference, Reference]
 """A route table and its VPC."""
@@ -76,7 +74,7 @@ class Networks:
             place = None if found is None else self._places.get(found.reference)
             if found is None or place is None:
                 return None
-            is_private = without_address and found.properties.get("MapPublicIpOnLaunch") in _NO
+            is_private = without_address and is_off(found.properties.get("MapPublicIpOnLaunch"))
             if place[0] in (self._routed_elsewhere if is_private else self._routed):
                 return None
             vpcs.add(place[1])

@@ -12,7 +12,7 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import UNKNOWN, Origin, Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import Resource, Value, is_open
 
-__all__ = ["Notes", "Section", "given", "is_list"]
+__all__ = ["Notes", "Section", "given", "is_list", "is_off"]
 
 _T = TypeVar("_T")
 
@@ -30,6 +30,11 @@ Notes = list[Remark]
 def given(value: _T | Unknown | None, default: _T | Unknown) -> _T | Unknown:
     """The value, or the default that CloudFormation or the service has for it."""
     return default if value is None else value
+
+
+def is_off(value: Value) -> bool:
+    """Whether a flag is certainly off: left out, or false."""
+    return value in (None, False, "false")
 
 
 def is_list(value: Value) -> TypeGuard[Sequence[Value]]:

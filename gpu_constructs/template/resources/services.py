@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, ServiceScaling, StrategyItem, Task, Unknown, Workload
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import CLUSTER, Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index
@@ -17,8 +18,6 @@ from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 
 __all__ = ["Services"]
-
-_OF_AWS = frozenset({"FARGATE", "FARGATE_SPOT"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +105,7 @@ class Services:
             pool = None if key is None else self.pools.get(key)
             # Those of Managed Instances name their cluster themselves, and references to what is no provider are open.
             is_known = isinstance(key, str) if pool is None else pool.kind is not PoolKind.MANAGED_INSTANCES
-            if key is not None and is_known and key not in _OF_AWS and self.clusters.lacks(key, cluster):
+            if key is not None and is_known and key not in FARGATE_PROVIDERS and self.clusters.lacks(key, cluster):
                 found[str(key) if pool is None else pool.provider_name] = None
         return tuple(found)
 

@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, Workload
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.pools import FoundPool
@@ -21,7 +22,6 @@ _QUEUE = "AWS::Batch::JobQueue"
 _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 _OTHER = ""
 """What the cluster of an import or a parameter is called here: it is none of those that the files define."""
-_FARGATE = ("FARGATE", "FARGATE_SPOT")
 
 
 def strays_of(
@@ -58,7 +58,11 @@ def strays_of(
     listed += [
         (cluster, item.provider) for (cluster, _), items in strategies.items() for item in items if not item.pool
     ]
-    strays += (_hosts(_provider(key), _named(cluster)) for cluster, key in dict.fromkeys(listed) if key not in _FARGATE)
+    strays += (
+        _hosts(_provider(key), _named(cluster))
+        for cluster, key in dict.fromkeys(listed)
+        if key not in FARGATE_PROVIDERS
+    )
     return tuple({(each.name, each.cluster, each.kind): each for each in strays}.values())
 
 
