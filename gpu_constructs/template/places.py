@@ -14,7 +14,8 @@ from functools import cached_property
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.evaluation import Stacks
-from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.mentions import references_in
+from gpu_constructs.template.model import Reference, Resource
 
 __all__ = ["Places"]
 
@@ -168,7 +169,7 @@ class Places:
         found: dict[Reference, list[Resource]] = {}
         for each in self._resources.values():
             if each.type in _BESIDE:
-                for reference in _references(each.properties):
+                for reference in references_in(each.properties):
                     found.setdefault(reference, []).append(each)
         return found
 
@@ -195,7 +196,7 @@ class Places:
     def _parts_in(self, resource: Resource) -> Sequence[Resource]:
         """The parts that one resource refers to itself."""
         if resource.reference not in self._referred:
-            others = (self._resources.get(each) for each in dict.fromkeys(_references(resource.properties)))
+            others = (self._resources.get(each) for each in dict.fromkeys(references_in(resource.properties)))
             self._referred[resource.reference] = tuple(
                 each for each in others if each is not None and each.type in _PARTS
             )
@@ -246,17 +247,3 @@ def _items(node: Node) -> Sequence[Node]:
 def _has_in_order(names: Sequence[str], wanted: Sequence[str]) -> bool:
     left = iter(names)
     return all(each in left for each in wanted)
-
-
-def _references(value: Value) -> Iterator[Reference]:
-    """The resources that a value refers to."""
-    waiting: list[Value] = [value]
-    for each in waiting:
-        if isinstance(each, Reference):
-            yield Reference(each.stack, each.logical_id)
-        elif isinstance(each, Text):
-            waiting += each.pieces
-        elif isinstance(each, Mapping):
-            waiting += each.values()
-        elif isinstance(each, Sequence) and not isinstance(each, str):
-            waiting += each

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Origin, ProviderList, Unknown
+from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import Reference, Resource, Value, is_open
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.mentions import mentioned
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.purchases import own_metadata

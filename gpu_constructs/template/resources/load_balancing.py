@@ -10,11 +10,11 @@ from functools import cached_property
 
 from gpu_constructs.fleet import UNKNOWN, ServiceTarget, Task, Unknown
 from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS
+from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.mentions import mentioned
 from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.security_groups import Groups, SecurityGroups
@@ -95,7 +95,7 @@ class Balancing:
         found: dict[Reference, list[Resource]] = {}
         for resource in self._index.all(_LISTENER, _RULE):
             for reference in mentioned(resource)[1]:
-                group = self._index.at(Reference(reference.stack, reference.logical_id), _TARGET_GROUP)
+                group = self._index.at(reference, _TARGET_GROUP)
                 if group is not None:
                     found.setdefault(group.reference, []).append(resource)
         return found

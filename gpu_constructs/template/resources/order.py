@@ -6,9 +6,10 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attri
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
-from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.mentions import references_in
+from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 
 __all__ = ["Order"]
@@ -45,19 +46,4 @@ class Order:
         if resource is None:
             return ()
         named = [Reference(resource.stack, each) for each in resource.depends_on]
-        return (*named, *_references(resource.properties)) if resource.type.startswith(_LOOKED_AT) else named
-
-
-def _references(value: Value) -> Iterator[Reference]:
-    """The resources that a value refers to."""
-    waiting: list[Value] = [value]
-    while waiting:
-        at = waiting.pop()
-        if isinstance(at, Reference):
-            yield Reference(at.stack, at.logical_id)
-        elif isinstance(at, Text):
-            waiting.extend(at.pieces)
-        elif isinstance(at, Mapping):
-            waiting.extend(at.values())
-        elif isinstance(at, Sequence) and not isinstance(at, str):
-            waiting.extend(at)
+        return (*named, *references_in(resource.properties)) if resource.type.startswith(_LOOKED_AT) else named

@@ -15,9 +15,9 @@ from functools import cached_property
 
 from gpu_constructs.budget import FOLLOWED
 from gpu_constructs.fleet import UNKNOWN, Block, Unknown
+from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.mentions import mentioned
 from gpu_constructs.template.resources.section import Notes, Section
 
 __all__ = ["Schedules"]

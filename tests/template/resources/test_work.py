@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import Fleet
+from gpu_constructs.template import mentions
 from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.template.resources import mentions, schedules, security_groups
+from gpu_constructs.template.resources import schedules, security_groups
 from gpu_constructs.template.resources.index import Index
 from tests.template.resources.declared import fleet, joined
 

@@ -1,0 +1,48 @@
+"""What a resource mentions anywhere in its properties, whatever they mean."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from gpu_constructs.budget import SEARCHED
+from gpu_constructs.template.model import Reference, Resource, Text, Value
+
+__all__ = ["mentioned", "references_in"]
+
+
+def mentioned(resource: Resource) -> tuple[str, list[Reference]]:
+    """Every text in the properties of a resource, one after the other, and every resource that they refer to."""
+    texts: list[str] = []
+    referred: list[Reference] = []
+    for each in islice(_values_in(resource.properties), SEARCHED):
+        if isinstance(each, str):
+            texts.append(each)
+        elif isinstance(each, Text):
+            texts.append("".join(piece for piece in each.pieces if isinstance(piece, str)))
+        referred += _referred(each)
+    return "\n".join(texts), referred
+
+
+def references_in(value: Value) -> Iterator[Reference]:
+    """The resources that a value refers to, without the attributes, those of the fewest steps first."""
+    for each in _values_in(value):
+        yield from _referred(each)
+
+
+def _referred(value: Value) -> Iterator[Reference]:
+    pieces = value.pieces if isinstance(value, Text) else (value,)
+    return (Reference(each.stack, each.logical_id) for each in pieces if isinstance(each, Reference))
+
+
+def _values_in(value: Value) -> Iterator[Value]:
+    """A value, what is in it, what is in that, and so on."""
+    waiting: deque[Iterable[Value]] = deque([(value,)])
+    while waiting:
+        for each in waiting.popleft():
+            yield each
+            if isinstance(each, Mapping):
+                waiting.append(each.values())
+            elif isinstance(each, Sequence) and not isinstance(each, str):
+                waiting.append(each)
