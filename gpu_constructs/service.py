@@ -118,7 +118,7 @@ class GpuService(ScaledService):
         used = capacity_of_service(capacity, task_definition.capacity)
         pools = [each.pool for each in used]
         connects = options.get("service_connect_configuration") is not None
-        task = task_definition.with_its_ports()
+        task = task_definition.task_with_ports()
         if connects:
             given_task, task = task, with_proxy(task)
             require_room_for_proxy(given_task, task, pools)

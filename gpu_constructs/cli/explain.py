@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     waits = _waits(fleet, routes)
     answer, pools = answer_of(routes), _pools(fleet, task, routes)
     if arguments.format == "json":
-        facts = {**_facts(task, answer, pools, _elsewhere(routes)), "waits": [each.message for each in waits]}
+        facts = {**_facts(task, answer, pools, _elsewhere(routes)), "no_first_host": [each.message for each in waits]}
         sys.stdout.write(json_text(facts))
     else:
         width = width_of(sys.stdout)

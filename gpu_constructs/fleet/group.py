@@ -80,8 +80,8 @@ class GroupSettings:
         has_weights: Whether it gives instance types weights, likewise.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
             only templates say so.
-        started_otherwise: Whether something else than ECS may start hosts in it, as far as the files say: a scheduled
-            action, a scaling policy, or whoever may call Auto Scaling.
+        may_be_started_by_others: Whether something else than ECS may start hosts in it, as far as the files say: a
+            scheduled action, a scaling policy, or whoever may call Auto Scaling.
     """
 
     warm_pool: WarmPool | None = None
@@ -93,4 +93,4 @@ class GroupSettings:
     subnets: int = field(default=0, compare=False)
     has_weights: bool = field(default=False, compare=False)
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
-    started_otherwise: bool = field(default=False, compare=False)
+    may_be_started_by_others: bool = field(default=False, compare=False)

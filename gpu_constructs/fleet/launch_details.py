@@ -42,7 +42,7 @@ class LaunchDetails:
         lets_nothing_out: The security group of hosts, if they certainly reach no service of AWS through their groups;
             empty where they may.
         metadata_is_off: Whether the instance metadata service is certainly off.
-        lists_groups_twice: Whether it names both security groups and network interfaces.
+        names_groups_and_interfaces: Whether it names both security groups and network interfaces.
         volumes: Its EBS volumes.
     """
 
@@ -54,7 +54,7 @@ class LaunchDetails:
     may_have_address: bool = True
     lets_nothing_out: str = ""
     metadata_is_off: bool = False
-    lists_groups_twice: bool = False
+    names_groups_and_interfaces: bool = False
     volumes: tuple[Volume, ...] = ()
 
 

@@ -33,9 +33,9 @@ class TaskRole:
     Attributes:
         property_name: ``ExecutionRoleArn`` or ``TaskRoleArn``.
         trusts_tasks: Whether tasks of ECS may assume it.
-        lacking: Of a task execution role: what it certainly does not let ECS read.
+        unreadable_secrets: Of a task execution role: what it certainly does not let ECS read.
     """
 
     property_name: str
     trusts_tasks: bool | Unknown = UNKNOWN
-    lacking: tuple[SecretRead, ...] = ()
+    unreadable_secrets: tuple[SecretRead, ...] = ()

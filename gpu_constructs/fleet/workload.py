@@ -133,13 +133,14 @@ class Workload:
         assigns_public_ip: Whether its network configuration gives tasks a public address; only templates say so.
         lacks_namespace: Whether it is in Service Connect, and certainly neither it nor its cluster names a namespace.
         targets: Where load balancers send its requests; only templates say so.
-        grace_seconds: Seconds in which ECS ignores what health checks of load balancers say of a new task; None is its
-            default of 0.
+        health_check_grace_seconds: Seconds in which ECS ignores what health checks of load balancers say of a new
+            task; None is its default of 0.
         connect_ports: Names of ports that Service Connect makes known, as far as they are known.
-        may_come_early: Whether CloudFormation may create it before its cluster has the capacity providers.
+        may_precede_providers: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
         lacks_role: Whether it certainly names no role with which EventBridge may run the task.
-        lacking: Capacity providers of its strategy that its cluster certainly does not have; only templates say so.
+        missing_providers: Capacity providers of its strategy that its cluster certainly does not have; only templates
+            say so.
         origin: Where it was written.
     """
 
@@ -161,12 +162,12 @@ class Workload:
     assigns_public_ip: bool = field(default=False, compare=False)
     lacks_namespace: bool = field(default=False, compare=False)
     targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
-    grace_seconds: int | Unknown | None = field(default=UNKNOWN, compare=False)
+    health_check_grace_seconds: int | Unknown | None = field(default=UNKNOWN, compare=False)
     connect_ports: tuple[str, ...] = field(default=(), compare=False)
-    may_come_early: bool = field(default=False, compare=False)
+    may_precede_providers: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)
     lacks_role: bool = field(default=False, compare=False)
-    lacking: tuple[str, ...] = field(default=(), compare=False)
+    missing_providers: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -55,7 +55,7 @@ class CountedContainers(NamedVolumes):
         """What it asks of a host so far, as the value that every check reads."""
         return self._so_far.before(None)
 
-    def with_its_ports(self) -> Task:
+    def task_with_ports(self) -> Task:
         """The same, with the host ports of `ecs.ContainerDefinition.add_port_mappings`, which only CDK knows."""
         if self._has_more_ports and self.task.network_mode in {"bridge", "host"}:
             self._so_far.map_ports(self._containers)

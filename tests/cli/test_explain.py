@@ -189,7 +189,7 @@ def test_a_run_for_which_nothing_starts_a_host_is_1(tmp_path: Path, capsys: pyte
     body["Resources"]["Service"] = {"Type": "AWS::Scheduler::Schedule", "Properties": {"Target": target}}
     code, facts = explained(body, tmp_path, capsys)
     assert (code, facts["fits"], [each["fits"] for each in facts["pools"]]) == (1, True, [True])
-    (reason,) = facts["waits"]
+    (reason,) = facts["no_first_host"]
     assert "RunTask fails at once, because there is no host" in reason
     assert main(["explain", "Chat", str(tmp_path / "t.json")]) == 1
     assert capsys.readouterr().out.endswith("it fits, and nothing starts a host for it\n")

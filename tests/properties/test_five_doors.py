@@ -176,7 +176,7 @@ def explained(written: Written, source: str) -> dict[str, bool | None]:
             code = explain.run(explain_parser().parse_args([task, source, "--format", "json"]))
         facts = json.loads(out.getvalue())
         told[task] = facts["fits"]
-        assert code == (0 if told[task] is True and not facts["waits"] else 1)
+        assert code == (0 if told[task] is True and not facts["no_first_host"] else 1)
     return told
 
 

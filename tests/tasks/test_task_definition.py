@@ -99,11 +99,11 @@ def test_it_is_a_task_definition_like_any_other(tenant: Tenant) -> None:
 def test_ports_are_counted_that_are_added_by_way_of_the_task(tenant: Tenant) -> None:
     task = tenant.task()
     task.add_gpu_container("vllm", image=tenant.image)
-    assert task.with_its_ports().host_ports == frozenset()
+    assert task.task_with_ports().host_ports == frozenset()
     for number, found in enumerate((task.default_container, task.find_container("vllm"))):
         assert found is not None
         found.add_port_mappings(ecs.PortMapping(container_port=8000 + number, host_port=80 + number))
-    assert task.with_its_ports().host_ports == {(80, "tcp"), (81, "tcp")}
+    assert task.task_with_ports().host_ports == {(80, "tcp"), (81, "tcp")}
 
 
 def test_without_that_of_jsii_ports_are_read_back(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_without_that_of_jsii_ports_are_read_back(tenant: Tenant, monkeypatch: p
     container = task.add_gpu_container("vllm", image=tenant.image)
     for number in range(2):
         container.add_port_mappings(ecs.PortMapping(container_port=8000 + number, host_port=80 + number))
-        assert len(task.with_its_ports().host_ports) == number + 1
+        assert len(task.task_with_ports().host_ports) == number + 1
         assert len(task.ports_of(container).mappings) == number + 1
 
 

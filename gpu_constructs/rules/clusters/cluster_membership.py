@@ -65,7 +65,7 @@ def associated(workload: Workload) -> Problems:
 )
 def of_the_cluster(context: Context) -> Problems:
     for workload in context.fleet.workloads:
-        for name in workload.lacking:
+        for name in workload.missing_providers:
             yield Problem(
                 about=workload,
                 property_name="CapacityProviderStrategy",

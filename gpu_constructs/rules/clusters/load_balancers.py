@@ -157,7 +157,7 @@ def after_listener(context: Context) -> Problems:
 )
 def time_to_load(context: Context) -> Problems:
     for workload, task, target in _targets(context):
-        grace = workload.grace_seconds or 0
+        grace = workload.health_check_grace_seconds or 0
         container = next((each for each in task.containers if each.name == target.container), None)
         image = None if container is None else container.image
         server = server_of_image(image) if isinstance(image, str) else None

@@ -154,7 +154,7 @@ def room_for_the_proxy(workload: Workload) -> Problems:
 )
 def comes_after_providers(context: Context) -> Problems:
     for workload in context.once(accelerated_workloads):
-        if workload.may_come_early:
+        if workload.may_precede_providers:
             yield Problem(
                 about=workload,
                 message=f"{workload.name} may be created before its cluster has the capacity providers, and ECS "

@@ -141,7 +141,7 @@ def is_complete(pool: Pool) -> Problems:
             fix="InstanceType, such as g6.xlarge",
             property_name="InstanceType",
         )
-    if pool.details.lists_groups_twice:
+    if pool.details.names_groups_and_interfaces:
         yield Problem(
             message=f"the launch template of {pool.name} names both security groups and network interfaces, and EC2 "
             "takes those of the interfaces only",

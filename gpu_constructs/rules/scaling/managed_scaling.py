@@ -149,7 +149,9 @@ def started(context: Context) -> Problems:
 def begins_empty(pool: Pool) -> bool:
     """Whether a group has no host until something outside of these files gives it one, or ECS does."""
     group = pool.group
-    is_known = pool.kind is PoolKind.AUTO_SCALING_GROUP and group.name is not None and not group.started_otherwise
+    is_known = (
+        pool.kind is PoolKind.AUTO_SCALING_GROUP and group.name is not None and not group.may_be_started_by_others
+    )
     return is_known and pool.min_instances == 0 and group.desired_instances in {None, 0}
 
 

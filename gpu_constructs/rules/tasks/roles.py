@@ -67,10 +67,10 @@ def roles_are_assumed(task: Task) -> Iterator[Problem]:
     unless=("GPU275",),
 )
 def secrets_are_read(task: Task) -> Iterator[Problem]:
-    lacking = [each for role in task.roles for each in role.lacking]
-    if task.scheduler is not Scheduler.ECS or not is_accelerated(task) or not lacking:
+    unreadable = [each for role in task.roles for each in role.unreadable_secrets]
+    if task.scheduler is not Scheduler.ECS or not is_accelerated(task) or not unreadable:
         return
-    first = max(lacking, key=lambda each: each.is_certain)
+    first = max(unreadable, key=lambda each: each.is_certain)
     yield Problem(
         message=f"container {brief(first.container)} of {task.name} gets the secret {brief(first.name)}, and the task "
         f"execution role does not allow {first.action}",

@@ -113,7 +113,7 @@ class Groups:
             checks_gpus=own_metadata(resource).get(CHECKS_GPUS) is True,
             warm_pool=self._warm_pools.get(resource.reference),
             update=self._update(resource, properties),
-            started_otherwise=self._schedules.may_start(resource),
+            may_be_started_by_others=self._schedules.may_start(resource),
         )
 
     def _update(self, resource: Resource, properties: Section) -> HostUpdate | None:

@@ -20,7 +20,7 @@ from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.images import host_image, image_written
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import types_asked_for
-from gpu_constructs.template.resources.launch_details import Details
+from gpu_constructs.template.resources.launch_details import LaunchReader
 from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
@@ -72,7 +72,7 @@ class Launches:
     def __init__(self, index: Index, notes: Notes, cluster_named: ClusterNamed) -> None:
         self._index = index
         self._security = SecurityGroups(index, notes)
-        self._details = Details(index, self._security)
+        self._details = LaunchReader(index, self._security)
         self._notes = notes
         self._cluster_named = cluster_named
         self._known: dict[Reference, Launch] = {}

@@ -13,7 +13,7 @@ from gpu_constructs.template.resources.roles import Permission, Roles, trusts
 from gpu_constructs.template.resources.section import Section, is_list, is_off
 from gpu_constructs.template.resources.security_groups import SecurityGroups
 
-__all__ = ["Details"]
+__all__ = ["LaunchReader"]
 
 _ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
 _HTTPS = 443
@@ -35,7 +35,7 @@ _REGISTERS: Final = Permission(
 )
 
 
-class Details:
+class LaunchReader:
     """Reads what launch templates, launch configurations and instances say."""
 
     def __init__(self, index: Index, security: SecurityGroups) -> None:
@@ -61,7 +61,7 @@ class Details:
             or any(not is_off(each.get("AssociatePublicIpAddress")) for each in data.sections("NetworkInterfaces")),
             lets_nothing_out=self._closed_group(data),
             metadata_is_off=options.text("HttpEndpoint") == "disabled",
-            lists_groups_twice=any(_is_full(data.get(each)) for each in ("SecurityGroupIds", "SecurityGroups"))
+            names_groups_and_interfaces=any(_is_full(data.get(each)) for each in ("SecurityGroupIds", "SecurityGroups"))
             and _is_full(data.get("NetworkInterfaces")),
             volumes=tuple(_volumes(data)),
         )

@@ -163,7 +163,7 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
         desired_count=0 if run.is_off else given(parameters.integer(run.count), 1),
         constraints=constraints_of(parameters),
         lacks_role=run.lacks_role,
-        lacking=services.lacking(parameters, cluster),
+        missing_providers=services.missing_providers(parameters, cluster),
         network_configuration=UNKNOWN if network.is_unknown else configured,
         origin=parameters.origin,
     )

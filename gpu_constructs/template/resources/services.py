@@ -67,14 +67,14 @@ class Services:
             deployment_strategy=deployment.text("Strategy"),
             service_connect=connect.flag("Enabled") or False,
             connect_ports=connect.known_texts("Services", "PortName"),
-            grace_seconds=properties.integer("HealthCheckGracePeriodSeconds"),
+            health_check_grace_seconds=properties.integer("HealthCheckGracePeriodSeconds"),
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             assigns_public_ip=network.section("AwsvpcConfiguration").text("AssignPublicIp") == "ENABLED",
             lacks_namespace=self._lacks_namespace(properties, connect),
             targets=tuple(self.balancing.targets(resource, properties, task)),
-            may_come_early=bool(strategy) and self.clusters.may_come_before_providers(resource, cluster),
-            lacking=self.lacking(properties, cluster),
+            may_precede_providers=bool(strategy) and self.clusters.may_come_before_providers(resource, cluster),
+            missing_providers=self.missing_providers(properties, cluster),
             execute_command=given(properties.flag("EnableExecuteCommand"), default=False),
             origin=resource.origin,
         )
@@ -97,7 +97,7 @@ class Services:
             return False
         return cluster.properties.get("ServiceConnectDefaults") is None
 
-    def lacking(self, properties: Section, cluster: str | Unknown | None) -> tuple[str, ...]:
+    def missing_providers(self, properties: Section, cluster: str | Unknown | None) -> tuple[str, ...]:
         """Capacity providers that its own strategy names and its cluster does not have."""
         found: dict[str, None] = {}
         for item in properties.sections("CapacityProviderStrategy"):

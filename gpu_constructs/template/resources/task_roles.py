@@ -54,10 +54,10 @@ class TaskRoles:
         for name in (_EXECUTION, "TaskRoleArn"):
             role = self._roles.named(properties.get(name))
             if role is not None:
-                lacking = tuple(self._lacking(properties, role)) if name == _EXECUTION else ()
-                yield TaskRole(property_name=name, trusts_tasks=trusts(role, _TASKS), lacking=lacking)
+                unreadable = tuple(self._unreadable(properties, role)) if name == _EXECUTION else ()
+                yield TaskRole(property_name=name, trusts_tasks=trusts(role, _TASKS), unreadable_secrets=unreadable)
 
-    def _lacking(self, properties: Section, role: Resource) -> Iterator[SecretRead]:
+    def _unreadable(self, properties: Section, role: Resource) -> Iterator[SecretRead]:
         for container in properties.sections("ContainerDefinitions"):
             for each in container.sections("Secrets"):
                 source, name = each.get("ValueFrom"), each.text("Name")

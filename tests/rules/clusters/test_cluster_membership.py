@@ -127,7 +127,7 @@ def test_managed_instances_of_a_strategy_are_of_no_group() -> None:
 class TestProvidersThatTheClusterDoesNotHave:
     def of(self, name: str, **changes: Any) -> list[Finding]:
         pool = a_pool(provider="gpu-l4", **{"cluster": "prod", "associated": True, **changes})
-        fleet = running_on(pool, cluster="prod", lacking=(name,))
+        fleet = running_on(pool, cluster="prod", missing_providers=(name,))
         return said(of_the_cluster, fleet)
 
     def test_are_refused(self) -> None:

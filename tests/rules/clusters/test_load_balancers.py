@@ -153,7 +153,7 @@ def test_the_hole_of_plain_cdk_is_found(tmp_path: Path) -> None:
 def test_a_server_of_models_has_time_to_load(image: str, grace: Any, is_too_short: bool) -> None:
     task = replace(GPU_TASK, containers=(replace(GPU_TASK.containers[0], image=image),))
     target = ServiceTarget(container=task.containers[0].name, port=8000)
-    fleet = running_on(a_pool("g6.xlarge"), task=task, targets=(target,), grace_seconds=grace)
+    fleet = running_on(a_pool("g6.xlarge"), task=task, targets=(target,), health_check_grace_seconds=grace)
     assert bool(said(time_to_load, fleet)) is is_too_short
 
 

@@ -84,7 +84,7 @@ class TestOnClustersThatStartFromZero:
             pytest.param(empty(min_instances=1), id="a host is always there"),
             pytest.param(empty(min_instances=UNKNOWN), id="a number of the deploy"),
             pytest.param(empty(desired_instances=1), id="it starts with one"),
-            pytest.param(empty(started_otherwise=True), id="something else may start one"),
+            pytest.param(empty(may_be_started_by_others=True), id="something else may start one"),
             pytest.param(empty(group=None), id="a group that was not read"),
         ],
     )

@@ -44,7 +44,7 @@ def test_a_service_on_an_empty_pool_that_nothing_scales_waits() -> None:
     ("changes", "severity"),
     [
         ({"group": "Hosts"}, Severity.ERROR),
-        ({"group": "Hosts", "started_otherwise": True}, Severity.WARNING),
+        ({"group": "Hosts", "may_be_started_by_others": True}, Severity.WARNING),
         ({}, Severity.WARNING),
     ],
 )

@@ -147,9 +147,9 @@ def service(provider_name: Any = None, cluster: Any = None) -> dict[str, Any]:
     return {"Type": "AWS::ECS::Service", "Properties": properties}
 
 
-def lacking(others: dict[str, Any] | None = None, provider_name: Any = None) -> tuple[str, ...]:
+def missing_providers(others: dict[str, Any] | None = None, provider_name: Any = None) -> tuple[str, ...]:
     found = {"Cluster": CLUSTER, **hosts(), "Provider": provider(), "Service": service(provider_name)}
-    return only_workload({**found, **(others or {})}).lacking
+    return only_workload({**found, **(others or {})}).missing_providers
 
 
 def custom(**properties: Any) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def custom(**properties: Any) -> dict[str, Any]:
 def test_a_cluster_lacks_a_provider_that_nothing_here_may_give_it(
     others: dict[str, Any], expected: tuple[str, ...]
 ) -> None:
-    assert lacking(others) == expected
+    assert missing_providers(others) == expected
 
 
 @pytest.mark.parametrize(
@@ -182,12 +182,12 @@ def test_a_cluster_lacks_a_provider_that_nothing_here_may_give_it(
     [("gpu-14", ("gpu-14",)), ("FARGATE_SPOT", ()), ({"Unknown": 0}, ()), ({"Fn::GetAtt": ["Group", "Arn"]}, ())],
 )
 def test_a_name_that_no_list_has_is_lacking(named: Any, expected: tuple[str, ...]) -> None:
-    assert lacking({"List": listing([{"Ref": "Provider"}])}, named) == expected
+    assert missing_providers({"List": listing([{"Ref": "Provider"}])}, named) == expected
 
 
 def test_a_cluster_of_other_files_may_have_any_provider() -> None:
     found = {**hosts(), "Provider": provider(), "Service": service(cluster="elsewhere")}
-    assert only_workload(found).lacking == ()
+    assert only_workload(found).missing_providers == ()
 
 
 STACK_NAME = Placeholder("Stack", "AWS::StackName")
@@ -294,4 +294,4 @@ def of_type(kind: str, **properties: Any) -> dict[str, Any]:
     ],
 )
 def test_hosts_may_be_started_by_others_than_ecs(other: dict[str, Any], may_start: bool) -> None:
-    assert pool(others={"Service": WITHOUT_STRATEGY, "Other": other}).group.started_otherwise is may_start
+    assert pool(others={"Service": WITHOUT_STRATEGY, "Other": other}).group.may_be_started_by_others is may_start

@@ -52,7 +52,7 @@ def _after(*names: str) -> dict[str, Any]:
     ],
 )
 def test_a_service_that_waits_for_the_association_is_not_early(changes: dict[str, Any]) -> None:
-    assert [each.may_come_early for each in fleet(_service(**changes)).workloads] == [False]
+    assert [each.may_precede_providers for each in fleet(_service(**changes)).workloads] == [False]
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_a_service_that_waits_for_the_association_is_not_early(changes: dict[str
     ],
 )
 def test_one_that_does_not_may_come_before_it(changes: dict[str, Any]) -> None:
-    assert [each.may_come_early for each in fleet(_service(**changes)).workloads] == [True]
+    assert [each.may_precede_providers for each in fleet(_service(**changes)).workloads] == [True]
