@@ -21,7 +21,7 @@ from gpu_constructs.hosts.association import ClusterAssociation
 from gpu_constructs.hosts.encryption import let_key_be_used
 from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
-from gpu_constructs.hosts.vpcs import require_same_vpc
+from gpu_constructs.hosts.vpcs import require_storage_in
 
 __all__ = ["ClusterHosts"]
 
@@ -199,7 +199,7 @@ class ClusterHosts:
         """
         if storage not in self._connections:
             connections = storage.connections
-            require_same_vpc(connections, self._vpc_id, argument=argument)
+            require_storage_in(self._vpc_id, connections, argument=argument)
             self._connections[storage] = connections
 
     def let_into(self, file_system: efs.IFileSystem, *, task: Construct) -> None:

@@ -13,10 +13,15 @@ from gpu_constructs.errors import IncompatibleError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["require_same_vpc"]
+    from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+
+__all__ = ["require_balancer_in", "require_storage_in"]
+
+# What CDK puts in the place of a VPC or of that of a load balancer until it has looked them up.
+_NOT_LOOKED_UP = "vpc-12345"
 
 
-def require_same_vpc(storage: ec2.Connections, here: str, *, argument: str) -> None:
+def require_storage_in(here: str, storage: ec2.Connections, *, argument: str) -> None:
     """Refuses shared storage that is certain to be in another VPC than the hosts that are to mount it.
 
     Its security group says where it is; one that was imported does not. The rule that lets hosts in names their group,
@@ -24,23 +29,41 @@ def require_same_vpc(storage: ec2.Connections, here: str, *, argument: str) -> N
     (https://docs.aws.amazon.com/efs/latest/ug/mounting-fs-mount-cmd-dns-name.html).
 
     Args:
-        storage: The connections of a file system.
         here: The id of the VPC where the hosts are.
+        storage: The connections of a file system.
         argument: The argument, as the user spells it.
 
     Raises:
         IncompatibleError: It is in another one.
     """
     for there in _vpcs_of(storage.security_groups):
-        ours, theirs = (None, None) if there == here else (_identity(here), _identity(there))
-        if ours is not None and theirs is not None and ours != theirs:
-            raise IncompatibleError(
-                f"the file system is in VPC {theirs}, and the hosts that mount it in {ours}",
-                argument=argument,
-                value=theirs,
-                allowed=ours,
-                fix="a file system in the VPC of the cluster",
-            )
+        _require_same(here, there, what="file system", who="the hosts that mount it", argument=argument)
+
+
+def require_balancer_in(here: str, balancer: elbv2.IApplicationLoadBalancer) -> None:
+    """Refuses a load balancer that is certain to be in another VPC, whose target groups cannot be in that of a service.
+
+    Args:
+        here: The id of the VPC where the service is.
+        balancer: As given; one that was imported may not say where it is.
+
+    Raises:
+        IncompatibleError: It is in another one.
+    """
+    if (vpc := balancer.vpc) is not None:
+        _require_same(here, vpc.vpc_id, what="load balancer", who="the service", argument="load_balancer")
+
+
+def _require_same(here: str, there: str, *, what: str, who: str, argument: str) -> None:
+    ours, theirs = (None, None) if there == here else (_identity(here), _identity(there))
+    if ours is not None and theirs is not None and ours != theirs:
+        raise IncompatibleError(
+            f"the {what} is in VPC {theirs}, and {who} in {ours}",
+            argument=argument,
+            value=theirs,
+            allowed=ours,
+            fix=f"a {what} in the VPC of the cluster",
+        )
 
 
 def _vpcs_of(groups: Iterable[ec2.ISecurityGroup]) -> Iterable[str]:
@@ -54,7 +77,7 @@ def _vpcs_of(groups: Iterable[ec2.ISecurityGroup]) -> Iterable[str]:
 def _identity(vpc_id: str) -> str | None:
     """The id, or the path of a VPC that this app makes; None where it is neither, such as a parameter."""
     if not is_token(vpc_id):
-        return vpc_id
+        return None if vpc_id == _NOT_LOOKED_UP else vpc_id
     token = cdk.Tokenization.reverse_string(vpc_id).first_token
     target = token.target if isinstance(token, cdk.Reference) else None
     if not isinstance(target, ec2.CfnVPC):

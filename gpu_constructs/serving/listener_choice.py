@@ -25,7 +25,6 @@ __all__ = [
     "require_encrypted",
     "require_path",
     "require_port",
-    "require_same_vpc",
     "require_together",
     "require_zones",
     "take_ports",
@@ -278,29 +277,6 @@ def require_port(port: float | None) -> None:
     """
     if port is not None:
         whole_number("port", port, smallest=1, largest=LARGEST_PORT, fix="leave it out for 443")
-
-
-def require_same_vpc(balancer: elbv2.IApplicationLoadBalancer, vpc: ec2.IVpc) -> None:
-    """Refuses a load balancer of another VPC, whose target groups cannot be in that of the service.
-
-    Two VPCs that this app makes are certain to be different; what is imported may be the same VPC in other words.
-
-    Args:
-        balancer: As given.
-        vpc: Of the service.
-
-    Raises:
-        IncompatibleError: They are certain to be in different VPCs.
-    """
-    there = balancer.vpc
-    if isinstance(there, ec2.Vpc) and isinstance(vpc, ec2.Vpc) and there.node.path != vpc.node.path:
-        raise IncompatibleError(
-            f"the load balancer is in VPC {there.node.path}, and the service in {vpc.node.path}",
-            argument="load_balancer",
-            value=there.node.path,
-            allowed=vpc.node.path,
-            fix="a load balancer in the VPC of the cluster",
-        )
 
 
 def require_zones(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None, *, internet_facing: bool, at_least: int) -> None:

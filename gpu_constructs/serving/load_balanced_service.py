@@ -16,6 +16,7 @@ from constructs import Construct
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.hosts.vpcs import require_balancer_in
 from gpu_constructs.serving.endpoint import (
     TLS,
     NetworkEndpoint,
@@ -33,7 +34,6 @@ from gpu_constructs.serving.listener_choice import (
     require_encrypted,
     require_path,
     require_port,
-    require_same_vpc,
     require_together,
     require_zones,
     take_priority,
@@ -150,7 +150,7 @@ class LoadBalancedService(TargetedService):
                 whole_seconds("idle_timeout", idle_timeout, smallest=1, largest=_LONGEST_IDLE)
             peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
         if load_balancer is not None:
-            require_same_vpc(load_balancer, vpc)
+            require_balancer_in(vpc.vpc_id, load_balancer)
         elif listener is None:
             require_zones(vpc, vpc_subnets, internet_facing=internet_facing, at_least=2)
         _require_delay(deregistration_delay)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import aws_cdk as cdk
@@ -12,6 +13,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_ecs_patterns as patterns
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
+from constructs import Construct
 
 from gpu_constructs import GpuConstructsError, GpuService, IncompatibleError, InvalidValueError, RefusedByCdkError
 from gpu_constructs.serving.target_port import target_port_of
@@ -159,6 +161,30 @@ def test_a_load_balancer_of_another_vpc_is_refused(site: Site) -> None:
             "Https", certificate=certificate, load_balancer=balancer, health_check_path="/health"
         )
     assert site.children() == before
+
+
+def _given(scope: Construct, name: str, **attributes: Any) -> elbv2.IApplicationLoadBalancer:
+    arn = f"arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/{name}/50dc6c495c0c9188"
+    return elbv2.ApplicationLoadBalancer.from_application_load_balancer_attributes(
+        scope, name, load_balancer_arn=arn, security_group_id="sg-12345678", **attributes
+    )
+
+
+def test_an_imported_load_balancer_is_known_by_the_id_of_its_vpc(site: Site) -> None:
+    vpcs = {
+        name: ec2.Vpc.from_vpc_attributes(site.stack, name, vpc_id=vpc_id, availability_zones=["us-east-1a"])
+        for name, vpc_id in {"same": "vpc-12345678", "other": "vpc-87654321", "not-looked-up": "vpc-12345"}.items()
+    }
+    service = chat(site)
+    for name, vpc in vpcs.items():
+        refused = pytest.raises(IncompatibleError, match="is in VPC vpc-87654321, and the service in vpc-12345678")
+        with refused if name == "other" else nullcontext():
+            service.add_application_load_balancer(
+                f"Of-{name}",
+                protocol=elbv2.ApplicationProtocol.HTTP,
+                load_balancer=_given(site.stack, f"balancer-{name}", vpc=vpc),
+                health_check_path="/health",
+            )
 
 
 def test_a_load_balancer_that_was_imported_without_its_name_gets_a_listener(site: Site) -> None:
