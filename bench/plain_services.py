@@ -83,7 +83,7 @@ def load_balanced(scope: Construct, shared: Shared, pair: Pair) -> None:
 
 
 def cached(scope: Construct, shared: Shared, pair: Pair) -> None:
-    """A server of a model with EFS for what it downloads."""
+    """A model server with EFS for what it downloads."""
     files = efs.FileSystem(scope, f"Models{pair.number}", vpc=cast("ec2.IVpc", shared.vpc))
     task = _task(scope, pair)
     task.add_volume(

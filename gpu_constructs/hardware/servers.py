@@ -1,4 +1,4 @@
-"""The servers of models that people run, as data: image, port, health, arguments, caches, metrics, all with sources.
+"""The model servers that people run, as data: image, port, health, arguments, caches, metrics, all with sources.
 
 ``data/servers.json`` has ``{"value": …, "source": …}`` for each field of `ServerFacts`; a field that is not there does
 not exist for that server or has no source, which the source says with ``UNCONFIRMED``. It is read when first asked for.

@@ -1,4 +1,4 @@
-"""A server of models as one value: its image, where it listens, when it is healthy, what it is told about its GPUs."""
+"""A model server as one value: its image, where it listens, when it is healthy, what it is told about its GPUs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ModelServer"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServer:
-    """A server of models, for `GpuTaskDefinition.add_model_server`.
+    """A model server, for `GpuTaskDefinition.add_model_server`.
 
     Made by a class method for each server that many people run, whose facts and sources are in
     ``hardware/data/servers.json``, or directly for your own server::

@@ -1,4 +1,4 @@
-"""Servers of models with their caches on the emulator: deployed, running with their volumes, and destroyed.
+"""Model servers with their caches on the emulator: deployed, running with their volumes, and destroyed.
 
 What a cache holds is not modelled: the emulator mounts nothing.
 """

@@ -1,4 +1,4 @@
-"""Servers of models: whether they use the GPUs that their container has."""
+"""Model servers: whether they use the GPUs that their container has."""
 
 from __future__ import annotations
 

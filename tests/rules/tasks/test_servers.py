@@ -1,4 +1,4 @@
-"""Servers of models use the GPUs of their container, where they are told to, and are told of no more."""
+"""Model servers use the GPUs of their container, where they are told to, and are told of no more."""
 
 from __future__ import annotations
 
