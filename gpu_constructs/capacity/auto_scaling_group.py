@@ -9,7 +9,7 @@ from constructs import Construct
 from gpu_constructs.capacity.launch_template import instance_type_named
 from gpu_constructs.capacity.part import HostGroup
 from gpu_constructs.capacity.plan import CapacityPlan
-from gpu_constructs.cdk.given import defined
+from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
@@ -28,7 +28,7 @@ def auto_scaling_group(
         launch_template: What its hosts are made from.
     """
     mixed = _mixed(plan, launch_template)
-    made = defined(
+    made = construct_of(
         autoscaling.AutoScalingGroup,
         autoscaling.AutoScalingGroupProps,
         scope,

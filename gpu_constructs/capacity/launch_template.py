@@ -10,7 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs.capacity.plan import CapacityPlan
-from gpu_constructs.cdk.given import defined
+from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
@@ -36,7 +36,7 @@ def launch_template(
     Raises:
         IncompatibleError: The image is of Windows.
     """
-    made = defined(
+    made = construct_of(
         ec2.LaunchTemplate,
         ec2.LaunchTemplateProps,
         scope,

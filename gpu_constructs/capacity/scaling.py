@@ -11,7 +11,7 @@ from gpu_constructs.capacity.host_replacement import HostReplacement
 from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.capacity.warm_hosts import WarmHosts
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
-from gpu_constructs.cdk.given import defined
+from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Pool, Unknown
@@ -149,7 +149,7 @@ class HostScaling(HostPart):
             pool: What the capacity can launch.
             name: Its name; None lets CloudFormation make one.
         """
-        return defined(
+        return construct_of(
             ecs.AsgCapacityProvider,
             ecs.AsgCapacityProviderProps,
             scope,

@@ -13,12 +13,12 @@ from typing import TypeVar
 import jsii
 from constructs import Construct
 
-__all__ = ["define", "defined"]
+__all__ = ["construct_of", "initialize"]
 
 _Made = TypeVar("_Made", bound=Construct)
 
 
-def defined(kind: type[_Made], props: type, scope: Construct, construct_id: str, **given: object) -> _Made:
+def construct_of(kind: type[_Made], props: type, scope: Construct, construct_id: str, **given: object) -> _Made:
     """A construct of CDK.
 
     Args:
@@ -29,11 +29,11 @@ def defined(kind: type[_Made], props: type, scope: Construct, construct_id: str,
         **given: Its arguments; those that are None are left out.
     """
     construct = kind.__new__(kind)
-    define(construct, props, scope, construct_id, **given)
+    initialize(construct, props, scope, construct_id, **given)
     return construct
 
 
-def define(construct: Construct, props: type, scope: Construct, construct_id: str, **given: object) -> None:
+def initialize(construct: Construct, props: type, scope: Construct, construct_id: str, **given: object) -> None:
     """What the constructor of a class of CDK does, for a class of this library that extends it.
 
     Args:

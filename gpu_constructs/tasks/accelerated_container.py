@@ -9,7 +9,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
-from gpu_constructs.cdk.given import defined
+from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan
 from gpu_constructs.tasks.rehearsal import rehearse
@@ -99,7 +99,7 @@ def _linux_parameters(
 ) -> ecs.LinuxParameters | None:
     if given is None and not (plan.shared_memory_mib or plan.devices or plan.capabilities):
         return None
-    parameters = given or defined(
+    parameters = given or construct_of(
         ecs.LinuxParameters,
         ecs.LinuxParametersProps,
         task_definition,

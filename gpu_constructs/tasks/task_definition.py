@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
-from gpu_constructs.cdk.given import define, defined
+from gpu_constructs.cdk.given import construct_of, initialize
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.fleet import METADATA_KEY
@@ -102,7 +102,7 @@ class GpuTaskDefinition(CountedContainers):
         mode = landing.network_mode(network_mode)
         landing.require_ipc_mode(ipc_mode)
         with creating(scope, construct_id):
-            define(
+            initialize(
                 self,
                 ecs.Ec2TaskDefinitionProps,
                 scope,
@@ -118,7 +118,7 @@ class GpuTaskDefinition(CountedContainers):
                 else [ecs.PlacementConstraint.member_of(landing.expression)],
             )
         with rolled_back_on_error(scope, construct_id):
-            self.log_group: logs.ILogGroup = log_group or defined(
+            self.log_group: logs.ILogGroup = log_group or construct_of(
                 logs.LogGroup,
                 logs.LogGroupProps,
                 self,

@@ -18,7 +18,7 @@ from gpu_constructs import (
     Purchase,
     UnknownNameError,
 )
-from gpu_constructs.cdk.given import defined
+from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import RefusedByCdkError
 from gpu_constructs.fleet import PurchaseOption
 from tests.synthesis import Ground, Properties, Site
@@ -180,7 +180,7 @@ def test_an_order_of_which_cdk_refuses_one_leaves_nothing_behind(site: Site, mon
     order = [choice("First"), choice("Second", "g5.xlarge")]
 
     def refused(kind: type[Construct], props: type, scope: Construct, *given: Any, **options: Any) -> Construct:
-        provider = defined(kind, props, scope, *given, **options)
+        provider = construct_of(kind, props, scope, *given, **options)
         if scope.node.id.endswith("Second"):
             raise RuntimeError("CDK has a reason of its own")
         return provider
