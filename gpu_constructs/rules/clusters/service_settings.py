@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
-from gpu_constructs.hardware.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
@@ -86,21 +85,6 @@ def public_address_on_fargate(context: Context) -> Problems:
 
 
 @error(
-    "GPU279",
-    question="does a service in Service Connect have a namespace?",
-    because="ECS refuses a service with Service Connect that names no namespace, where its cluster has no default one",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectConfiguration.html",
-)
-def has_namespace(workload: Workload) -> Problems:
-    if workload.lacks_namespace:
-        yield Problem(
-            property_name="ServiceConnectConfiguration",
-            message=f"{workload.name} is in Service Connect, and neither it nor its cluster names a namespace",
-            fix="Namespace, or ServiceConnectDefaults of the cluster",
-        )
-
-
-@error(
     "GPU258",
     question="does the task of a service with ECS Exec have a task role?",
     because="the SSM agent in the container acts with the task role, and ECS refuses a service whose task has none",
@@ -123,28 +107,6 @@ def can_execute_commands(context: Context) -> Problems:
 
 
 @warning(
-    "GPU207",
-    question="does a task in Service Connect set its memory, with room for the proxy?",
-    because="ECS adds a proxy to each task of a service in Service Connect, and on Amazon EC2 accepts only a task "
-    "definition with a Memory of its own, above that of its containers",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html",
-)
-def room_for_the_proxy(workload: Workload) -> Problems:
-    task = workload.task
-    if workload.service_connect is True and task is not None and task.memory_limit_mib is None and not task.is_part:
-        memory = task.memory_mib
-        least = "" if isinstance(memory, Unknown) else f', such as "Memory": "{memory + PROXY_MEMORY_MIB}"'
-        yield Problem(
-            involves=(task,),
-            property_name="ServiceConnectConfiguration",
-            message=f"{workload.name} is in Service Connect, and {task.name} has no Memory of its own, from which the "
-            "proxy gets its part",
-            fix=f"Memory of the task definition{least}, and its Cpu: {PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units "
-            "more than its containers; in a GpuTaskDefinition service_connect=True",
-        )
-
-
-@warning(
     "GPU259",
     question="is a service created after its cluster has the capacity providers?",
     because="CloudFormation creates resources that do not refer to each other at the same time, and ECS refuses a "
@@ -161,35 +123,6 @@ def comes_after_providers(context: Context) -> Problems:
                 "refuses it then",
                 fix="DependsOn the AWS::ECS::ClusterCapacityProviderAssociations",
                 property_name="DependsOn",
-            )
-
-
-@error(
-    "GPU262",
-    question="does the task have every port that its service names for Service Connect?",
-    because="Service Connect knows a port by the name of a port mapping, and ECS refuses a service that names "
-    "another one",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html",
-)
-def ports_are_named(workload: Workload) -> Problems:
-    task = workload.task
-    if task is None or task.is_part or workload.service_connect is not True or not task.containers:
-        return
-    names: set[str] = set()
-    for container in task.containers:
-        if isinstance(container.port_names, Unknown):
-            return
-        names.update(container.port_names)
-    for each in dict.fromkeys(workload.connect_ports):
-        if each not in names:
-            there = f"has {and_list(map(brief, sorted(names)))}" if names else "names none"
-            yield Problem(
-                involves=(task,),
-                property_name="ServiceConnectConfiguration.Services",
-                value=each,
-                message=f"{workload.name} names port {brief(each)} for Service Connect, and {task.name} {there}",
-                fix=f'"Name": "{brief(each)}" in a port mapping of {task.name}'
-                + (f", or PortName {or_list(map(brief, sorted(names)))}" if names else ""),
             )
 
 

@@ -14,7 +14,6 @@ from gpu_constructs.rules.clusters.service_settings import (
     comes_after_providers,
     network_configured,
     one_destination,
-    ports_are_named,
 )
 from tests.rules.given import GPU_TASK, a_pool, a_task, managed_pool, on_launch_type, only, running_on, said
 
@@ -116,20 +115,3 @@ def test_a_service_that_may_come_before_its_providers_is_a_warning() -> None:
     early = running_on(a_pool("g6.xlarge"), task=GPU_TASK, may_precede_providers=True)
     assert only(comes_after_providers, early).severity is Severity.WARNING
     assert not said(comes_after_providers, running_on(a_pool("g6.xlarge"), task=GPU_TASK))
-
-
-@pytest.mark.parametrize(
-    ("names", "on", "words"),
-    [
-        (("api",), True, "chat has api"),
-        ((), True, "chat names none"),
-        (("http", "api"), True, ""),
-        (UNKNOWN, True, ""),
-        (("api",), False, ""),
-        (("api",), UNKNOWN, ""),
-    ],
-)
-def test_service_connect_knows_ports_by_name(names: Any, on: Any, words: str) -> None:
-    task = replace(GPU_TASK, containers=(replace(GPU_TASK.containers[0], port_names=names),))
-    fleet = running_on(a_pool("g6.xlarge"), task=task, service_connect=on, connect_ports=("http",))
-    assert [words in each.message for each in said(ports_are_named, fleet)] == [True] * bool(words)
