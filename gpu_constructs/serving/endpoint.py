@@ -14,7 +14,8 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from constructs import Construct
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.serving.listener_choice import NewListener, take_ports
+from gpu_constructs.serving.listener_choice import NewListener
+from gpu_constructs.serving.listener_use import take_ports
 
 __all__ = [
     "TLS",
@@ -186,7 +187,7 @@ def listen(
     if peer is not None:
         for each in listeners:
             each.connections.allow_default_port_from(peer)
-    take_ports(balancer, new)
+    take_ports(balancer, new.ports)
     return listener
 
 

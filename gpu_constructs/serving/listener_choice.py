@@ -1,12 +1,10 @@
-"""What was chosen for a listener or for its rule: which arguments go together, and what the app has not used yet."""
+"""What was chosen for a listener or for its rule, and which arguments go together."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
-from weakref import WeakKeyDictionary
 
 from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
@@ -17,6 +15,7 @@ from gpu_constructs.cdk.atomic import translated
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hosts.subnets import selected_subnets
+from gpu_constructs.serving.listener_use import ports_of, require_free_priority
 
 __all__ = [
     "NewListener",
@@ -27,8 +26,6 @@ __all__ = [
     "require_port",
     "require_together",
     "require_zones",
-    "take_ports",
-    "take_priority",
 ]
 
 # An Availability Zone; in a Local Zone, such as us-west-2-lax-1a, one is enough.
@@ -42,9 +39,6 @@ _OF_NEW_LISTENER = ("load_balancer", "certificate", "protocol", "port", "redirec
 _OF_RULE = ("priority", "conditions")
 _HTTP_PORT = 80
 _SCHEMES = {elbv2.ApplicationProtocol.HTTPS: ("https", 443), elbv2.ApplicationProtocol.HTTP: ("http", _HTTP_PORT)}
-# What services of this app took, of which CDK's listeners and rules say nothing.
-_PORTS: WeakKeyDictionary[elbv2.IApplicationLoadBalancer, frozenset[int]] = WeakKeyDictionary()
-_PRIORITIES: WeakKeyDictionary[elbv2.IApplicationListener, frozenset[int]] = WeakKeyDictionary()
 
 
 def require_together(given: Mapping[str, object]) -> None:
@@ -69,7 +63,7 @@ def require_together(given: Mapping[str, object]) -> None:
                     fix="priority=10, conditions=[elbv2.ListenerCondition.path_patterns(['/*'])]",
                 )
         whole_number("priority", given["priority"], smallest=1, largest=_LARGEST_PRIORITY, fix="priority=10")
-        _require_free_priority(given["listener"], given["priority"])
+        require_free_priority(given["listener"], given["priority"])
         return
     _refuse(names, _OF_RULE, "only a rule of an existing listener has it", "no listener")
     if "load_balancer" in names:
@@ -202,8 +196,7 @@ def new_listener(
         raise IncompatibleError(
             "port 80 cannot redirect to itself", argument="redirect_http", value=redirects, fix="leave it out"
         )
-    taken = new.ports & _PORTS.get(load_balancer, frozenset()) if load_balancer is not None else ()
-    for each in taken:
+    for each in () if load_balancer is None else new.ports & ports_of(load_balancer):
         of_listener = each == new.port
         raise InvalidValueError(
             f"the load balancer has a listener on port {each} already",
@@ -212,38 +205,6 @@ def new_listener(
             fix="another port, or listener= with a rule of that listener" if of_listener else "leave it out",
         )
     return new
-
-
-def take_ports(balancer: elbv2.IApplicationLoadBalancer, listener: NewListener) -> None:
-    """Notes where a load balancer listens.
-
-    Args:
-        balancer: The load balancer.
-        listener: Its new listener.
-    """
-    _PORTS[balancer] = _PORTS.get(balancer, frozenset()) | listener.ports
-
-
-def _require_free_priority(listener: object, priority: object) -> None:
-    taken = _PRIORITIES.get(cast("elbv2.IApplicationListener", listener), frozenset())
-    if priority in taken:
-        raise InvalidValueError(
-            f"the listener has a rule of priority {priority} already",
-            argument="priority",
-            value=priority,
-            allowed=f"a number that no rule of the listener has; in use: {', '.join(map(str, sorted(taken)))}",
-            fix=f"priority={max(taken) + 1}",
-        )
-
-
-def take_priority(listener: elbv2.IApplicationListener, priority: int) -> None:
-    """Notes that a rule of a listener has this priority.
-
-    Args:
-        listener: The listener.
-        priority: Of its rule.
-    """
-    _PRIORITIES[listener] = _PRIORITIES.get(listener, frozenset()) | {priority}
 
 
 def require_path(path: str | None) -> str:

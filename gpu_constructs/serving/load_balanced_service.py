@@ -36,8 +36,8 @@ from gpu_constructs.serving.listener_choice import (
     require_port,
     require_together,
     require_zones,
-    take_priority,
 )
+from gpu_constructs.serving.listener_use import take_priority
 from gpu_constructs.serving.targeted_service import TargetedService
 
 __all__ = ["LoadBalancedService"]
