@@ -13,7 +13,14 @@ from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.purchase import Bought
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
-from gpu_constructs.hardware import Architecture, Image, InstanceType, OperatingSystem, Vendor
+from gpu_constructs.hardware import (
+    Architecture,
+    Image,
+    InstanceType,
+    OperatingSystem,
+    Vendor,
+    system_of_parameter,
+)
 
 __all__ = ["HostImage", "HostSetup", "Pool", "PoolKind", "Shape", "TypeChoice", "values_of"]
 
@@ -221,8 +228,10 @@ class Pool(HostSetup):
 
     @property
     def operating_system(self) -> OperatingSystem | Unknown:
-        """The operating system of its hosts, as far as their image says."""
-        return UNKNOWN if isinstance(self.image, Unknown) else self.image.image.operating_system
+        """The operating system of its hosts, as far as their image or its name says."""
+        if isinstance(self.image, Unknown):
+            return system_of_parameter(self.image_written or "") or UNKNOWN
+        return self.image.image.operating_system
 
     @property
     def runs_launch_type_ec2(self) -> bool:

@@ -43,6 +43,7 @@ from gpu_constructs.hardware.images import (
     is_published,
     may_run,
     newest_release,
+    system_of_parameter,
 )
 from gpu_constructs.hardware.model import (
     Accelerators,
@@ -101,4 +102,5 @@ __all__ = [
     "newest_release",
     "on_demand_price",
     "regions",
+    "system_of_parameter",
 ]

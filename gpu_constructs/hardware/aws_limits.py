@@ -36,6 +36,7 @@ __all__ = [
     "MAX_USER_DATA_BYTES",
     "MAX_WEIGHT",
     "MIN_CONTAINER_MEMORY_MIB",
+    "MIN_JOB_MEMORY_MIB",
     "MIN_JOB_TIMEOUT_SECONDS",
     "NO_PRICE_THRESHOLD_PERCENT",
     "PROXY_CPU",
@@ -124,6 +125,10 @@ MAX_IDLE_SECONDS = 3600
 MAX_CONTAINERS = 10
 """Containers of one task definition
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html)."""
+
+MIN_JOB_MEMORY_MIB = 4
+"""Memory that AWS Batch takes for a job at least
+(https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html)."""
 
 MIN_CONTAINER_MEMORY_MIB = 6
 """Memory of a container: Docker 20.10 and later refuse less, both as limit and as reservation.

@@ -13,7 +13,15 @@ from functools import cache
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.drivers import driver_support, drives
-from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, RELEASE_DAY, Image, ImageException, Verdict
+from gpu_constructs.hardware.image_table import (
+    EXCEPTIONS,
+    IMAGES,
+    RELEASE_DAY,
+    Image,
+    ImageException,
+    OperatingSystem,
+    Verdict,
+)
 from gpu_constructs.hardware.model import Architecture, InstanceType, Vendor
 
 from . import catalogue
@@ -27,6 +35,7 @@ __all__ = [
     "is_published",
     "may_run",
     "newest_release",
+    "system_of_parameter",
 ]
 
 
@@ -138,6 +147,15 @@ def may_run(image: Image, instance_type: InstanceType) -> bool:
 def images_by_folder() -> Mapping[str, Image]:
     """Images by what stands before the release in the names of their SSM parameters."""
     return {each.pinned_ssm_parameter.partition("/{release}")[0]: each for each in IMAGES}
+
+
+def system_of_parameter(text: str) -> OperatingSystem | None:
+    """The operating system of an image that may not be in the table, by the SSM parameter that a text names.
+
+    Args:
+        text: Such as ``{{resolve:ssm:/aws/service/bottlerocket/aws-ecs-1-nvidia/x86_64/latest/image_id}}``.
+    """
+    return OperatingSystem.BOTTLEROCKET if "/aws/service/bottlerocket/" in text else None
 
 
 def default_image(instance_type: InstanceType) -> Image:

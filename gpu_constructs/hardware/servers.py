@@ -14,9 +14,10 @@ from typing import Any
 
 from gpu_constructs.hardware import records
 
-__all__ = ["ServerFacts", "repository_of", "server_facts", "server_of_image", "variables_of_servers"]
+__all__ = ["ServerFacts", "is_large", "repository_of", "server_facts", "server_of_image", "variables_of_servers"]
 
 _COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
+_WITH_LIBRARIES = re.compile(r"-(?:cudnn|devel|runtime)")
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
 
 
@@ -86,6 +87,19 @@ def server_of_image(image: str) -> ServerFacts | None:
     """
     found = _by_repository().get(repository_of(image))
     return server_facts("comfyui") if found is None and _COMFYUI.search(image) else found
+
+
+def is_large(image: str) -> bool:
+    """Whether a container image is known to take many GiB: a server of models, or CUDA with its libraries.
+
+    Of CUDA itself, the images with ``base`` in their tag have little more than its runtime
+    (https://hub.docker.com/r/nvidia/cuda).
+
+    Args:
+        image: As written.
+    """
+    server = server_of_image(image)
+    return server is not None and (server is not server_facts("cuda") or bool(_WITH_LIBRARIES.search(image)))
 
 
 def variables_of_servers() -> frozenset[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs import InvalidValueError, Purchase
 from gpu_constructs.fleet import UNKNOWN, Bought, Origin, Pool, PurchaseOption, Unknown
-from gpu_constructs.rules import rules_of
+from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.purchase import purchase_options
 from gpu_constructs.template import fleet_of, read_stacks
 from gpu_constructs.template.resources.purchases import bought_by_configuration
@@ -102,9 +102,11 @@ def priced(price: str | Unknown | None, option: PurchaseOption = SPOT) -> Pool:
     return a_pool("g6.xlarge", bought=Bought(option=option, max_price_usd_per_hour=price))
 
 
-def test_a_price_below_that_on_demand_is_warned_of() -> None:
+def test_a_price_below_that_on_demand_is_named() -> None:
     # A g6.xlarge is $0.8048 an hour on demand.
-    message = asked(RULES, priced("0.5"))["GPU202"].message
+    found = asked(RULES, priced("0.5"))["GPU202"]
+    message = found.message
+    assert found.severity is Severity.INFO  # the spot price is usually lower
     assert "is $0.5 an hour, and g6.xlarge costs $0.80 an hour (on-demand list price" in message
     assert list(asked(RULES, priced("0.5", PurchaseOption.MIXED))) == ["GPU202"]
     for fine in (priced("0.81"), priced(UNKNOWN), priced(None), priced("0.5", PurchaseOption.ON_DEMAND)):

@@ -161,6 +161,7 @@ def _may_be_set_elsewhere(task: Task) -> bool:
 
 def _image_of_batch(pool: Pool) -> Image | None:
     """The image that AWS Batch itself provides for a compute environment."""
-    if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
+    is_own = pool.details.names_image is True
+    if pool.kind is not PoolKind.BATCH or is_own or isinstance(pool.image, Unknown) or pool.image.release == "custom":
         return None
     return pool.image.image

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Task, Workload
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.rule import Problems
 
 __all__ = [
     "MANAGED_INSTANCES",
     "accelerated_workloads",
     "asks_for_accelerator",
+    "in_other_tasks",
     "is_accelerated",
     "is_gpu",
     "tasks_on_accelerated_hosts",
@@ -36,6 +38,16 @@ def tasks_on_accelerated_hosts(context: Context) -> Iterator[Task]:
     """Tasks of such workloads that ask for no accelerator themselves."""
     run = {each.task.name for each in context.once(accelerated_workloads) if each.task is not None}
     return (each for each in context.tasks if each.name in run and not is_accelerated(each))
+
+
+def in_other_tasks(find: Callable[[Task], Problems]) -> Callable[[Context], Problems]:
+    """The same for tasks that ask for no accelerator and run on hosts that have some."""
+
+    def found(context: Context) -> Problems:
+        for task in tasks_on_accelerated_hosts(context):
+            yield from find(task)
+
+    return found
 
 
 def is_accelerated(task: Task) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import LocalDiskUse, Pool, Task, Unknown, Volume, Workload
+from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.gp3 import (
     IOPS_FOR_EACH_MIB_PER_SECOND,
@@ -15,7 +15,7 @@ from gpu_constructs.hardware.gp3 import (
     MIN_MIB_PER_SECOND,
 )
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
-from gpu_constructs.hardware.servers import server_of_image
+from gpu_constructs.hardware.servers import is_large
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -103,7 +103,7 @@ def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
 def room_for_images(context: Context) -> Problems:
     for pool, waiting in context.awaited(_is_described):
         size = _gib_for_images(pool)
-        if size is None and not pool.details.volumes and any(map(_runs_server, waiting)):
+        if size is None and not pool.details.volumes and any(map(_runs_large_image, waiting)):
             size = _volume_of(pool).gib
         if size is not None and size < _LEAST_GIB:
             yield Problem(
@@ -148,7 +148,8 @@ def _volume_of(pool: Pool) -> ImageVolume:
 
 
 def _is_described(pool: Pool) -> bool:
-    return pool.details.names_image is True and pool.user_data.local_disks is not LocalDiskUse.IMAGES
+    is_ecs = pool.kind is not PoolKind.BATCH  # whose launch template Batch merges with its own
+    return is_ecs and pool.details.names_image is True and pool.user_data.local_disks is not LocalDiskUse.IMAGES
 
 
 def _gib_for_images(pool: Pool) -> int | None:
@@ -160,8 +161,8 @@ def _gib_for_images(pool: Pool) -> int | None:
     return found[0] if found and isinstance(found[0], int) else None
 
 
-def _runs_server(waiting: Workload | Task) -> bool:
+def _runs_large_image(waiting: Workload | Task) -> bool:
     """Whether a container is of an image that is known to be large."""
     task = waiting if isinstance(waiting, Task) else waiting.task
     containers = () if task is None else task.containers
-    return any(isinstance(each.image, str) and server_of_image(each.image) is not None for each in containers)
+    return any(isinstance(each.image, str) and is_large(each.image) for each in containers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_demand_price
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
-from gpu_constructs.rules.rule import Problem, Problems, warning
+from gpu_constructs.rules.rule import Problem, Problems, info, warning
 
 _CHEAPEST = "lowest-price"
 
@@ -119,7 +119,7 @@ def one_block(pool: Pool) -> Problems:
         )
 
 
-@warning(
+@info(
     "GPU202",
     question="is the maximum price of spot hosts at least the price on demand?",
     because="while the spot price is above the maximum price, no spot host starts and EC2 takes running ones back; "

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.hardware.aws_limits import MAX_CONTAINERS
-from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.accelerated import is_accelerated, tasks_on_accelerated_hosts
+from gpu_constructs.rules.evidence.accelerated import in_other_tasks, is_accelerated
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 _TO_ROUTER = "awsfirelens"
-
-
-def _in_other_tasks(find: Callable[[Task], Problems]) -> Callable[[Context], Problems]:
-    """The same for tasks that ask for no accelerator and run on hosts that have some."""
-
-    def found(context: Context) -> Problems:
-        for task in tasks_on_accelerated_hosts(context):
-            yield from find(task)
-
-    return found
 
 
 def _of_task(task: Task) -> Problems:
@@ -41,7 +30,7 @@ def _of_task(task: Task) -> Problems:
     "definitions",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
     changes="ContainerDefinitions",
-    in_fleet=_in_other_tasks(_of_task),
+    in_fleet=in_other_tasks(_of_task),
 )
 def taken_together(task: Task) -> Problems:
     if is_accelerated(task):
@@ -97,7 +86,7 @@ def _of_conditions(task: Task) -> Problems:
     because="an essential container ends only with the task, and the agent knows the health of a container only by the "
     "health check in the task definition",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDependency.html",
-    in_fleet=_in_other_tasks(_of_conditions),
+    in_fleet=in_other_tasks(_of_conditions),
 )
 def conditions_come_true(task: Task) -> Problems:
     if is_accelerated(task):
@@ -137,7 +126,7 @@ def _of_references(task: Task) -> Problems:
     because="ECS refuses a task definition that mounts volumes of a container that it does not have, and one with the "
     "log driver awsfirelens and no log router",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
-    in_fleet=_in_other_tasks(_of_references),
+    in_fleet=in_other_tasks(_of_references),
 )
 def referred_containers_exist(task: Task) -> Problems:
     if is_accelerated(task):

@@ -9,7 +9,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Container, Scheduler, Task, Unknown, known
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_CONTAINER_MEMORY_MIB
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_CONTAINER_MEMORY_MIB, MIN_JOB_MEMORY_MIB
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.change import Way
@@ -84,6 +84,7 @@ def has_image(task: Task) -> Iterator[Problem]:
     question="do the CPU and memory of containers match each other, and those of the task?",
     because=f"a container reserves no more memory than its limit, which is at least {MIN_CONTAINER_MEMORY_MIB} MiB, "
     "and all containers together have no more CPU and memory than their task; ECS or Docker refuses other sizes",
+    softer=f"where AWS Batch, which takes {MIN_JOB_MEMORY_MIB} MiB, accepts what Docker refuses",
     source=_CONTAINER,
     changes="Memory",
 )
@@ -243,12 +244,15 @@ def _with(task: Task, container: Container, new: Container) -> Task:
 
 def _sizes(task: Task, container: Container) -> Problems:
     limit, kept = container.memory_limit_mib, container.memory_reservation_mib
+    is_job = task.scheduler is Scheduler.BATCH
+    of_batch = f", and AWS Batch no less than {MIN_JOB_MEMORY_MIB}" if is_job else ""
     for name, size in (("Memory", limit), ("MemoryReservation", kept)):
         if isinstance(size, int) and 0 < size < MIN_CONTAINER_MEMORY_MIB:
             yield Problem(
                 container=container,
                 message=f"container {container.name} has {size} MiB ({name}); Docker takes no less than "
-                f"{MIN_CONTAINER_MEMORY_MIB} MiB",
+                f"{MIN_CONTAINER_MEMORY_MIB} MiB{of_batch}",
+                is_certain=not is_job or size < MIN_JOB_MEMORY_MIB,
                 fix=f"{name} in MiB: 8 GiB are 8192",
                 property_name=name,
                 value=size,

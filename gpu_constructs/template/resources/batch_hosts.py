@@ -9,11 +9,13 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import (
     NO_USER_DATA,
+    NOTHING_SAID,
     UNKNOWN,
     Bought,
     ComputeEnvironment,
     HostImage,
     HostSetup,
+    LaunchDetails,
     Pool,
     PoolKind,
     PurchaseOption,
@@ -96,9 +98,11 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
     launch = launches.specified(section.section("LaunchTemplate")).setup if section.has("LaunchTemplate") else None
     network = managed.section("NetworkConfiguration") if is_managed else section
     names = section.texts("InstanceTypes")
+    own = _own_image(section, launch)
     return Pool(
         name=resource.logical_id,
-        image=UNKNOWN if is_managed else _image(section, choice.instance_types, launch),
+        image=UNKNOWN if is_managed else _image_of_batch(section, choice.instance_types) if own is None else own,
+        details=NOTHING_SAID if own is None else LaunchDetails(names_image=True),
         # Whatever Batch prefers may be among those that are always there.
         min_instances=0
         if BATCH_TYPE_WORDS & set(names)
@@ -136,7 +140,8 @@ def _types(section: Section) -> TypeChoice:
     return TypeChoice(instance_types=tuple(types), unknown_type_names=tuple(strange), has_unknown_types=has_unknown)
 
 
-def _image(section: Section, types: tuple[InstanceType, ...], launch: HostSetup | None) -> HostImage | Unknown:
+def _own_image(section: Section, launch: HostSetup | None) -> HostImage | Unknown | None:
+    """The image that takes the place of the one that Batch provides; None without."""
     configured = section.sections("Ec2Configuration")
     if any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
         return host_image(configured[0].get("ImageIdOverride")) if len(configured) == 1 else UNKNOWN
@@ -144,6 +149,11 @@ def _image(section: Section, types: tuple[InstanceType, ...], launch: HostSetup 
         return host_image(section.get("ImageId"))
     if launch is not None and (launch.image_written or not isinstance(launch.image, Unknown)):
         return launch.image
+    return None
+
+
+def _image_of_batch(section: Section, types: tuple[InstanceType, ...]) -> HostImage | Unknown:
+    configured = section.sections("Ec2Configuration")
     architectures = {each.architecture for each in types}
     with_gpus = {each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA for each in types}
     if len(architectures) != 1 or len(with_gpus) != 1:

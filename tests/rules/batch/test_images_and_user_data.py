@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, HostImage, Pool, PoolKind, UserData, UserDataFormat
+from gpu_constructs.fleet import UNKNOWN, HostImage, LaunchDetails, Pool, PoolKind, UserData, UserDataFormat
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.batch import jobs_and_environments
+from gpu_constructs.rules.hosts import images
 from tests.rules.given import a_pool, asked, of_image
 
 RULES = rules_of(jobs_and_environments)
@@ -28,6 +31,9 @@ def test_a_new_environment_on_amazon_linux_2_is_refused(image: str, fix: str) ->
 def test_an_image_of_ones_own_is_not_refused() -> None:
     assert asked(RULES, _environment("g5.xlarge", image="al2-gpu", release="custom")) == {}
     assert asked(RULES, a_pool("g5.xlarge", kind=PoolKind.BATCH, image=UNKNOWN)) == {}
+    named = replace(_environment("g5.xlarge", image="al2-gpu"), details=LaunchDetails(names_image=True))
+    assert asked(RULES, named) == {}
+    assert asked(rules_of(images), named)["GPU003"].fix.startswith("image al2023-gpu")
 
 
 @pytest.mark.parametrize("name", ["p3.2xlarge", "g3.4xlarge"])

@@ -42,7 +42,13 @@ def test_a_volume_has_the_size_and_speed_of_its_type(changes: dict[str, Any], na
 
 
 def _fleet(*volumes: Volume, container_image: str = "example.com/own:1", image: str = "al2023-gpu") -> Fleet:
-    pool = a_pool("g6.xlarge", details=LaunchDetails(names_image=True, volumes=volumes), image=of_image(image))
+    is_unknown = image.startswith("/")
+    pool = a_pool(
+        "g6.xlarge",
+        details=LaunchDetails(names_image=True, volumes=volumes),
+        image=UNKNOWN if is_unknown else of_image(image),
+        image_written=image if is_unknown else None,
+    )
     containers = (replace(GPU_TASK.containers[0], image=container_image),)
     return running_on(pool, task=replace(GPU_TASK, containers=containers))
 
@@ -56,7 +62,10 @@ def _fleet(*volumes: Volume, container_image: str = "example.com/own:1", image: 
         (_fleet(replace(_VOLUME, size_gib=30, device=UNKNOWN)), []),
         (_fleet(), []),
         (_fleet(container_image=_VLLM), [30]),
+        (_fleet(container_image="nvidia/cuda:12.8.1-base-ubuntu24.04"), []),
+        (_fleet(container_image="nvidia/cuda:12.8.1-cudnn-devel-ubuntu24.04"), [30]),
         (_fleet(container_image=_VLLM, image=_BOTTLEROCKET), [20]),
+        (_fleet(container_image=_VLLM, image="/aws/service/bottlerocket/aws-ecs-1-nvidia/x86_64/1.0/image_id"), [20]),
         (_fleet(replace(_VOLUME, size_gib=4), image=_BOTTLEROCKET), []),
         (_fleet(replace(_VOLUME, size_gib=20, device="/dev/xvdb"), image=_BOTTLEROCKET), [20]),
     ],

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task, Unknown, Workload
+from gpu_constructs.rules import Severity
 from gpu_constructs.rules.tasks.containers import asked_of_ecs, has_image, has_memory, left_to_ecs, shared_memory, sizes
 from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
 
@@ -21,6 +22,14 @@ def test_a_container_without_memory_is_an_error(without: Container) -> None:
     finding = only(has_memory, fleet_of(task_of(without)))
     assert finding.rule == "GPU035"
     assert "container main has no memory" in finding.message
+
+
+@pytest.mark.parametrize(("mib", "severity"), [(3, Severity.ERROR), (4, Severity.WARNING)])
+def test_a_job_of_four_mib_is_taken_by_batch_and_not_by_docker(mib: int, severity: Severity) -> None:
+    job = replace(task_of(replace(BARE, memory_limit_mib=mib)), scheduler=Scheduler.BATCH)
+    finding = only(sizes, fleet_of(job))
+    assert finding.severity is severity
+    assert "Docker takes no less than 6 MiB, and AWS Batch no less than 4" in finding.message
 
 
 @pytest.mark.parametrize("image", [None, UNKNOWN, "nginx"])
