@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
@@ -15,16 +15,18 @@ from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Task, Unknown
 from gpu_constructs.fleet.naming import find_task
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.placement import alternatives
+from gpu_constructs.placement import alternatives, fit
 from gpu_constructs.placement.destinations import answer_of, by_hand, routes_of, tasks_of
 from gpu_constructs.placement.route import Answer, Destination, Elsewhere, Route
-from gpu_constructs.rules import Finding, check, find_rule
+from gpu_constructs.rules import Finding, Severity, check, find_rule
+from gpu_constructs.rules.evidence.fixes import of_types, without_type_lists
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 
 __all__ = ["define", "run"]
 
 _MOST_NAMES = 3
 _NO_FIRST_HOST = "GPU218"
+_CUDA = ("GPU234", "GPU235")
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
@@ -51,35 +53,49 @@ def run(arguments: argparse.Namespace) -> int:
     """Explains where a task fits.
 
     Returns:
-        0 if it certainly fits wherever it is sent and something starts a host for it, else 1.
+        0 if it certainly fits wherever it is sent, something starts a host for it, and its images run there, else 1.
     """
     fleet = reviewed(arguments, rules=()).fleet
     task = find_task(tasks_of(fleet), arguments.task, argument="TASK")
     routes = routes_of(fleet, task)
-    waits = _waits(fleet, routes)
+    senders = {each.workload.name for each in routes if each.workload is not None}
+    waits = _found(fleet, _NO_FIRST_HOST, about=senders)
+    fails = _found(fleet, *_CUDA, about={task.name})
     answer, pools = answer_of(routes), _pools(fleet, task, routes)
     if arguments.format == "json":
-        facts = {**_facts(task, answer, pools, _elsewhere(routes)), "no_first_host": [each.message for each in waits]}
+        facts = {
+            **_facts(task, answer, pools, _elsewhere(routes)),
+            "no_first_host": [each.message for each in waits],
+            "image_fails": [each.message for each in fails],
+        }
         sys.stdout.write(json_text(facts))
     else:
         width = width_of(sys.stdout)
-        show(_lines(task, answer, pools, _elsewhere(routes), width=width, waits=waits), sys.stdout)
-    return 0 if answer is True and not waits else 1
+        lines = _lines(task, answer, pools, _elsewhere(routes), width=width, waits=waits, fails=fails)
+        show(lines, sys.stdout)
+    return 0 if answer is True and not waits and not fails else 1
 
 
-def _waits(fleet: Fleet, routes: Sequence[Route]) -> tuple[Finding, ...]:
-    """What sends the task where it fits and where nothing starts the first host."""
-    names = {each.workload.name for each in routes if each.workload is not None}
-    return tuple(each for each in check(fleet, rules=(find_rule(_NO_FIRST_HOST),)) if each.subject in names)
+def _found(fleet: Fleet, *rules: str, about: Collection[str]) -> tuple[Finding, ...]:
+    """What rules about more than room say of a task, or of what sends it."""
+    return tuple(each for each in check(fleet, rules=tuple(map(find_rule, rules))) if each.subject in about)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _PoolAnswer:
-    """What is said about a pool: the services that place the task there, and whether it may be placed there."""
+    """What is said about a pool.
+
+    Attributes:
+        destination: The pool, and whether the task fits there.
+        services: What places the task there.
+        counts: Whether it may be placed there.
+        is_aside: Whether it may stay as it is, because another pool is enough.
+    """
 
     destination: Destination
     services: tuple[str, ...]
     counts: bool
+    is_aside: bool
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -90,13 +106,30 @@ class _PoolAnswer:
     @cached_property
     def instead(self) -> tuple[InstanceType, ...]:
         """Instance types that would do, the smallest first; only where none of its own does for certain."""
-        return (
-            () if self.destination.answer is True else alternatives(self.destination.task, like=self.destination.pool)
-        )
+        here = self.destination
+        if here.answer is True or self.is_aside:
+            return ()
+        return tuple(each for each in alternatives(here.task, like=here.pool) if _runs(here, each))
+
+    @cached_property
+    def instead_if_listed(self) -> tuple[InstanceType, ...]:
+        """Those that would do if the placement constraints named them."""
+        here = self.destination
+        if here.answer is True or self.is_aside or self.instead:
+            return ()
+        task = replace(here.task, constraints=without_type_lists(here.task.constraints))
+        free = replace(here, task=task, constraints=without_type_lists(here.constraints))
+        return tuple(each for each in alternatives(task, like=here.pool) if _runs(free, each))
+
+
+def _runs(here: Destination, instance_type: InstanceType) -> bool:
+    """Whether a task certainly runs on a pool if that has one instance type."""
+    pool = of_types(here.pool, (instance_type,))
+    return replace(here, pool=pool, fit=fit(here.task, pool, constraints=here.constraints)).answer is True
 
 
 def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_PoolAnswer]:
-    """Pools that the task is sent to, then the others that could take it, with their services."""
+    """Pools that the task is sent to, then the others that could take it, those that do first."""
     services: dict[tuple[str, tuple[PlacementConstraint, ...]], list[str]] = {}
     found: dict[tuple[str, tuple[PlacementConstraint, ...]], Destination] = {}
     for route in routes:
@@ -104,13 +137,20 @@ def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_PoolAnswe
             key = each.pool.name, each.constraints
             found.setdefault(key, each)
             services.setdefault(key, []).extend([] if route.workload is None else [route.workload.name])
-    sent_to = [_PoolAnswer(destination=each, services=tuple(services[key]), counts=True) for key, each in found.items()]
     reached = {name for name, _ in found}
-    return sent_to + [
-        _PoolAnswer(destination=each, services=(), counts=False)
-        for each in by_hand(fleet, task).destinations
-        if each.pool.name not in reached
+    others = [each for each in by_hand(fleet, task).destinations if each.pool.name not in reached]
+    fits = any(each.answer is True for each in (*found.values(), *others))
+    needed = {(each.pool.name, each.constraints) for route in routes for each in route.unsettled}
+    answers = [
+        *(
+            _PoolAnswer(
+                destination=each, services=tuple(services[key]), counts=True, is_aside=fits and key not in needed
+            )
+            for key, each in found.items()
+        ),
+        *(_PoolAnswer(destination=each, services=(), counts=False, is_aside=fits) for each in others),
     ]
+    return sorted(answers, key=lambda each: (not each.counts, each.destination.answer is not True))
 
 
 def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:
@@ -125,6 +165,7 @@ def _lines(
     *,
     width: int,
     waits: Sequence[Finding],
+    fails: Sequence[Finding],
 ) -> Iterator[Line]:
     yield [(brief(task.name, LABEL), "title"), (f" asks for {_asked(task)}", "")]
     for found in pools:
@@ -136,7 +177,7 @@ def _lines(
         yield [(brief(each.text, LABEL), "title"), (aside, "aside"), (_word(each.answer), _STYLES[_word(each.answer)])]
         if each.why:
             yield [(f"  {each.why}", "")]
-    for finding in waits:
+    for finding in (*waits, *fails):
         yield []
         yield from ([(part, "")] for part in wrapped(brief(finding.message, MESSAGE), width=width, indent=0))
         for number, part in enumerate(wrapped(finding.fix, width=width, indent=7)):
@@ -144,6 +185,10 @@ def _lines(
     yield []
     if waits and all(each.destination.answer is True for each in pools if each.counts):
         yield [("it fits, and nothing starts a host for it", "error")]
+        return
+    if fails and answer is True:
+        verb = "may not" if all(each.severity is Severity.WARNING for each in fails) else "does not"
+        yield [(f"it fits, and its container image {verb} run there", "error")]
         return
     if pools or elsewhere:
         yield [(_summary(answer, pools), _STYLES[_word(answer)])]
@@ -165,10 +210,13 @@ def _summary(answer: Answer, pools: Sequence[_PoolAnswer]) -> str:
 
 def _of_pool(found: _PoolAnswer, width: int) -> Iterator[Line]:
     word = _word(found.destination.answer)
-    where = f", where {and_list(brief(each, LABEL) for each in found.services)} places it" if found.services else ""
+    verb = "places" if len(found.services) == 1 else "place"
+    where = f", where {and_list(brief(each, LABEL) for each in found.services)} {verb} it" if found.services else ""
     aside = "" if found.counts else ", where no service places it"
     hosts = found.destination.by_type
     yield [(brief(found.destination.pool.name, LABEL), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
+    if found.is_aside and found.destination.answer is not True:
+        return
     column = max((len(each.instance_type.name) for each in hosts), default=0)
     for host in hosts:
         answer = _word(host.answer)
@@ -186,15 +234,15 @@ def _of_pool(found: _PoolAnswer, width: int) -> Iterator[Line]:
 
 
 def _fix(found: _PoolAnswer) -> str:
-    """The smallest changes that would do, on either side."""
+    """The smallest changes that would do, on either side; empty where none would."""
     changes = [f"launch {_names(found.instead)}"] if found.instead else []
-    at_most = [
-        f"{each.resource.label}: {each.resource.amount(each.available)}"
-        for each in found.destination.fit.shortfalls
-        if each.available
-    ]
-    if at_most:
-        changes.append(f"ask for no more than there is ({', '.join(at_most)})")
+    if found.instead_if_listed:
+        changes = [f"launch {_names(found.instead_if_listed)}, and allow it in the placement constraint"]
+    short = found.destination.fit.shortfalls
+    is_amount = not found.destination.fit.obstacles and all(each.available for each in short)
+    if short and is_amount and not found.is_aside:
+        most = (f"{each.resource.label}: {each.resource.amount(each.available)}" for each in short)
+        changes.append(f"ask for no more than there is ({', '.join(most)})")
     return ", or ".join(changes)
 
 

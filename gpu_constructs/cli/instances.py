@@ -33,7 +33,7 @@ examples:
   gpu-constructs instances --model L4 --region eu-west-1 --purchase spot
   gpu-constructs instances --family c7i --format json
 
-Memory is what EC2 reports: an L4 of "24 GB" has 22.4 GiB.
+Memory is what EC2 reports: an L4 of "24 GB" has 22.3 GiB.
 """
 
 _COLUMNS = ("type", "count", "accelerator", "GiB each", "compute", "vCPUs", "GiB", "arch", "purchase", "regions")
@@ -107,7 +107,7 @@ def _row(each: InstanceType) -> Sequence[str]:
         each.name,
         "" if devices is None else _count(devices),
         "" if devices is None else devices.model,
-        "" if devices is None or devices.memory_mib is None else f"{devices.memory_mib / _MIB_PER_GIB:.1f}",
+        "" if devices is None or devices.memory_mib is None else _gib_each(devices.memory_mib),
         "" if devices is None or devices.compute_capability is None else _capability(devices.compute_capability),
         str(each.vcpus),
         f"{each.memory_mib / _MIB_PER_GIB:g}",
@@ -115,6 +115,11 @@ def _row(each: InstanceType) -> Sequence[str]:
         " ".join(map(str, each.purchase_classes)),
         str(len(each.regions)),
     )
+
+
+def _gib_each(memory_mib: int) -> str:
+    """Rounded down, so that it may be asked for."""
+    return f"{memory_mib * 10 // _MIB_PER_GIB / 10:.1f}"
 
 
 def _count(devices: Accelerators) -> str:

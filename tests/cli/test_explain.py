@@ -107,6 +107,68 @@ def test_hosts_that_its_service_does_not_name_do_not_count(tmp_path: Path, capsy
     assert [(each["fits"], each["counts"]) for each in facts["pools"]] == [(False, True), (True, False)]
 
 
+_LISTED = "attribute:ecs.instance-type in [g5.xlarge, g5.2xlarge]"
+
+
+@pytest.mark.parametrize(
+    ("given", "expression", "fix"),
+    [
+        ({"instance_type": "g6e.xlarge"}, _LISTED, "launch g5.xlarge or g5.2xlarge"),
+        ({"instance_type": "g5.xlarge", "gpus": "4"}, _LISTED, ", and allow it in the placement constraint"),
+        ({}, "attribute:ecs.os-type == windows", ""),
+        ({}, "attribute:stage == prod", ""),
+    ],
+    ids=["a type that it allows", "a type that it has to allow", "none", "none that is known"],
+)
+def test_a_fix_satisfies_the_placement_constraint_or_names_it(
+    given: dict[str, str], expression: str, fix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = template(**given)
+    constraints = [{"Type": "memberOf", "Expression": expression}]
+    body["Resources"]["Chat"]["Properties"]["PlacementConstraints"] = constraints
+    _, facts = explained(body, tmp_path, capsys)
+    (pool,) = facts["pools"]
+    assert pool["fits"] is not True
+    assert fix in pool["fix"] if fix else pool["fix"] == ""
+
+
+def test_less_cpu_is_no_fix_of_hosts_without_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template(instance_type="c7i.large")
+    body["Resources"]["Chat"]["Properties"]["ContainerDefinitions"][0]["Cpu"] = 8192
+    _, facts = explained(body, tmp_path, capsys)
+    assert "ask for no more" not in facts["pools"][0]["fix"]
+
+
+def test_where_a_pool_fits_the_others_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template(gpus="2", instance_type="g6.12xlarge")
+    assert main(["explain", "Chat", written(body, tmp_path / "t.json"), "--hosts", "g6.xlarge=1"]) == 0
+    output = capsys.readouterr().out
+    assert "where no service places it: does not fit\n\nit fits\n" in output
+    assert "fix: " not in output
+
+
+def test_services_in_the_plural_place_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    body["Resources"]["Weekly"] = body["Resources"]["Service"]
+    main(["explain", "Chat", written(body, tmp_path / "t.json")])
+    assert ", where Service and Weekly place it: fits" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("run_by", ["Service", None])
+def test_an_image_that_does_not_run_on_the_gpus_is_said(
+    run_by: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = template(instance_type="p3.2xlarge")
+    body["Resources"]["Chat"]["Properties"]["ContainerDefinitions"][0]["Image"] = "vllm/vllm-openai:v0.27.1"
+    if run_by is None:
+        del body["Resources"]["Service"]
+    code, facts = explained(body, tmp_path, capsys)
+    assert (code, facts["fits"], facts["no_first_host"]) == (1, True, [])
+    assert "has no code for the GPUs" in str(facts["image_fails"])
+    assert main(["explain", "Chat", str(tmp_path / "t.json")]) == 1
+    assert capsys.readouterr().out.endswith("it fits, and its container image does not run there\n")
+
+
 def test_without_any_hosts_the_types_that_would_do_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

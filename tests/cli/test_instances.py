@@ -58,7 +58,7 @@ def test_the_table_has_a_row_for_each_with_its_numbers(capsys: pytest.CaptureFix
     assert main(["instances", "--family", "g6f"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[:3] == ["type", "count", "accelerator"]
-    assert rows[0].split()[:5] == ["g6f.large", "0.125", "L4", "2.8", "8.9"]
+    assert rows[0].split()[:5] == ["g6f.large", "0.125", "L4", "2.7", "8.9"]
 
 
 def test_no_type_at_all_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,3 +87,9 @@ def test_what_can_mean_nothing_is_refused_with_what_could(
     output = capsys.readouterr()
     assert words in output.err
     assert output.out == ""
+
+
+def test_the_memory_that_is_printed_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["instances", "--model", "L4", "--family", "g6"]) == 0
+    assert " 22.3 " in capsys.readouterr().out
+    assert "g6.xlarge" in names(capsys, "--model", "L4", "--gpu-memory-gib", "22.3")

@@ -151,6 +151,10 @@ def test_an_app_with_stack_traces_has_the_line_that_made_the_construct(
             ["__init__ (/v/lib/python3.12/site-packages/x/y.py:7)", "main (/srv/a.py:9)"],
             SourceLine(file="/srv/a.py", line=9),
         ),
+        (
+            ["defined (/srv/gpu-constructs/gpu_constructs/cdk/given.py:42)", "main (/srv/gpu_constructs/app.py:9)"],
+            SourceLine(file="/srv/gpu_constructs/app.py", line=9),
+        ),
         (["new Stack (/srv/node_modules/aws-cdk-lib/core/lib/stack.js:1:2)"], None),
         (["run (node:internal/main:1:2)", 7, None, "x" * 9000], None),
         ("no list", None),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import GPU, HostImage, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.fleet import GPU, HostImage, PlacementConstraint, Pool, ResourceRequirement, Task, Unknown
 from gpu_constructs.hardware import InstanceType, default_image, may_run
 from gpu_constructs.hardware.prices import dollars, on_demand_price
 from gpu_constructs.placement import (
@@ -31,6 +31,7 @@ __all__ = [
     "provider_for",
     "ways_of",
     "with_memory",
+    "without_type_lists",
     "worst",
 ]
 
@@ -81,7 +82,7 @@ def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = Fa
 
 def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str) -> Way:
     new = of_types(pool, (instance_type,))
-    kept = tuple(each for each in task.constraints if _TYPE not in str(each.expression))
+    kept = without_type_lists(task.constraints)
     # The constructs write such a list themselves.
     listed = len(kept) < len(task.constraints) and task.origin is not None and task.origin.file is not None
     old, image = pool.image, new.image
@@ -96,6 +97,11 @@ def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str) -> Way:
     return Way(
         text=f"{what} such as {instance_type}{driven}{costs}{too}", things=(new, replace(task, constraints=kept))
     )
+
+
+def without_type_lists(constraints: Iterable[PlacementConstraint]) -> tuple[PlacementConstraint, ...]:
+    """The constraints that do not name instance types."""
+    return tuple(each for each in constraints if _TYPE not in str(each.expression))
 
 
 def of_types(pool: Pool, types: tuple[InstanceType, ...]) -> Pool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Container, Task, Unknown
@@ -15,7 +15,7 @@ from gpu_constructs.hardware.cuda import (
     first_branch,
     is_dropped,
 )
-from gpu_constructs.placement.route import Destination
+from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for
@@ -34,18 +34,15 @@ _OLDER = "an image with an older CUDA"
     unless=("GPU235",),
 )
 def recent_driver(context: Context) -> Problems:
-    for task, container, found, each in _pairs(context):
-        image = each.pool.image
-        if isinstance(image, Unknown):
-            continue
-        branch, first = image.image.driver_branch, first_branch(found.cuda)
-        if branch is not None and first is not None and branch < first and not found.is_compatible:
+    for route, container, found, each in _pairs(context, _lacks_driver):
+        image, first = each.pool.image, first_branch(found.cuda)
+        if not isinstance(image, Unknown):
             yield Problem(
-                about=task,
+                about=route.task,
                 container=container,
                 involves=(each.pool,),
-                message=f"{_has(task, container, found)}, which needs driver branch {first} or later; the hosts of "
-                f"{each.pool.name} have branch {branch} ({image.image.name})",
+                message=f"{_has(route.task, container, found)}, which needs driver branch {first} or later; the hosts "
+                f"of {each.pool.name} have branch {image.image.driver_branch} ({image.image.name})",
                 fix=f"a machine image with driver branch {first} or later, such as al2023-gpu, or {_OLDER}",
                 property_name="Image",
                 value=container.image,
@@ -61,19 +58,18 @@ def recent_driver(context: Context) -> Problems:
     source=CUDA_RELEASE_NOTES,
 )
 def still_compiled(context: Context) -> Problems:
-    for task, container, found, each in _pairs(context):
-        old = [one for one in each.types if _is_dropped(one, found)]
-        if old and found.has_libraries and each.is_certain and len(old) == len(each.types):
+    for route, container, found, each in _pairs(context, _lacks_kernels):
+        if each.is_certain or (route.workload is None and route.is_closed):
             yield Problem(
-                about=task,
+                about=route.task,
                 container=container,
                 involves=(each.pool,),
-                message=f"{_has(task, container, found)}, which has no code for the GPUs of {each.pool.name} "
-                f"({and_list(old)})",
+                message=f"{_has(route.task, container, found)}, which has no code for the GPUs of {each.pool.name} "
+                f"({and_list(each.types)})",
                 fix=f"{_OLDER}, such as 12.6, or hosts with newer GPUs",
                 ways=(
                     (Way(text=f"{_OLDER}, such as 12.6"),),
-                    hosts_for(task, each.pool, "hosts with newer GPUs,", of_other_families=True),
+                    hosts_for(route.task, each.pool, "hosts with newer GPUs,", of_other_families=True),
                 ),
                 property_name="Image",
                 value=container.image,
@@ -81,17 +77,34 @@ def still_compiled(context: Context) -> Problems:
             )
 
 
-def _pairs(context: Context) -> Iterator[tuple[Task, Container, CudaImage, Destination]]:
-    """Every container of an image with a known CUDA, with each pool that its task may be placed on, once."""
+def _pairs(
+    context: Context, fails: Callable[[CudaImage, Destination], bool]
+) -> Iterator[tuple[Route, Container, CudaImage, Destination]]:
+    """Every container of an image with a known CUDA, with each pool on which it fails, once.
+
+    A task that no workload runs may go to any pool that has room for it, so that it must fail on all of them.
+    """
     seen: set[tuple[int, str, int]] = set()
-    of_cuda = context.assigned(lambda task: any(map(_cuda_of, task.containers)))
-    for task, each in ((one.task, each) for one in of_cuda for each in one.destinations):
-        for container in task.containers:
+    for route in context.routed(lambda task: any(map(_cuda_of, task.containers))):
+        hosts = [each for each in route.destinations if each.types]
+        for container in route.task.containers:
             found = _cuda_of(container)
-            key = (id(task), container.name, id(each.pool))
-            if found is not None and key not in seen:
-                seen.add(key)
-                yield task, container, found, each
+            failing = [] if found is None else [each for each in hosts if fails(found, each)]
+            for each in failing if route.workload is not None or len(failing) == len(hosts) else ():
+                key = (id(route.task), container.name, id(each.pool))
+                if found is not None and key not in seen:
+                    seen.add(key)
+                    yield route, container, found, each
+
+
+def _lacks_driver(found: CudaImage, there: Destination) -> bool:
+    image, first = there.pool.image, first_branch(found.cuda)
+    branch = None if isinstance(image, Unknown) else image.image.driver_branch
+    return branch is not None and first is not None and branch < first and not found.is_compatible
+
+
+def _lacks_kernels(found: CudaImage, there: Destination) -> bool:
+    return found.has_libraries and all(_is_dropped(each, found) for each in there.types)
 
 
 def _cuda_of(container: Container) -> CudaImage | None:

@@ -68,3 +68,10 @@ def test_the_libraries_of_the_toolkit_have_none_either_and_a_program_may_bring_i
 )
 def test_other_gpus_may_have(fleet: Fleet) -> None:
     assert not said(cuda.still_compiled, fleet)
+
+
+def test_a_task_that_no_workload_runs_is_judged_where_it_fits() -> None:
+    old, new = a_pool("p3.2xlarge"), replace(a_pool("g4dn.xlarge"), name="New")
+    alone = Fleet(pools=(old,), tasks=(_task(_CUDA_13),), is_whole=True)
+    assert only(cuda.still_compiled, alone).severity is Severity.ERROR
+    assert not said(cuda.still_compiled, replace(alone, pools=(old, new)))
