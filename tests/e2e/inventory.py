@@ -14,8 +14,10 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "auto scaling group": ("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", "AutoScalingGroupName"),
     "capacity provider": ("ecs", "describe_capacity_providers", "capacityProviders", "name"),
     "cluster": ("ecs", "list_clusters", "clusterArns", ""),
+    "event rule": ("events", "list_rules", "Rules", "Name"),
     "file system": ("efs", "describe_file_systems", "FileSystems", "FileSystemId"),
     "flow log": ("ec2", "describe_flow_logs", "FlowLogs", "FlowLogId"),
+    "function": ("lambda", "list_functions", "Functions", "FunctionName"),
     "instance profile": ("iam", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
     "internet gateway": ("ec2", "describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
     "launch template": ("ec2", "describe_launch_templates", "LaunchTemplates", "LaunchTemplateId"),
@@ -27,6 +29,7 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "queue": ("sqs", "list_queues", "QueueUrls", ""),
     "role": ("iam", "list_roles", "Roles", "RoleName"),
     "route table": ("ec2", "describe_route_tables", "RouteTables", "RouteTableId"),
+    "schedule": ("scheduler", "list_schedules", "Schedules", "Name"),
     "scheduled action": (
         "autoscaling",
         "describe_scheduled_actions",

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from .account import Account
 from .deployed import Stacks, run
-from .templates import cluster_template, task_definition
+from .templates import Template, cluster_template, task_definition
 
 
 def test_a_cluster_with_hosts_goes_without_a_trace(stacks: Stacks, account: Account) -> None:
@@ -170,3 +170,67 @@ def test_a_replacement_under_the_same_custom_name_is_refused(stacks: Stacks) -> 
 
     assert "custom-named resource requires replacing" in stacks.end(stack)[1]
     stacks.delete(stack)
+
+
+def test_a_weak_reference_reads_the_output_of_another_stack(stacks: Stacks, account: Account) -> None:
+    def consuming(output: str) -> Template:
+        weak = {"StackName": "producer", "OutputName": output, "Region": {"Ref": "AWS::Region"}}
+        value = {"Name": "read", "Type": "String", "Value": {"Fn::GetStackOutput": weak}}
+        return {"Resources": {"Value": {"Type": "AWS::SSM::Parameter", "Properties": value}}}
+
+    made = {"Queue": {"Type": "AWS::SQS::Queue"}}
+    outputs = {"Arn": {"Value": {"Fn::GetAtt": ["Queue", "Arn"]}}}
+    producer = stacks.create({"Resources": made, "Outputs": outputs}, name="producer")
+    arn = stacks.outputs(producer)["Arn"]
+
+    consumer, mistaken = stacks.create(consuming("Arn")), stacks.create(consuming("Arm"))
+
+    assert account.client("ssm").get_parameter(Name="read")["Parameter"]["Value"] == arn
+    assert "there is no output Arm of a stack producer" in stacks.end(mistaken)[1]
+    for stack in (producer, mistaken, consumer):  # a strong reference would keep the producer
+        stacks.delete(stack)
+
+
+def test_the_default_security_group_loses_its_rules_as_cdks_custom_resource_does_it(
+    stacks: Stacks, account: Account
+) -> None:
+    group = {"Fn::GetAtt": ["Vpc", "DefaultSecurityGroup"]}
+    resources = {
+        "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16"}},
+        "Restrict": {"Type": "Custom::VpcRestrictDefaultSG", "Properties": {"DefaultSecurityGroupId": group}},
+    }
+    stack = stacks.create({"Resources": resources, "Outputs": {"Group": {"Value": group}}})
+    assert stacks.end(stack) == ("CREATE_COMPLETE", "")
+
+    (found,) = account.client("ec2").describe_security_groups(GroupIds=[stacks.outputs(stack)["Group"]])[
+        "SecurityGroups"
+    ]
+    assert (found["IpPermissions"], found["IpPermissionsEgress"]) == ([], [])
+    stacks.delete(stack)
+
+
+def test_a_permission_of_a_function_goes_with_its_stack(stacks: Stacks) -> None:
+    trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    role = {"AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [trusted]}}
+    function = {
+        "Handler": "index.handler",
+        "Runtime": "python3.13",
+        "Role": {"Fn::GetAtt": ["Role", "Arn"]},
+        "Code": {"ZipFile": "def handler(*_): pass"},
+    }
+    permission = {
+        "FunctionName": {"Ref": "Function"},
+        "Action": "lambda:InvokeFunction",
+        "Principal": "events.amazonaws.com",
+    }
+    resources = {
+        "Role": {"Type": "AWS::IAM::Role", "Properties": role},
+        "Function": {"Type": "AWS::Lambda::Function", "Properties": function},
+        "Permission": {"Type": "AWS::Lambda::Permission", "Properties": permission},
+    }
+    stack = stacks.create({"Resources": resources})
+    assert stacks.end(stack) == ("CREATE_COMPLETE", "")
+
+    stacks.delete(stack)
+
+    assert stacks.end(stack)[0] == "DELETE_COMPLETE"

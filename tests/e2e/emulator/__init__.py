@@ -10,6 +10,7 @@ What is here that moto lacks:
 - Auto Scaling groups that launch what their template, policies, reservations and placement groups say, or cannot
   (`autoscaling`, `launch_settings`, `launching`, `reservations`, `placement_groups`), with warm pools, lifecycle hooks
   and scheduled actions that do something (`warm_pools`, `lifecycle_hooks`, `scheduled_actions`);
+- EventBridge rules and schedules that run tasks when they are told to (`schedules`);
 - hosts that register the CPU, memory, GPUs and Neuron devices of their type (`hosts`, `instance_types`, `images`);
 - Managed Instances (`managed_instances`, `instance_requirements`);
 - a scheduler that honours constraints, GPUs, shares of GPUs, Neuron devices, CPU, memory and ports (`placement`,
@@ -17,14 +18,15 @@ What is here that moto lacks:
 - cluster auto scaling, services and tasks with GPU ids (`managed_scaling`, `services`, `tasks`, `running`);
 - load balancers whose targets are the tasks of a service, healthy where security groups let requests through
   (`load_balancers`, `targets`);
+- weak references between stacks, ``Fn::GetStackOutput`` (`stack_outputs`);
 - security groups with all their rules, alarms, and Bottlerocket's image parameters (`security_groups`, `alarms`,
   `images`).
 
 The world outside the account is set by SSM parameters below ``/emulator/``: the time, GPUs that fail at boot, types
 that EC2 has none of, reservations (`switches`).
 
-What it has not: Fargate, external hosts, StartTask, change sets of updates, custom resources, quotas,
-spot interruptions, prices and allocation strategies, types by requirements or segments of a distribution in Auto
-Scaling groups, scaling policies, recurrence, managed draining, network traffic, what user data really does, and the
-time that things take. Each module says what it leaves out.
+What it has not: Fargate, external hosts, StartTask, change sets of updates, custom resources but CDK's for the default
+security group (`functions`), quotas, spot interruptions, prices and allocation strategies, types by requirements or
+segments of a distribution in Auto Scaling groups, scaling policies, recurrence, managed draining, network traffic, what
+user data really does, and the time that things take. Each module says what it leaves out.
 """

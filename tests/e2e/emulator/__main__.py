@@ -18,6 +18,8 @@ from werkzeug.serving import make_server
 
 from .install import install
 
+log = logging.getLogger(__name__)
+
 Application = Callable[[Any, Any], Iterable[bytes]]
 
 
@@ -39,7 +41,12 @@ def _one_at_a_time(application: Application) -> Application:
 
     def answer(environ: Any, start_response: Any) -> Iterable[bytes]:
         with lock:
-            return list(application(environ, start_response))
+            try:
+                return list(application(environ, start_response))
+            except NotImplementedError as error:
+                log.warning("not answered: %s", error)  # such as an operation that neither moto nor the emulator has
+                start_response("501 Not Implemented", [("Content-Type", "text/plain")])
+                return [str(error).encode()]
 
     return answer
 

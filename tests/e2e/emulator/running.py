@@ -17,7 +17,7 @@ from moto.ecs import urls
 from moto.ecs.exceptions import InvalidParameterException, ServiceNotFoundException
 from moto.ecs.models import CapacityProvider, Cluster, EC2ContainerServiceBackend, Service, Task, TaskDefinition
 
-from . import autoscaling, group_minutes, lifecycle_hooks, managed_scaling, service_scaling, warm_pools
+from . import autoscaling, group_minutes, lifecycle_hooks, managed_scaling, schedules, service_scaling, warm_pools
 from .agent import AgentConfig, agent_config
 from .autoscaling import EmulatedGroup
 from .demands import TaskDefinitionError
@@ -275,6 +275,7 @@ class RunningEcs(EC2ContainerServiceBackend):
         """Let everything in a cluster happen that takes about a minute."""
         cluster = self._get_cluster(cluster_str)
         self._forget_terminated(cluster)
+        schedules.run_due(self, cluster.arn)
         for task in self.active_tasks(cluster.name):
             if task.last_status == "PENDING":
                 task.begin()

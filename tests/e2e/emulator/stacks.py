@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from moto.cloudformation import parsing
-from moto.cloudformation.parsing import ResourceMap, clean_json
+from moto.cloudformation.parsing import ResourceMap
 from moto.core.common_models import CloudFormationModel
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
@@ -203,7 +203,8 @@ class StackResources(ResourceMap):
             yield
         except Exception as error:
             reason = str(getattr(error, "message", "")) or str(error) or type(error).__name__
-            log.exception("%s of %s failed", doing, logical_id)
+            trace = None if isinstance(error, NotImplementedError) else error  # the reason says it all
+            log.warning("%s of %s failed: %s", doing, logical_id, reason, exc_info=trace)
             failed = Happening(logical_id, kind, f"{doing}_FAILED", reason=reason)
             self.tell(failed)
             raise ResourceFailedError(failed) from error
@@ -216,7 +217,7 @@ class StackResources(ResourceMap):
 
     def _resolved(self, logical_id: str) -> Template:
         definition = {"Properties": {}, **self._resource_json_map[logical_id]}
-        return cast("Template", clean_json(copy.deepcopy(definition), self))
+        return cast("Template", parsing.clean_json(copy.deepcopy(definition), self))
 
     def _wanted(self) -> list[str]:
         """The resources whose condition holds, each after those it needs."""
