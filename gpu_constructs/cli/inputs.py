@@ -91,7 +91,7 @@ def _hosts(written: Sequence[str]) -> dict[str, int]:
     hosts: dict[str, int] = {}
     for each in written:
         name, _, number = each.partition("=")
-        if not name or not number.isdecimal() or len(number) > _DIGITS:
+        if not name or not (number.isascii() and number.isdecimal()) or len(number) > _DIGITS:
             raise InvalidValueError(
                 f"{shown(each)} describes no hosts", argument="--hosts", allowed="TYPE=NUMBER, such as g6.xlarge=4"
             )

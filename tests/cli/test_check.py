@@ -149,7 +149,19 @@ def test_what_was_not_checked_fails_where_that_is_asked_for(tmp_path: Path, caps
     assert json.loads(capsys.readouterr().out)["summary"]["unchecked"] == 1
 
 
-@pytest.mark.parametrize("hosts", ["g6.xlarge", "=4", "g6.xlarge=many", "g6.xlarge=0", "g6.xlarge=9999999", "g7=1"])
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        "g6.xlarge",
+        "=4",
+        "g6.xlarge=many",
+        "g6.xlarge=0",
+        "g6.xlarge=9999999",
+        "g6.xlarge=\uff14",
+        "g6.xlarge=\u0664",
+        "g7=1",
+    ],
+)
 def test_hosts_that_are_none_are_2(hosts: str, good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", good, "--hosts", hosts]) == 2
     assert "--hosts" in capsys.readouterr().err or hosts == "g7=1"

@@ -20,6 +20,7 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.fleet.keys import CONTAINER_KEYS
+from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.template.resources.section import Section, given
@@ -137,8 +138,12 @@ def requirements_of(section: Section) -> tuple[ResourceRequirement, ...]:
     """What a container asks of accelerators, as written."""
     written = section.get("ResourceRequirements")
     entries = written if isinstance(written, Sequence) and not isinstance(written, str) else ()
-    # A text is not an entry, and not a value of the deploy either; what it says may well be a type.
-    texts = {number: each for number, each in enumerate(entries) if isinstance(each, str)}
+    # A text is not an entry, and not a value of the deploy either. Only a type is quoted of it.
+    texts = {
+        number: each if each in {GPU, NEURON_DEVICE} else ""
+        for number, each in enumerate(entries)
+        if isinstance(each, str)
+    }
     return tuple(
         ResourceRequirement(type=texts[number]) if number in texts else _requirement(each)
         for each in section.sections("ResourceRequirements")

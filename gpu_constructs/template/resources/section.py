@@ -22,6 +22,18 @@ _NUMBER = re.compile(rf"\s*(-?[0-9]{{1,{DIGITS}}})(?:\.0{{1,15}})?\s*")
 _LARGEST_EXACT = 10**15
 _TWO = 2
 _FLAGS: Final = {"true": True, "false": False}
+# Below these keys a text may be a password or a token, so that reports never quote what is there.
+_CONFIDENTIAL: Final = frozenset(
+    {
+        "Command",
+        "EntryPoint",
+        "Environment",
+        "LogConfiguration",
+        "RepositoryCredentials",
+        "Secrets",
+        "UserData",
+    }
+)
 
 Notes = list[Remark]
 """Where readers put what they could not read."""
@@ -110,10 +122,14 @@ class Section:
         return self.values.get(key)
 
     def note(self, problem: str, value: object, *path: str | int) -> None:
-        """Notes that something could not be read."""
-        where = ".".join(str(each) for each in (*self.path, *path))
-        text = f"{brief(where)}: {problem}, got {shown(value)}"
-        self.notes.append(Remark(kind=RemarkKind.NOT_READ, text=text, origin=self.resource.at(*self.path, *path)))
+        """Notes that something could not be read, with its value, or the kind of it where that may be a secret."""
+        steps = (*self.path, *path)
+        hidden = isinstance(value, (Mapping, list, tuple)) or not _CONFIDENTIAL.isdisjoint(steps)
+        self._note(problem, _kind_of(value) if hidden else shown(value), steps)
+
+    def _note(self, problem: str, got: str, steps: tuple[str | int, ...]) -> None:
+        text = f"{brief('.'.join(map(str, steps)))}: {problem}, got {got}"
+        self.notes.append(Remark(kind=RemarkKind.NOT_READ, text=text, origin=self.resource.at(*steps)))
 
     def text(self, key: str) -> str | Unknown | None:
         """A text, or a number or flag as CloudFormation turns it into one; None if there is none."""
@@ -184,7 +200,7 @@ class Section:
     def _section(self, value: Value, *path: str | int) -> Section:
         values = _EMPTY if value is None else value
         if not isinstance(values, Mapping):
-            self._unreadable("an object", value, *path)
+            self._misplaced("an object", value, *path)
             values = _NOTHING
         return Section(values, self.resource, (*self.path, *path), self.notes)
 
@@ -194,7 +210,7 @@ class Section:
             return ()
         if is_list(value):
             return value
-        return (self._unreadable("a list", value, key),)
+        return (self._misplaced("a list", value, key),)
 
     def _text_of(self, value: Value, *path: str | int) -> str | Unknown:
         if isinstance(value, bool):
@@ -210,3 +226,16 @@ class Section:
         if not is_open(value):
             self.note(f"expects {expected}", value, *path)
         return UNKNOWN
+
+    def _misplaced(self, expected: str, value: Value, *path: str | int) -> Unknown:
+        """Unknown, and noted without a text that stands where another kind of thing belongs: it may be anything."""
+        if isinstance(value, str):
+            self._note(f"expects {expected}", _kind_of(value), (*self.path, *path))
+            return UNKNOWN
+        return self._unreadable(expected, value, *path)
+
+
+def _kind_of(value: object) -> str:
+    """What a value is, in a word, for a message that must not quote it."""
+    kinds = ((str, "a text"), (bool, "true or false"), ((int, float), "a number"), (Mapping, "an object"))
+    return next((kind for types, kind in kinds if isinstance(value, types)), "nothing" if value is None else "a list")

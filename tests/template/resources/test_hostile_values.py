@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpu_constructs import rules
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, RemarkKind
 from gpu_constructs.template.model import Reference, Resource, Stack, Text
 from gpu_constructs.template.resources.fleet import fleet_of
@@ -151,6 +152,35 @@ def test_what_has_the_wrong_type_is_remarked_with_its_place() -> None:
     (remark,) = found.remarks
     assert remark.text == "Properties.ContainerDefinitions.0.Cpu: expects a whole number, got 'much'"
     assert remark.origin.path == ("Resources", "Task", "Properties", "ContainerDefinitions", 0, "Cpu")
+
+
+HIDDEN = "hf_ABCDEF"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "got"),
+    [
+        (("Environment",), {"HF_TOKEN": HIDDEN}, "a list, got an object"),
+        (("Environment",), [f"HF_TOKEN={HIDDEN}"], "an object, got a text"),
+        (("Environment",), [{"Name": "HF_TOKEN", "Value": [HIDDEN]}], "a text, got a list"),
+        (("Environment",), [{"Name": "HF_TOKEN", "Value": {"x": HIDDEN}}], "a text, got an object"),
+        (("Secrets",), [HIDDEN], "an object, got a text"),
+        (("Command",), HIDDEN, "a list, got a text"),
+        (("Command",), [{"--hf-token": HIDDEN}], "a text, got an object"),
+        (("EntryPoint",), [[HIDDEN]], "a text, got a list"),
+        (("LogConfiguration",), HIDDEN, "an object, got a text"),
+        (("RepositoryCredentials",), [HIDDEN], "an object, got a list"),
+        (("PortMappings",), [HIDDEN], "an object, got a text"),
+        (("ResourceRequirements",), [HIDDEN], "an object, got a text"),
+        (("Cpu",), {"x": HIDDEN}, "a whole number, got an object"),
+        (("Essential",), [HIDDEN], "true or false, got a list"),
+    ],
+)
+def test_what_may_be_a_secret_is_never_quoted(path: tuple[str, ...], value: Any, got: str) -> None:
+    container = {"Name": "c", **dict.fromkeys(path, value)}
+    found = fleet({"Task": {"Type": "AWS::ECS::TaskDefinition", "Properties": {"ContainerDefinitions": [container]}}})
+    assert any(f"expects {got}" in each.text for each in found.remarks)
+    assert not [each for each in rules.check(found) if HIDDEN in f"{each.message} {each.fix} {each.allowed}"]
 
 
 def test_five_hundred_resources_are_read_in_no_time() -> None:
