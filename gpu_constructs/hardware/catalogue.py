@@ -62,6 +62,9 @@ def instance_type(name: str) -> InstanceType:
     if wanted in _families():
         sizes = tuple(each.name for each in _families()[wanted][:3])
         raise UnknownNameError(f"{shown(name)} is a family, an instance type has a size too", value=name, nearest=sizes)
+    if having := _families_having(wanted):
+        smallest = tuple(_families()[each][0].name for each in having)
+        raise UnknownNameError(f"{shown(name)} is an accelerator, not an instance type", value=name, nearest=smallest)
     raise UnknownNameError(
         f"no instance type {shown(name)} in the catalogue of {RECORDED}", value=name, nearest=_nearest_types(wanted)
     )
@@ -86,6 +89,8 @@ def family(name: str) -> tuple[InstanceType, ...]:
     found = _accelerated_families().get(name) or _families().get(name)
     if found is not None:
         return found
+    if having := _families_having(name.strip().lower()):
+        raise UnknownNameError(f"{shown(name)} is an accelerator, not an instance family", value=name, nearest=having)
     wanted = name.strip().lower().partition(".")[0]
     nearest = (wanted,) if wanted in _families() else _nearest(wanted, _families())
     raise UnknownNameError(
@@ -297,6 +302,14 @@ def _known(names: Callable[[], tuple[str, ...]], argument: str, value: object) -
     nearest = tuple(spelled[name] for name in _nearest(value.lower(), spelled))
     raise UnknownNameError(
         f"the catalogue of {RECORDED} has no {value!r}", argument=argument, value=value, nearest=nearest
+    )
+
+
+def _families_having(model: str) -> tuple[str, ...]:
+    """The families with an accelerator, those of whole GPUs first; none for another name."""
+    of_model = [each for each in accelerated() if each.accelerators and each.accelerators.model.lower() == model]
+    return tuple(
+        dict.fromkeys(each.family for each in sorted(of_model, key=lambda each: (each.gpus == 0, each.family)))
     )
 
 

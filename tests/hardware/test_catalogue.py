@@ -81,6 +81,15 @@ def test_a_family_in_place_of_a_type_is_told_apart() -> None:
         instance_type("g5")
 
 
+def test_an_accelerator_in_place_of_a_family_or_a_type_names_what_has_it() -> None:
+    with pytest.raises(UnknownNameError, match="'L4' is an accelerator, not an instance family") as of_family:
+        family("L4")
+    assert of_family.value.nearest == ("g6", "gr6", "g6f", "gr6f")
+    with pytest.raises(UnknownNameError, match="'a10g' is an accelerator, not an instance type") as of_type:
+        instance_type("a10g")
+    assert of_type.value.nearest == ("g5.xlarge",)
+
+
 def test_a_name_like_nothing_raises_without_a_suggestion() -> None:
     with pytest.raises(UnknownNameError) as raised:
         instance_type("zzzzzzzzzzzzzzzz")
