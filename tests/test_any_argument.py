@@ -10,7 +10,9 @@ from typing import Any
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
+from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import IConstruct
@@ -36,6 +38,7 @@ ODD: tuple[Any, ...] = (
     {"a": 1},
     object(),
     int,
+    ecs.Secret,
 )
 
 
@@ -63,11 +66,14 @@ def _doors(site: Site) -> Iterator[Door]:
     types: dict[str, Any] = {"instance_types": ["g6.xlarge"], "max_instances": 1}
     order = [public.CapacityChoice(each, **types) for each in ("A", "B")]
     at: dict[str, Any] = {"scope": site.stack, "construct_id": "Odd"}
+    imported = {"cluster": cluster, "capacity_provider_name": "theirs"}
     yield Door(public.CapacityChoice, {"construct_id": "Odd", **types})
+    yield Door(public.GpuCapacity.from_attributes, {**at, **imported, **types}, site.stack)
     yield Door(public.GpuChecks, {})
     yield Door(public.GpuChecks.add_to, {"scope": site.app})
     yield Door(public.GpuCluster, {**at, "vpc": site.vpc}, site.stack)
     yield Door(public.GpuService, {**at, "cluster": cluster, "task_definition": task}, site.stack)
+    yield Door(public.CpuService, {**at, "cluster": cluster, "task_definition": _web(site)}, site.stack)
     yield Door(public.GpuShare, {"memory_mib": 1})
     yield Door(public.GpuTaskDefinition, {**at, "capacity": [site.l4]}, site.stack)
     yield Door(shared.add_gpu_container, small, shared)
@@ -99,6 +105,12 @@ def _doors(site: Site) -> Iterator[Door]:
     yield from _doors_of_scaling(site, task)
 
 
+def _web(site: Site) -> ecs.Ec2TaskDefinition:
+    task = ecs.Ec2TaskDefinition(site.stack, "Web")
+    task.add_container("web", image=site.image, memory_limit_mib=64)
+    return task
+
+
 def _doors_of_scaling(site: Site, task: public.GpuTaskDefinition) -> Iterator[Door]:
     waiting = cloudwatch.Metric(namespace="Chat", metric_name="Waiting")
     yield Door(public.ScaleBy.average, {"metric": waiting, "target": 1})
@@ -121,10 +133,19 @@ def _doors_of_servers(site: Site) -> Iterator[Door]:
     yield Door(public.ModelServer.vllm, {"model": "qwen"})
     yield Door(public.ModelServer.triton, {"tag": "25.03-py3"})
     yield Door(public.ModelServer.comfyui, {"image": image})
-    yield Door(public.ModelCache.efs, {"file_system": efs.FileSystem(site.stack, "Files", vpc=site.vpc)})
+    yield Door(public.ModelCache.efs, {"file_system": efs.FileSystem(site.stack, "Shared files", vpc=site.vpc)})
     yield Door(public.ModelCache.s3_copy, {"bucket": weights})
     yield Door(public.ModelCache.host_disk, {})
     yield Door(public.HostMount.s3, {"bucket": weights})
+    lustre = fsx.LustreFileSystem.from_lustre_file_system_attributes(
+        site.stack,
+        "Lustre",
+        dns_name="fs-0.fsx.us-east-1.amazonaws.com",
+        file_system_id="fs-0",
+        security_group=ec2.SecurityGroup.from_security_group_id(site.stack, "OfLustre", "sg-0"),
+    )
+    yield Door(public.HostMount.fsx_lustre, {"file_system": lustre, "mount_name": "m"})
+    yield Door(public.ModelCache.fsx_lustre, {"file_system": lustre, "mount_name": "m"})
 
 
 def _raw(door: Door, argument: str, value: Any) -> str:
@@ -147,15 +168,19 @@ def _raw(door: Door, argument: str, value: Any) -> str:
 
 
 def _named(door: Door) -> list[str]:
+    # The metaclass of jsii hides the signature of a class.
+    function = door.call.__init__ if isinstance(door.call, type) else door.call
     open_ended = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    return [name for name, each in inspect.signature(door.call).parameters.items() if each.kind not in open_ended]
+    own = [name for name, each in inspect.signature(function).parameters.items() if each.kind not in open_ended]
+    return [name for name in own if name != "self"]
 
 
 def test_no_odd_value_meets_a_raw_error(site: Site) -> None:
+    constructs = (site.app, site.l4, efs.FileSystem(site.stack, "Files", vpc=site.vpc))
     answers = (
         (f"{door.call.__qualname__}({argument}={shown(value)})", _raw(door, argument, value))
         for door in (*_doors(site), *_doors_of_servers(site))
         for argument in _named(door)
-        for value in ODD
+        for value in (*ODD, *constructs)
     )
     assert [f"{call}: {answer}" for call, answer in answers if answer] == []

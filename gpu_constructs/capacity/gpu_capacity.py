@@ -169,7 +169,9 @@ class GpuCapacity(Construct):
             vpc_subnets=vpc_subnets,
             capacity_provider_name=capacity_provider_name,
         )
-        return ImportedGpuCapacity(scope, construct_id, hosts=hosts, choice=choice, provider=capacity_provider_name)
+        return ImportedGpuCapacity(
+            scope, construct_id, hosts=hosts, choice=choice, capacity_provider_name=capacity_provider_name
+        )
 
     @cached_property
     def capacity_provider_name(self) -> str:

@@ -10,7 +10,8 @@ from constructs import Construct
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.capacity.host_mounts import HostMount
 from gpu_constructs.capacity.plan import plan_capacity
-from gpu_constructs.cdk.atomic import creating
+from gpu_constructs.cdk.atomic import creating, stack_of
+from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture
@@ -36,9 +37,17 @@ class ImportedGpuCapacity(Construct):
         comes_first: Whether services fill it before any other capacity; never.
     """
 
+    @checked
     def __init__(
-        self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, choice: CapacityChoice, provider: str
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        hosts: ClusterHosts,
+        choice: CapacityChoice,
+        capacity_provider_name: str,
     ) -> None:
+        stack_of(scope)
         plan = plan_capacity(choice, hosts)
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
@@ -47,7 +56,7 @@ class ImportedGpuCapacity(Construct):
         self.architecture: Architecture = plan.machine_image.host_image.image.architecture
         self.pool: Pool = plan.pool
         self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
-        self.capacity_provider_name: str = provider
+        self.capacity_provider_name: str = capacity_provider_name
         self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
         self.comes_first: bool = False
 

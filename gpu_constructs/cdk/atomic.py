@@ -10,15 +10,27 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import aws_cdk as cdk
 from constructs import IConstruct
 
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, RefusedByCdkError, shown
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, RefusedByCdkError, shown
 
-__all__ = ["creating", "require_construct_id", "require_free_ids", "rolled_back_on_error", "taken", "translated"]
+__all__ = [
+    "creating",
+    "require_construct_id",
+    "require_free_ids",
+    "rolled_back_on_error",
+    "stack_of",
+    "taken",
+    "translated",
+]
 
 # The text of constructs/lib/construct.ts for a second child of one name; jsii passes on no error code for it.
 _DUPLICATE = "There is already a Construct with name"
+# The text of Stack.of in aws-cdk-lib/core/lib/stack.js.
+_OUTSIDE = "should be created in the scope of a Stack"
+_SCOPE = "scope"
 
 # What typeguard says of an argument before anything is sent to Node.
 _WRONG_TYPE = re.compile(
@@ -43,18 +55,20 @@ def creating(scope: IConstruct, construct_id: str, *, called: str | None = None)
         called: The id that the user chose, where this one was derived from it.
 
     Raises:
-        InvalidValueError: The id is taken or cannot be one, or an argument has the wrong type.
+        InvalidValueError: The id is taken or cannot be one, the scope is outside of a stack, or an argument has the
+            wrong type.
         RefusedByCdkError: CDK refuses it for another reason.
     """
     require_construct_id(construct_id)
     try:
         with translated():
             yield
-    except RefusedByCdkError as error:
+    except GpuConstructsError as error:
         if _DUPLICATE in error.problem:
             raise taken(scope, called or construct_id) from None
-        # CDK had begun: a taken id is the first thing it looks at, so the child of that name is this one.
-        scope.node.try_remove_child(construct_id)
+        if isinstance(error, RefusedByCdkError) or error.argument == _SCOPE:
+            # CDK had begun: a taken id is the first thing it looks at, so the child of that name is this one.
+            scope.node.try_remove_child(construct_id)
         raise
 
 
@@ -98,7 +112,23 @@ def translated() -> Iterator[None]:
             wrong = _KEY.search(str(error))
             where = f"{wrong['key']}: " if wrong else ""
             raise InvalidValueError(f"{where}a value has a type that CDK cannot take") from None
+        if _OUTSIDE in str(error):
+            raise InvalidValueError(
+                "it is outside of every stack, and only a stack is deployed",
+                argument=_SCOPE,
+                fix="self, where a Stack defines it",
+            ) from None
         raise RefusedByCdkError(f"CDK refuses it: {str(error).strip().rstrip('.')}") from None
+
+
+def stack_of(scope: IConstruct) -> cdk.Stack:
+    """The stack that a construct is in.
+
+    Raises:
+        InvalidValueError: It is in none.
+    """
+    with translated():
+        return cdk.Stack.of(scope)
 
 
 def require_construct_id(construct_id: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache, wraps
+from inspect import Parameter, signature
 from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import aws_cdk as cdk
@@ -63,7 +64,10 @@ _EXAMPLES: Mapping[type, str] = {
     ecs.PlacementStrategy: "ecs.PlacementStrategy.packed_by_memory()",
     ecs.PortMapping: "ecs.PortMapping(container_port=8000)",
     ecs.Secret: "ecs.Secret.from_secrets_manager(secret)",
+    ecs.ServiceManagedVolume: "ecs.ServiceManagedVolume(self, 'Scratch', name='scratch', …)",
     ecs.SystemControl: "ecs.SystemControl(namespace='net.core.somaxconn', value='4096')",
+    ecs.TaskDefinition: "ecs.Ec2TaskDefinition(self, 'Web')",
+    ecs.TaskDefinitionRevision: "ecs.TaskDefinitionRevision.LATEST",
     ecs.Ulimit: "ecs.Ulimit(name=ecs.UlimitName.NOFILE, soft_limit=65536, hard_limit=65536)",
     efs.IAccessPoint: "file_system.add_access_point('Models')",
     efs.IFileSystem: "efs.FileSystem(self, 'Models', vpc=vpc)",
@@ -98,7 +102,7 @@ _OTHER_NAMES: Mapping[str, str] = {"gpu_count": "gpus", "memory_mib": "memory_li
 _ATTRIBUTES: Mapping[type, str] = {
     efs.IAccessPoint: "access_point_id",
     efs.IFileSystem: "mount_targets_available",
-    fsx.IFileSystem: "file_system_id",
+    fsx.IFileSystem: "dns_name",
     Construct: "node",
     acm.ICertificate: "certificate_arn",
     cloudwatch.IMetric: "to_metric_config",
@@ -279,17 +283,17 @@ def _is_generic(kind: object, of: type) -> bool:
 
 def _is_of(value: object, kind: type) -> bool:
     """Whether CDK takes the value; yes for kinds that are not known here."""
+    if not _is_known(kind):
+        return True
+    if isinstance(value, type):
+        return False
     if kind in _ATTRIBUTES:
         # Imported constructs are proxies of an interface, so isinstance says nothing about them, and a proxy answers
         # by asking Node; a class of CDK's answers at once.
         attribute = _ATTRIBUTES[kind]
-        if isinstance(value, type):
-            return False
         # jsii makes a proxy of what each interface has.
         answering = vars(value).get("_delegates", ()) if type(value).__module__.startswith("jsii.") else (value,)
         return any(hasattr(type(each), attribute) for each in answering) or hasattr(value, attribute)
-    if kind not in _EXAMPLES and not _is_enum_of_cdk(kind):
-        return True
     if isinstance(value, Mapping):
         return _makes(kind, value)
     return isinstance(value, kind) or type(value).__module__.startswith("jsii.")
@@ -313,8 +317,14 @@ def _is_broken(text: str) -> bool:
     return False
 
 
-def _is_enum_of_cdk(kind: type) -> bool:
-    return issubclass(kind, Enum) and kind.__module__.startswith("aws_cdk")
+def _is_known(kind: type) -> bool:
+    is_enum_of_cdk = issubclass(kind, Enum) and kind.__module__.startswith("aws_cdk")
+    return kind in _EXAMPLES or kind in _ATTRIBUTES or is_enum_of_cdk or _is_struct(kind)
+
+
+def _is_struct(kind: type) -> bool:
+    """Whether a class is a struct of CDK, in whose place a mapping may stand."""
+    return hasattr(kind, "__jsii_name_mapping__")
 
 
 def _written(kind: type) -> str:
@@ -331,7 +341,14 @@ def _fix(value: object, kind: type) -> str:
         wanted = _plain(value)
         return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), _first(kind))}"
     made = next((form for (made, given), form in _FROM.items() if made is kind and type(value) is given), None)
-    return _EXAMPLES[kind] if made is None else made.format(shown(value))
+    return _example(kind) if made is None else made.format(shown(value))
+
+
+def _example(kind: type) -> str:
+    if kind in _EXAMPLES:
+        return _EXAMPLES[kind]
+    needed = (each.name for each in signature(kind).parameters.values() if each.default is Parameter.empty)
+    return f"{_written(kind)}({', '.join(f'{each}=…' for each in needed) or '…'})"
 
 
 def _first(kind: type[Enum]) -> str:

@@ -14,6 +14,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.atomic import stack_of
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, Unknown
@@ -301,10 +302,11 @@ class ClusterHosts:
             scope: Where the service is defined.
 
         Raises:
+            InvalidValueError: The service is outside of every stack.
             IncompatibleError: They are certain to be in different ones.
         """
         if scope is not self._stack:
-            _require_same_place(cdk.Stack.of(scope), self.stack.region, self.stack.account)
+            _require_same_place(stack_of(scope), self.stack.region, self.stack.account)
 
     @property
     def every_choice_of_subnets(self) -> tuple[HostSubnets, ...]:

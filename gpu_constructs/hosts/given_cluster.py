@@ -27,7 +27,7 @@ _IDS = frozenset(
 
 
 def require_gpu_cluster(cluster: object) -> None:
-    """Refuses what is not a `gpu_constructs.GpuCluster`, which is known by its hosts.
+    """Refuses what is not a `gpu_constructs.GpuCluster`, which has the hosts that capacity is added to.
 
     Args:
         cluster: The argument ``cluster`` as the user gave it.
@@ -35,7 +35,7 @@ def require_gpu_cluster(cluster: object) -> None:
     Raises:
         InvalidValueError: It is something else.
     """
-    if not isinstance(getattr(cluster, "hosts", None), ClusterHosts):
+    if not isinstance(getattr(cluster, "hosts", None), ClusterHosts) or not hasattr(cluster, "add_capacity"):
         raise InvalidValueError(
             f"expects a GpuCluster, got {shown(cluster)}",
             argument="cluster",
