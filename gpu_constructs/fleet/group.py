@@ -80,6 +80,9 @@ class GroupSettings:
         has_weights: Whether it gives instance types weights, likewise.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
             only templates say so.
+        awaits_signals: The attribute with which CloudFormation waits for a signal of each host: ``CreationPolicy``, or
+            ``UpdatePolicy`` where only an update waits; empty where nothing does, and where something else than the
+            hosts may send the signals. Only templates say so.
         may_be_started_by_others: Whether something else than ECS may start hosts in it, as far as the files say: a
             scheduled action, a scaling policy, or whoever may call Auto Scaling.
     """
@@ -93,4 +96,5 @@ class GroupSettings:
     subnets: int = field(default=0, compare=False)
     has_weights: bool = field(default=False, compare=False)
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
+    awaits_signals: str = field(default="", compare=False)
     may_be_started_by_others: bool = field(default=False, compare=False)

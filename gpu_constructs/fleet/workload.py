@@ -73,6 +73,8 @@ class ServiceTarget:
             certainly comes before.
         closed_by: The security group of tasks or hosts that lets the load balancer in on no port of theirs; empty where
             one may, and where that is not known.
+        health_port: The port that health checks go to, where it is a fixed one; None where it is that of each target.
+        group_origin: Where the target group was written; None where no file that was read defines it.
         origin: Where it was written.
     """
 
@@ -82,6 +84,8 @@ class ServiceTarget:
     has_listener: bool | Unknown = UNKNOWN
     late_listeners: tuple[str, ...] = ()
     closed_by: str = ""
+    health_port: int | Unknown | None = None
+    group_origin: Origin | None = field(default=None, compare=False, repr=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 

@@ -11,7 +11,6 @@ KNOWN_MISSES = {
     "133-container-without-devices.yaml": "EFA is paid for, and no container sees it",
     "139-infrastructure-role-for-ec2.yaml": "ECS may not assume the role",
     "152-resource-id-without-cluster.json": "service/cluster/name",
-    "158-signal-that-nobody-sends.yaml": "no host sends a signal: the stack rolls back",
     "159-launch-hook-that-nobody-answers.yaml": "after ten minutes each host is abandoned",
     "173-volume-plugin-that-no-host-has.yaml": "no host has the plugin: missing an attribute required by your task",
 }

@@ -290,6 +290,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU120": "CDK writes no launch type where there is a strategy",
     "GPU121": "a capacity joins the list of its cluster",
     "GPU098": "the user data names the cluster of the capacity",
+    "GPU306": "a capacity waits for no signals",
     "GPU272": "the user data names the cluster by a reference",
     "GPU122": "the user data is written for the cluster of the capacity",
     "GPU129": "no argument sets DesiredCapacity",

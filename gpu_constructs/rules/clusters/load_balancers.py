@@ -173,6 +173,31 @@ def time_to_load(context: Context) -> Problems:
             )
 
 
+@warning(
+    "GPU307",
+    question="do health checks go to a port at which the container is reached?",
+    because="a container without a host port gets another port of the host each time, and its target group checks one "
+    "fixed port instead: the target never becomes healthy, and ECS replaces its task again and again",
+    source="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html",
+    unless=("GPU204", "GPU205"),
+)
+def checked_where_it_listens(context: Context) -> Problems:
+    for workload, task, target in _targets(context):
+        port = target.health_port
+        is_dynamic = task.network_mode == "bridge" and target.target_type == "instance"
+        if is_dynamic and isinstance(port, int) and _has_dynamic_port(task, target) and not _is_taken(context, port):
+            yield Problem(
+                about=workload,
+                origin=target.group_origin or target.origin,
+                property_name="HealthCheckPort",
+                value=port,
+                allowed="traffic-port",
+                message=f"health checks of {workload.name} go to port {port} of its hosts, and container "
+                f"{target.container} has a host port of {_DYNAMIC}, another one each time",
+                fix="HealthCheckPort: traffic-port, which is the default",
+            )
+
+
 def _targets(context: Context) -> Iterator[tuple[Workload, Task, ServiceTarget]]:
     for workload in context.once(accelerated_workloads):
         for target in workload.targets:
@@ -186,4 +211,25 @@ def _has_host_port(task: Task, target: ServiceTarget) -> bool:
         for each in task.containers
         if each.name == target.container and not isinstance(each.port_mappings, Unknown)
         for inside, on_host in each.port_mappings
+    )
+
+
+def _has_dynamic_port(task: Task, target: ServiceTarget) -> bool:
+    """Whether Docker certainly chooses the port of the host."""
+    return any(
+        not on_host and inside == target.port
+        for each in task.containers
+        if each.name == target.container and not isinstance(each.port_mappings, Unknown)
+        for inside, on_host in each.port_mappings
+    )
+
+
+def _is_taken(context: Context, port: int) -> bool:
+    """Whether a container may listen on this port of a host."""
+    return any(
+        task.network_mode == "host"
+        or isinstance(each.port_mappings, Unknown)
+        or any(on_host == port for _, on_host in each.port_mappings)
+        for task in context.tasks
+        for each in task.containers
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_demand_price
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
@@ -45,6 +45,27 @@ def room_for_spot(pool: Pool) -> Problems:
             message=f"the first {base} hosts are On-Demand and MaxSize is {most}, so no host is ever Spot",
             allowed=f"0 to {most - 1}",
             fix="lower OnDemandBaseCapacity, or use On-Demand alone",
+        )
+
+
+@warning(
+    "GPU308",
+    question="does a group ask for Spot hosts once?",
+    because="EC2 Auto Scaling asks for new Spot Instances itself whenever the group has too few, for which AWS says to "
+    "use one-time requests; a persistent one asks again by itself",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/"
+    "aws-properties-ec2-launchtemplate-spotoptions.html",
+)
+def asks_once(pool: Pool) -> Problems:
+    if pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.bought.spot_request == "persistent":
+        yield Problem(
+            property_name="SpotInstanceType",
+            value="persistent",
+            allowed="one-time",
+            message=f"the launch template of {pool.name} asks for Spot Instances with a persistent request, and Auto "
+            "Scaling asks for them itself",
+            fix="SpotInstanceType: one-time",
+            one_value=True,
         )
 
 

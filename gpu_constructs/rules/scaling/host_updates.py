@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PoolKind, UpdateMethod, Workload
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PoolKind, Unknown, UpdateMethod, Workload
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
@@ -50,6 +50,28 @@ def takes_a_host_out(pool: Pool) -> Problems:
             message=f"MinInstancesInService is {least} and MaxSize is {most}",
             allowed=f"0 to {most - 1}",
             fix=f"lower MinInstancesInService to {most - 1}, or raise MaxSize",
+        )
+
+
+@error(
+    "GPU306",
+    question="does every host send the signal that CloudFormation waits for?",
+    because="with a ResourceSignal, or WaitOnResourceSignals in an update, CloudFormation waits for a signal of each "
+    "host; the deploy fails after the timeout and is rolled back if nothing sends it",
+    softer="where only an update of the group waits",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-creationpolicy.html",
+    changes="UserData",
+)
+def sends_signals(pool: Pool) -> Problems:
+    waits = pool.group.awaits_signals
+    is_of_aws = not isinstance(pool.image, Unknown) and pool.image.release != "custom"
+    if waits and is_of_aws and pool.user_data.sends_no_signal:
+        yield Problem(
+            message=f"CloudFormation waits for a signal of the hosts of {pool.name} ({waits}), and their user data "
+            "sends none",
+            fix=f"cfn-signal at the end of the user data, or leave the signals out of {waits}",
+            property_name="UserData",
+            is_certain=waits == "CreationPolicy",
         )
 
 

@@ -15,6 +15,7 @@ from gpu_constructs.template.unreadable import UnreadableError
 __all__ = ["RELEVANT", "depends_on_of", "stack_of"]
 
 _INIT = "AWS::CloudFormation::Init"
+_CREATION = "CreationPolicy"
 _UPDATE = "UpdatePolicy"
 _BUCKET = "bucket"  # whichever: files are found by their keys
 
@@ -112,6 +113,7 @@ def _resource(evaluator: Evaluator, logical_id: str, declaration: Node, source: 
         else _properties(evaluator, logical_id, declaration, relevant=relevant),
         metadata=metadata,
         init=_Later(evaluator, metadata[_INIT]) if _INIT in metadata else {},
+        creation_policy=_Later(evaluator, declaration[_CREATION]) if _CREATION in declaration else {},
         update_policy=_Later(evaluator, declaration[_UPDATE]) if _UPDATE in declaration else {},
         origin=evaluator.origin(path, construct),
         exists=exists,

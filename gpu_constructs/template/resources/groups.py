@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 from gpu_constructs.fleet import (
@@ -20,6 +20,7 @@ from gpu_constructs.fleet import (
     WarmPool,
     values_of,
 )
+from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
@@ -34,6 +35,9 @@ __all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "zones_of"]
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
+_CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
+# What may run commands on hosts.
+_RUN_ON_HOSTS = ("AWS::SSM::Association", "AWS::SSM::Document")
 _NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
 
 
@@ -113,11 +117,29 @@ class Groups:
             checks_gpus=own_metadata(resource).get(CHECKS_GPUS) is True,
             warm_pool=self._warm_pools.get(resource.reference),
             update=self._update(resource, properties),
+            awaits_signals=self._awaits_signals(resource),
             may_be_started_by_others=self._schedules.may_start(resource),
         )
 
+    def _awaits_signals(self, resource: Resource) -> str:
+        signal = Section(resource.creation_policy, resource.origin, (_CREATION,), []).section("ResourceSignal")
+        rolling = Section(resource.update_policy, resource.origin, (_UPDATE,), []).section(str(UpdateMethod.ROLLING))
+        # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-creationpolicy.html
+        count = given(signal.integer("Count"), 1) if signal.keys else 0
+        waits = _CREATION if isinstance(count, int) and count > 0 else ""
+        waits = waits or (_UPDATE if rolling.flag("WaitOnResourceSignals") is True else "")
+        return "" if waits and self._may_be_signalled_otherwise else waits
+
+    @cached_property
+    def _may_be_signalled_otherwise(self) -> bool:
+        """Whether Systems Manager or a program with that permission may send the signals of hosts."""
+        policies = self._index.all("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
+        return any(self._index.all(*_RUN_ON_HOSTS)) or any(
+            "signalresource" in mentioned(each)[0].lower() for each in policies
+        )
+
     def _update(self, resource: Resource, properties: Section) -> HostUpdate | None:
-        policy = Section(resource.update_policy, resource.origin, ("UpdatePolicy",), self._notes)
+        policy = Section(resource.update_policy, resource.origin, (_UPDATE,), self._notes)
         return _update(policy, properties) if policy.keys else None
 
     def _launch(self, properties: Section) -> Launch:

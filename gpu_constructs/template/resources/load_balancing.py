@@ -63,6 +63,8 @@ class Balancing:
                 has_listener=UNKNOWN if group is None else self._has_listener(group),
                 late_listeners=() if group is None else self._late_listeners(group, resource),
                 closed_by=closed_by,
+                health_port=None if group is None else _health_port(_of(group)),
+                group_origin=None if group is None else group.origin,
                 origin=entry.origin,
             )
 
@@ -199,6 +201,10 @@ class Balancing:
 def _of(resource: Resource) -> Section:
     """The properties of a resource that other linters look at: what is odd about them is not noted."""
     return Section.of(resource, [])
+
+
+def _health_port(properties: Section) -> int | Unknown | None:
+    return None if properties.text("HealthCheckPort") == "traffic-port" else properties.integer("HealthCheckPort")
 
 
 def _takes_tcp(target_group: Resource) -> bool:

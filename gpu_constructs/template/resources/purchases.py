@@ -59,10 +59,12 @@ _SEGMENTS = {
 
 def bought_by_template(data: Section) -> Bought:
     """How a launch template buys."""
+    spot = data.section("InstanceMarketOptions").section("SpotOptions")
     return Bought(
         option=_option_of_template(data),
         reservation=_reservation(data, id_key="CapacityReservationId", group_key="CapacityReservationResourceGroupArn"),
-        max_price_usd_per_hour=_price(data.section("InstanceMarketOptions").section("SpotOptions"), "MaxPrice"),
+        max_price_usd_per_hour=_price(spot, "MaxPrice"),
+        spot_request=spot.text("SpotInstanceType"),
     )
 
 

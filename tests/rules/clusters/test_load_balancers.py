@@ -23,6 +23,7 @@ from tools.rule_examples import example_of
 _RULES = ("GPU204", "GPU205", "GPU206")
 _WEIGHTED = "{Type: forward, ForwardConfig: {TargetGroups: [{TargetGroupArn: !Ref Targets}]}}"
 _OF_TASKS = "{AwsvpcConfiguration: {Subnets: !Ref Subnets, SecurityGroups: [!Ref HostGroup]}}"
+_CHECKED_AT_8000 = "  Targets: {Properties: {HealthCheckPort: '8000'}}\n"
 _AWSVPC = """
   Task: {Properties: {NetworkMode: awsvpc}}
   Targets: {Properties: {TargetType: ip}}
@@ -189,3 +190,23 @@ _MAKES_LISTENERS = """
 )
 def test_a_listener_is_there_before_the_service(part: str, rules: list[str]) -> None:
     assert listened(part) == rules
+
+
+@pytest.mark.parametrize(
+    ("changes", "count"),
+    [
+        ("", 1),
+        ("  Targets: {Properties: {HealthCheckPort: !Ref Port}}", 0),
+        (_CHECKED_AT_8000 + "  Task: {Properties: {NetworkMode: host}}", 0),
+        (
+            _CHECKED_AT_8000 + "  Exporter: {Type: AWS::ECS::TaskDefinition, Properties: {ContainerDefinitions: "
+            "[{Name: x, Image: x, Memory: 64, PortMappings: [{ContainerPort: 80, HostPort: 8000}]}]}}",
+            0,
+        ),
+    ],
+)
+def test_health_checks_of_a_port_that_docker_chooses_go_to_no_fixed_one(changes: str, count: int) -> None:
+    example = example_of("GPU307")
+    text = example.file(f"Resources:\n{changes or _CHECKED_AT_8000}")
+    found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU307"]
+    assert len(found) == count

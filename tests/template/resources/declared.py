@@ -34,6 +34,7 @@ def declared(resources: Mapping[str, Any], *, name: str = "Stack", region: str |
                 stack=name,
                 properties=_value(resource.get("Properties", {}), name),
                 metadata=resource.get("Metadata", {}),
+                creation_policy=_value(resource.get("CreationPolicy", {}), name),
                 update_policy=_value(resource.get("UpdatePolicy", {}), name),
                 init=_init(resource.get("Metadata"), name),
                 depends_on=depends_on_of(resource.get("DependsOn")),

@@ -114,7 +114,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     neither is one with a line that begins with something unknown; a piece within a line changes that line alone.
     """
     if value is None:
-        return AgentSettings(data=NO_USER_DATA)
+        return AgentSettings(data=replace(NO_USER_DATA, sends_no_signal=True))
     flat = _flat(value)
     if flat is None:
         return NOT_KNOWN
@@ -126,9 +126,11 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     begins_unknown = any(
         isinstance(pieces[int(hole[1])], (Placeholder, Unknown)) for hole in _OPENS_LINE.finditer(text)
     )
+    complete = form is not UserDataFormat.OTHER and not fetches and not begins_unknown
     data = UserData(
         format=form,
-        complete=form is not UserDataFormat.OTHER and not fetches and not begins_unknown,
+        complete=complete,
+        sends_no_signal=complete and "signal" not in plain.lower(),
         local_disks=_local_disks(plain),
         least_bytes=len(_HOLE.sub("", plain).encode(errors="replace")),
         not_run=_not_run(plain, form),
