@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # Some systems set it; without compiled files every test process would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test unit matrix lint bench fuzz lock clean
+.PHONY: help setup demo emulator test unit matrix lint bench fuzz lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -17,6 +17,9 @@ setup: $(READY) ## install everything that is locked, once
 
 demo: $(READY) ## deploy, update and destroy the reference stack on the local emulator
 	@python -m tests.e2e.demo
+
+emulator: $(READY) ## a shell in which cdk, aws and boto talk to a local emulator, for an app of your own
+	@python -m tests.e2e.shell
 
 test: lint ## lint, type-check and run the whole test suite
 	@pytest

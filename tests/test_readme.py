@@ -41,7 +41,7 @@ def test_a_block_runs(page: str, block: str, tmp_path: Path, monkeypatch: pytest
     exec(compile(block, page, "exec"), {"__name__": "__main__"})  # noqa: S102 - it is our own
 
 
-@pytest.mark.parametrize("page", [*PAGES, "docs/capacity.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("page", [*PAGES, "docs/capacity.md", "docs/emulator.md", "CHANGELOG.md"])
 def test_a_link_leads_somewhere(page: str) -> None:
     for target, _ in _LINK.findall((ROOT / page).read_text()):
         assert ((ROOT / page).parent / target).exists(), target

@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import ClientError
 
 from .cdk_cli import Cdk
-from .server import ROOT, Emulator
+from .server import ROOT, Emulator, emulator
 
 STARTS_AND_WAITS = """
 import pathlib, sys, time
@@ -68,6 +69,14 @@ def test_nothing_of_a_real_account_reaches_the_command_line(tmp_path: Path) -> N
     assert {name for name in mine if name in environment} == {"PATH"}
     assert environment["AWS_ENDPOINT_URL"] == running.url
     assert environment["AWS_SHARED_CREDENTIALS_FILE"] == environment["AWS_CONFIG_FILE"] == os.devnull
+
+
+def test_what_the_emulator_lacks_is_a_line_of_its_log(tmp_path: Path) -> None:
+    with emulator(tmp_path) as running:
+        assert running.client("cloudtrail").lookup_events()["Events"] == []  # the command line asks at each deploy
+        with pytest.raises(ClientError, match="501"):
+            running.client("cloudtrail").list_imports()
+    assert running.log.read_text().splitlines() == ["not answered: The list_imports action has not been implemented"]
 
 
 def git_status() -> set[str]:

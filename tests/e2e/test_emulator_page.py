@@ -1,0 +1,36 @@
+"""The app and the commands of ``docs/emulator.md``, by the real CDK command line, as a reader would run them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from .server import ROOT
+
+PAGE = (ROOT / "docs" / "emulator.md").read_text()
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_an_own_app_is_deployed_run_and_destroyed_as_the_page_says(tmp_path: Path) -> None:
+    app, look = _blocks("python")
+    (settings,), (commands,) = _blocks("json"), _blocks("sh")
+    written = {"app.py": app, "look.py": look, "cdk.json": settings, "commands": f"set -e; cd {tmp_path}\n{commands}"}
+    for name, text in written.items():
+        (tmp_path / name).write_text(text)
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.e2e.shell", "sh", str(tmp_path / "commands")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "started arn:aws:ecs:" in ended.stdout
+    assert re.search(r"^RUNNING \['GPU-", ended.stdout, re.MULTILINE)
+    assert "Batch: destroyed" in ended.stderr + ended.stdout
+    assert "Traceback" not in ended.stderr
