@@ -121,6 +121,7 @@ class Workload:
         cluster: The cluster it runs in, as `Pool.cluster` names it; None if it is the default one.
         strategy: Where its tasks go, as written, also with a launch type, which ECS refuses. That of the cluster where
             the service has neither a strategy nor a launch type.
+        follows_cluster: Whether its strategy is that of the cluster; only templates say so.
         launch_type: ``EC2``, ``FARGATE``, ``EXTERNAL`` as written; None if nothing was.
         desired_count: Copies it keeps running, or runs at once; unknown where whatever scales the service decides. 0
             where it is turned off.
@@ -170,6 +171,7 @@ class Workload:
     connect_ports: tuple[str, ...] = field(default=(), compare=False)
     may_precede_providers: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)
+    follows_cluster: bool = field(default=False, compare=False)
     lacks_role: bool = field(default=False, compare=False)
     missing_providers: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)

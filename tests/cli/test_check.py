@@ -149,6 +149,17 @@ def test_what_was_not_checked_fails_where_that_is_asked_for(tmp_path: Path, caps
     assert json.loads(capsys.readouterr().out)["summary"]["unchecked"] == 1
 
 
+def test_a_service_without_gpus_is_not_checked_either_on_hosts_of_other_files(tmp_path: Path) -> None:
+    body = template()["Resources"]
+    del body["Chat"]["Properties"]["ContainerDefinitions"][0]["ResourceRequirements"]
+    body["Service"]["Properties"]["CapacityProviderStrategy"] = [{"CapacityProvider": "elsewhere", "Weight": 1}]
+    alone = written({"Resources": {name: body[name] for name in ("Chat", "Service")}}, tmp_path / "t.json")
+    assert main(["check", alone, "--fail-on", "unchecked"]) == 1
+    body["Chat"]["Properties"]["RequiresCompatibilities"] = ["FARGATE"]
+    alone = written({"Resources": {name: body[name] for name in ("Chat", "Service")}}, tmp_path / "t.json")
+    assert main(["check", alone, "--fail-on", "unchecked"]) == 0
+
+
 @pytest.mark.parametrize(
     "hosts",
     [

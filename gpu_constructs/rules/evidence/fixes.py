@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import GPU, HostImage, PlacementConstraint, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.fleet import (
+    GPU,
+    Fleet,
+    HostImage,
+    PlacementConstraint,
+    Pool,
+    ResourceRequirement,
+    StrategyItem,
+    Task,
+    Unknown,
+    Workload,
+)
 from gpu_constructs.hardware import InstanceType, default_image, may_run
 from gpu_constructs.hardware.prices import dollars, on_demand_price
 from gpu_constructs.placement import (
@@ -15,6 +26,7 @@ from gpu_constructs.placement import (
     Shortfall,
     alternatives,
     expected_memory_mib,
+    fit,
     profile_of,
     runs_somewhere,
 )
@@ -28,6 +40,7 @@ __all__ = [
     "hosts_for",
     "larger",
     "of_types",
+    "own_strategies",
     "provider_for",
     "ways_of",
     "with_memory",
@@ -125,6 +138,26 @@ def larger(pool: Pool, *sizes: int) -> tuple[Way, ...]:
     return tuple(
         Way(text=f"raise MaxSize of {pool.name} to {size}", things=(replace(pool, max_instances=size),))
         for size in sizes
+    )
+
+
+def own_strategies(fleet: Fleet, workload: Workload) -> tuple[Way, ...]:
+    """Strategies of its own for what the default strategy of its cluster sends to hosts that do not fit.
+
+    Of each provider of the cluster whose hosts certainly run the task.
+    """
+    task = workload.task
+    if task is None or not workload.follows_cluster:
+        return ()
+    return tuple(
+        Way(
+            text=f"a CapacityProviderStrategy with {each.provider_name}",
+            things=(replace(workload, strategy=(StrategyItem(provider=each.provider_name, pool=each, weight=1),)),),
+        )
+        for each in fleet.pools
+        if each.has_provider
+        and each.cluster == workload.cluster
+        and fit(task, each, constraints=workload.constraints).answer is True
     )
 
 

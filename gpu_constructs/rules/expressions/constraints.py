@@ -16,7 +16,7 @@ from gpu_constructs.rules.evidence.expressions import (
     syntax_problem,
     unsatisfiable,
 )
-from gpu_constructs.rules.evidence.fixes import provider_for
+from gpu_constructs.rules.evidence.fixes import own_strategies, provider_for
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -129,8 +129,8 @@ def satisfied_by_hosts(context: Context) -> Problems:
     for assignment in context.assignments:
         barred = [(each, why) for each in assignment.stuck if (why := each.barred_by(ObstacleKind.CONSTRAINT))]
         enough_left = not assignment.every and len(barred) < len(assignment.destinations)
-        if not barred or enough_left:
-            continue
+        if not barred or enough_left or own_strategies(context.fleet, assignment.workload):
+            continue  # GPU060 names the strategy that is missing
         first = barred[0]
         yield Problem(
             about=assignment.workload,

@@ -22,7 +22,15 @@ from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import may_find_host
-from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, provider_for, ways_of, with_memory, worst
+from gpu_constructs.rules.evidence.fixes import (
+    LESS,
+    PROPERTIES,
+    own_strategies,
+    provider_for,
+    ways_of,
+    with_memory,
+    worst,
+)
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -97,6 +105,9 @@ def fits(context: Context) -> Problems:
     for assignment in context.assignments:
         never = assignment.stuck
         if not never:
+            continue
+        if own := own_strategies(context.fleet, assignment.workload):
+            yield from _sent_by_default(assignment, never[0], own)
             continue
         short = [(each, reasons) for each in never if (reasons := _reasons(assignment.task, each))]
         if assignment.every:
@@ -188,6 +199,20 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
         allowed="" if first is None else f"up to {first.resource.amount(first.available)}",
         is_shortage=first is not None,
     )
+
+
+def _sent_by_default(assignment: Assignment, each: Destination, own: tuple[Way, ...]) -> Problems:
+    """A strategy of its own is missing, where the cluster has hosts that run the task: nothing is wrong with either."""
+    reasons = _reasons(assignment.task, each) or each.barred_by(ObstacleKind.CONSTRAINT)
+    if reasons:
+        yield Problem(
+            about=assignment.workload,
+            message=f"the default strategy of its cluster sends {assignment.workload.name} to {each.pool.name}, where "
+            f"{assignment.task.name} does not fit: {_joined(reasons)}",
+            fix="a CapacityProviderStrategy with hosts that are made for the task",
+            ways=(own,),
+            property_name="CapacityProviderStrategy",
+        )
 
 
 def _without(foreign: Collection[InstanceType], pool: Pool) -> Ways:

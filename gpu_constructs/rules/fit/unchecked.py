@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.fleet import Task, Unknown
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import (
@@ -27,7 +27,8 @@ UNCHECKED: Final = "GPU229"
 
 @info(
     "GPU229",
-    question="do the files say on which hosts each task with accelerators runs?",
+    question="do the files say on which hosts each task runs that asks for accelerators, or that a service or a run "
+    "sends to Amazon EC2?",
     because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
     "checked, unless these files are given in the same call or the hosts are described with --hosts",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
@@ -36,7 +37,8 @@ def on_hosts_of_these_files(context: Context) -> Problems:
     missing: dict[str, dict[str, None]] = {}
     routes = {each.task.name: each.task for each in context.routes}
     for route in context.routes:
-        if demand_of(route.task).wants_accelerator:
+        is_sent = route.workload is not None and _runs_on_ec2(route.task)
+        if is_sent or demand_of(route.task).wants_accelerator:
             missing.setdefault(route.task.name, {}).update(dict.fromkeys(_missing(context, route)))
     for name, hosts in missing.items():
         if hosts:
@@ -45,6 +47,10 @@ def on_hosts_of_these_files(context: Context) -> Problems:
                 message=f"these files do not define {or_list(hosts)}, so it is not known whether {name} fits its hosts",
                 fix="check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4",
             )
+
+
+def _runs_on_ec2(task: Task) -> bool:
+    return "FARGATE" not in task.compatibilities or "EC2" in task.compatibilities
 
 
 def _missing(context: Context, route: Route) -> Iterator[str]:

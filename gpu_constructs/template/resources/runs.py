@@ -150,6 +150,7 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
     """What a call of ``RunTask`` asks for."""
     parameters = run.parameters
     cluster = services.clusters.named(run.cluster)
+    strategy = services.strategy(parameters, cluster)
     network = parameters.section("NetworkConfiguration")
     # EventBridge alone writes the one word in another way.
     configured = network.has("AwsvpcConfiguration") or network.has("AwsVpcConfiguration")
@@ -158,7 +159,8 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
         task=_overridden(services.task(run.task), run.overrides),
         starter=run.starter,
         cluster=cluster,
-        strategy=services.strategy(parameters, cluster),
+        strategy=strategy,
+        follows_cluster=bool(strategy) and not parameters.has("CapacityProviderStrategy"),
         launch_type=parameters.text("LaunchType") or None,
         desired_count=0 if run.is_off else given(parameters.integer(run.count), 1),
         constraints=constraints_of(parameters),

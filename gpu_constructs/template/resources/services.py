@@ -58,6 +58,7 @@ class Services:
             task=task,
             cluster=cluster,
             strategy=strategy,
+            follows_cluster=bool(strategy) and not properties.has("CapacityProviderStrategy"),
             launch_type=launch_type,
             desired_count=desired,
             scaling=scaling,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from gpu_constructs.checking import check_files
 from gpu_constructs.fleet import UNKNOWN, Starter, Unknown
 from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.rules.clusters.runs import few_at_once, may_run
+from tests.cli.templates import template, written
 from tests.rules.given import GPU_TASK, a_pool, fleet_of, only, running_on, said, service
 
 
@@ -48,3 +52,32 @@ def test_a_run_without_a_role_is_an_error() -> None:
     fleet = replace(fleet_of(GPU_TASK), workloads=(run,))
     assert "without a role" in only(may_run, fleet).message
     assert said(may_run, replace(fleet, workloads=(replace(run, lacks_role=False),))) == []
+
+
+@pytest.mark.parametrize("expression", [None, "attribute:ecs.instance-type == g6.xlarge"])
+def test_a_run_without_a_strategy_is_told_of_the_provider_that_fits(expression: str | None, tmp_path: Path) -> None:
+    resources = template()["Resources"]
+    for name in ("LaunchTemplate", "Hosts", "Provider"):
+        small = json.dumps(resources[name]).replace("g6.xlarge", "g6f.xlarge" if expression is None else "g6.2xlarge")
+        for other in ("LaunchTemplate", "Hosts"):
+            small = small.replace(f'"{other}"}}', f'"Small{other}"}}').replace(f'["{other}",', f'["Small{other}",')
+        resources[f"Small{name}"] = json.loads(small)
+    associated = resources["Association"]["Properties"]
+    associated["CapacityProviders"].append({"Ref": "SmallProvider"})
+    associated["DefaultCapacityProviderStrategy"] = [{"CapacityProvider": {"Ref": "SmallProvider"}, "Weight": 1}]
+    if expression is not None:
+        constraint = {"Type": "memberOf", "Expression": expression}
+        resources["Chat"]["Properties"]["PlacementConstraints"] = [constraint]
+    target = {
+        "Id": "Chat",
+        "Arn": {"Fn::GetAtt": ["Cluster", "Arn"]},
+        "RoleArn": "arn:aws:iam::111122223333:role/ecsEventsRole",
+        "EcsParameters": {"TaskDefinitionArn": {"Ref": "Chat"}},
+    }
+    resources["Service"] = {"Type": "AWS::Events::Rule", "Properties": {"Targets": [target]}}
+    report = check_files([written({"Resources": resources}, tmp_path / "t.json")])
+    (finding,) = [each for each in report.findings if each.severity is Severity.ERROR]
+    assert (finding.rule, finding.property_name) == ("GPU060", "CapacityProviderStrategy")
+    assert finding.fix == "a CapacityProviderStrategy with Provider"
+    assert finding.origin is not None
+    assert finding.origin.path[-3:] == ("Targets", 0, "EcsParameters")
