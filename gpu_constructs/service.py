@@ -10,10 +10,8 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import known_or, whole_number
-from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.arguments import known_or
 from gpu_constructs.cdk.atomic import creating, require_construct_id
-from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
@@ -23,7 +21,7 @@ from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.serving.deployment import percentages, shares
 from gpu_constructs.serving.scaled_service import GivenCounts, ScaledService
-from gpu_constructs.serving.service_options import ServiceOptions, constraints_of, with_defaults
+from gpu_constructs.serving.service_options import ServiceOptions, constraints_of, known_count, with_defaults
 from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.proxy_room import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -103,15 +101,9 @@ class GpuService(ScaledService):
         **options: Unpack[ServiceOptions],
     ) -> None:
         require_construct_id(construct_id)
-        count = (
-            UNKNOWN
-            if desired_count is None
-            else whole_number("desired_count", desired_count, smallest=0, unit="tasks", fix="desired_count=1")
+        count = known_count(
+            desired_count, service_name=service_name, health_check_grace_period=health_check_grace_period
         )
-        if service_name is not None:
-            require_name("service_name", service_name, fix="leave it out, and CloudFormation makes one")
-        if health_check_grace_period is not None:
-            whole_seconds("health_check_grace_period", health_check_grace_period)
         require_gpu_cluster(cluster)
         _require_task(task_definition)
         cluster.hosts.require_same_region(scope)

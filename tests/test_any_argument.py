@@ -169,7 +169,7 @@ def _raw(door: Door, argument: str, value: Any) -> str:
 
 def _named(door: Door) -> list[str]:
     # The metaclass of jsii hides the signature of a class.
-    function = door.call.__init__ if isinstance(door.call, type) else door.call
+    function = vars(door.call)["__init__"] if isinstance(door.call, type) else door.call
     open_ended = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     own = [name for name, each in inspect.signature(function).parameters.items() if each.kind not in open_ended]
     return [name for name in own if name != "self"]

@@ -11,14 +11,15 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.atomic import creating, require_construct_id
+from gpu_constructs.cdk.atomic import creating, require_construct_id, translated
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
+from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, FARGATE_PROVIDERS, MAX_PERCENT
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import require_strategy
-from gpu_constructs.serving.service_options import Ec2ServiceOptions
+from gpu_constructs.serving.deployment import given_percentages
+from gpu_constructs.serving.service_options import Ec2ServiceOptions, known_count
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
@@ -89,15 +90,15 @@ class CpuService(ecs.Ec2Service):
         **options: Unpack[CpuServiceOptions],
     ) -> None:
         require_construct_id(construct_id)
+        known_count(
+            options.get("desired_count"),
+            service_name=options.get("service_name"),
+            health_check_grace_period=options.get("health_check_grace_period"),
+        )
+        _require_percentages(options)
         require_gpu_cluster(cluster)
         cluster.hosts.require_same_region(scope)
-        if isinstance(task_definition, GpuTaskDefinition):
-            raise InvalidValueError(
-                "a GpuTaskDefinition runs on the hosts of its capacity",
-                argument="task_definition",
-                value=shown(task_definition),
-                fix="a GpuService for it, or an ecs.Ec2TaskDefinition",
-            )
+        _require_task(task_definition, scope)
         strategies = options.get("capacity_provider_strategies")
         if capacity is not None:
             _require_usable(capacity, cluster, strategies, off_gpu_hosts=off_gpu_hosts)
@@ -112,7 +113,7 @@ class CpuService(ecs.Ec2Service):
         has_controller = options.get("deployment_controller") is not None
         if not has_controller:
             options.setdefault("circuit_breaker", ecs.DeploymentCircuitBreaker(rollback=True))
-        options.setdefault("min_healthy_percent", 0 if options.get("daemon") else 100)
+        options.setdefault("min_healthy_percent", _percentages_of(options)[0])
         with creating(scope, construct_id):
             super().__init__(
                 scope,
@@ -125,6 +126,52 @@ class CpuService(ecs.Ec2Service):
             # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
             cast("ecs.CfnService", self.node.find_child("Service")).deployment_controller = None
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
+
+
+def _percentages_of(options: CpuServiceOptions) -> tuple[int, int]:
+    """The percentages of a service that is given none; those of a daemon are CDK's."""
+    return (0, MAX_PERCENT) if options.get("daemon") else (MAX_PERCENT, DEFAULT_MAX_HEALTHY_PERCENT)
+
+
+def _require_percentages(options: CpuServiceOptions) -> None:
+    low, high = options.get("min_healthy_percent"), options.get("max_healthy_percent")
+    least, most = _percentages_of(options)
+    given_percentages(least if low is None else low, most if high is None else high)
+
+
+def _require_task(task_definition: ecs.TaskDefinition, scope: Construct) -> None:
+    """Refuses a task that needs accelerators, has nothing to run, or is of another app."""
+    if isinstance(task_definition, GpuTaskDefinition):
+        raise InvalidValueError(
+            "a GpuTaskDefinition runs on the hosts of its capacity",
+            argument="task_definition",
+            value=shown(task_definition),
+            fix="a GpuService for it, or an ecs.Ec2TaskDefinition",
+        )
+    if task_definition.default_container is None:
+        raise InvalidValueError(
+            "the task definition has no essential container",
+            argument="task_definition",
+            fix="add_container before the service",
+        )
+    with translated():
+        of_task = task_definition._containers  # noqa: SLF001 - protected in CDK, which has no other list of them
+        containers = [each.render_container_definition() for each in of_task]
+    for each in containers:
+        if each.resource_requirements:
+            raise InvalidValueError(
+                f"{each.name} asks for accelerators, which the hosts of a CpuService have none of",
+                argument="task_definition",
+                value=each.name,
+                fix="a GpuTaskDefinition and a GpuService for it",
+            )
+    if task_definition.node.root != scope.node.root:
+        raise IncompatibleError(
+            "the task definition is of another app, and what is of two apps cannot be deployed together",
+            argument="task_definition",
+            value=task_definition,
+            fix="a task definition of this app",
+        )
 
 
 def _require_usable(
@@ -160,6 +207,13 @@ def _require_hosts_for(
     """Refuses providers that have no hosts, and those whose hosts the tasks are to stay off."""
     argument = "capacity_provider_strategies"
     capacities = {each.capacity_provider_name: each for each in cluster.capacities}
+    if not strategies:
+        raise InvalidValueError(
+            "a strategy names at least one capacity provider",
+            argument=argument,
+            value=strategies,
+            fix="leave it out for any host of the cluster, or capacity=[…]",
+        )
     require_strategy(strategies, {name: each.pool for name, each in capacities.items()}, argument=argument)
     for provider in (each.capacity_provider for each in strategies):
         if provider in FARGATE_PROVIDERS:

@@ -13,7 +13,7 @@ from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_PERCENT, MAX_WEIGHT
 from gpu_constructs.placement import rollout_percentages
 from gpu_constructs.placement.rollout import percent_for_one_less
 
-__all__ = ["Percentages", "percentages", "scaled_percentages", "shares"]
+__all__ = ["Percentages", "given_percentages", "percentages", "scaled_percentages", "shares"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,23 @@ def percentages(
     Raises:
         InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
     """
+    low, high = given_percentages(min_healthy_percent, max_healthy_percent)
+    least, most = rollout_percentages(count, room, low, high)
+    return Percentages(least=least, most=most, are_tokens=(isinstance(low, Unknown), isinstance(high, Unknown)))
+
+
+def given_percentages(
+    min_healthy_percent: int | None, max_healthy_percent: int | None
+) -> tuple[int | Unknown | None, int | Unknown | None]:
+    """The percentages of a deployment as far as they are known.
+
+    Args:
+        min_healthy_percent: As given.
+        max_healthy_percent: As given.
+
+    Raises:
+        InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
+    """
     low = _percent("min_healthy_percent", min_healthy_percent)
     high = _percent("max_healthy_percent", max_healthy_percent)
     if isinstance(low, int) and isinstance(high, int) and low >= high:
@@ -55,8 +72,7 @@ def percentages(
             allowed=f"less than {high}",
             fix="leave both out for percentages that let a deployment go on",
         )
-    least, most = rollout_percentages(count, room, low, high)
-    return Percentages(least=least, most=most, are_tokens=(isinstance(low, Unknown), isinstance(high, Unknown)))
+    return low, high
 
 
 def scaled_percentages(

@@ -9,11 +9,14 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
+from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import PlacementConstraint
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Unknown
 
-__all__ = ["Ec2ServiceOptions", "ServiceOptions", "constraints_of", "with_defaults"]
+__all__ = ["Ec2ServiceOptions", "ServiceOptions", "constraints_of", "known_count", "with_defaults"]
 
 
 class Ec2ServiceOptions(TypedDict, total=False):
@@ -77,6 +80,28 @@ class ServiceOptions(Ec2ServiceOptions, total=False):
     lifecycle_hooks: Sequence[ecs.IDeploymentLifecycleHookTarget] | None
     linear_configuration: ecs.TrafficShiftConfig | None
     task_definition_revision: ecs.TaskDefinitionRevision | None
+
+
+def known_count(
+    desired_count: int | None, *, service_name: str | None, health_check_grace_period: cdk.Duration | None
+) -> int | Unknown:
+    """The tasks of a service as far as their number is known, once its other values are found to be right as well.
+
+    Args:
+        desired_count: As given; None where the template has none.
+        service_name: Its name.
+        health_check_grace_period: How long a load balancer's verdict on a new task is ignored.
+
+    Raises:
+        InvalidValueError: One of them is wrong by itself.
+    """
+    if service_name is not None:
+        require_name("service_name", service_name, fix="leave it out, and CloudFormation makes one")
+    if health_check_grace_period is not None:
+        whole_seconds("health_check_grace_period", health_check_grace_period)
+    if desired_count is None:
+        return UNKNOWN
+    return whole_number("desired_count", desired_count, smallest=0, unit="tasks", fix="desired_count=1")
 
 
 def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOptions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -14,7 +15,7 @@ from gpu_constructs.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.query import evaluate, parse
-from tests.synthesis import Ground, Properties, Site
+from tests.synthesis import Properties, Site
 
 SERVICE = "AWS::ECS::Service"
 ON_FARGATE = ecs.CapacityProviderStrategy(capacity_provider="FARGATE_SPOT", weight=1)
@@ -130,6 +131,13 @@ def test_a_plain_task_takes_the_constraint(site: Site) -> None:
     assert site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"][0]["Expression"] == OFF_ACCELERATORS
 
 
+def plain(stack: cdk.Stack, gpus: int | None = None) -> ecs.Ec2TaskDefinition:
+    task = ecs.Ec2TaskDefinition(stack, "Plain")
+    image = ecs.ContainerImage.from_registry("nginx:1.29")
+    task.add_container("main", image=image, memory_limit_mib=512, gpu_count=gpus)
+    return task
+
+
 Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
 
 
@@ -157,15 +165,28 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
             "capacity: Cpu is capacity of another cluster",
         ),
         (lambda _, __, ___: {"security_groups": [ec2.SecurityGroup]}, "security_groups: expects a list"),
+        (lambda _, __, ___: {"capacity_provider_strategies": []}, "capacity_provider_strategies: a strategy names at"),
+        (lambda _, __, ___: {"health_check_grace_period": cdk.Duration.millis(5)}, "grace_period: expects whole sec"),
+        (lambda _, __, ___: {"desired_count": 1.5}, "desired_count: expects a whole number of tasks"),
+        (lambda _, __, ___: {"desired_count": float("nan")}, "desired_count: expects a whole number of tasks"),
+        (lambda _, __, ___: {"min_healthy_percent": -5}, "min_healthy_percent: expects a whole number of percent"),
+        (lambda _, __, ___: {"min_healthy_percent": 500}, "min_healthy_percent: 500 % that keep running and 200 %"),
+        (lambda _, __, ___: {"service_name": "a b"}, "service_name: 'a b' is not a name that ECS takes"),
+        (lambda site, _, __: {"task_definition": plain(site.stack, gpus=1)}, "task_definition: main asks for accel"),
+        (lambda _, __, ___: {"task_definition": plain(cdk.Stack())}, "task_definition: .* is of another app"),
+        (
+            lambda site, _, __: {"task_definition": ecs.Ec2TaskDefinition(site.stack, "Empty")},
+            "task_definition: the task definition has no essential container",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_and_leaves_nothing_behind(
-    ground: Ground, cpu: GpuCapacity, web: ecs.Ec2TaskDefinition, arguments: Make, message: str
+    site: Site, cpu: GpuCapacity, web: ecs.Ec2TaskDefinition, arguments: Make, message: str
 ) -> None:
-    given = {"cluster": ground.cluster, "task_definition": web, **arguments(ground, cpu, web)}
+    given = {"cluster": site.cluster, "task_definition": web, **arguments(site, cpu, web)}
     with pytest.raises(GpuConstructsError, match=message):
-        CpuService(ground.stack, "Service", **given)
-    assert not any("Service" in each for each in ground.children())
+        CpuService(site.stack, "Service", **given)
+    assert not any("Service" in each for each in site.children())
 
 
 def test_accelerators_are_shared_with_cpu_tasks_by_choice(site: Site, web: ecs.Ec2TaskDefinition) -> None:
