@@ -8,8 +8,10 @@ from dataclasses import replace
 from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import DoesNotFitError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_container
 from gpu_constructs.tasks.container_values import (
     REFUSED_ON_MANAGED,
@@ -88,8 +90,36 @@ def plan_sidecar(
     # A container that is added later may be the essential one.
     open_ended = with_container(task, replace(container, essential=UNKNOWN))
     require_served(open_ended, pools, _ARGUMENTS, given=given, also=_REFUSED_WARNINGS)
-    require_fit(planned, pools, {"ContainerDefinitions.Memory": "memory_limit_mib"})
+    _require_room(planned, pools)
     return planned
+
+
+def _require_room(task: Task, pools: Sequence[Pool]) -> None:
+    """Refuses a container for which those with accelerators, which came before it, have left no room."""
+    try:
+        require_fit(task, pools, {"ContainerDefinitions.Memory": "memory_limit_mib"})
+    except DoesNotFitError as error:
+        sized = [each for each in task.containers if asks_for_accelerator(each)]
+        if sized and _has_room(task, pools):
+            names = and_list(each.name for each in sized)
+            error.allowed = None  # what the host has is for all containers together
+            error.fix = f"add it before {names}, so that the default share leaves room for it, or lower " + (
+                f"cpu of {names}" if error.argument == "cpu" else f"memory_mib of {names}"
+            )
+        raise
+
+
+def _has_room(task: Task, pools: Sequence[Pool]) -> bool:
+    """Whether a task fits if its containers with accelerators take no CPU and memory."""
+    containers = (
+        replace(each, cpu=0, memory_limit_mib=None, memory_reservation_mib=None) if asks_for_accelerator(each) else each
+        for each in task.containers
+    )
+    try:
+        require_fit(replace(task, containers=tuple(containers)), pools)
+    except DoesNotFitError:
+        return False
+    return True
 
 
 def require_no_gpus(name: str, gpu_count: float | None) -> None:

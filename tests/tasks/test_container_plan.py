@@ -150,6 +150,19 @@ def test_a_sidecar_that_comes_later_is_counted(site: Site) -> None:
     assert site.children() == before
 
 
+def test_a_sidecar_after_a_gpu_container_that_took_its_share_is_to_come_before(site: Site) -> None:
+    task = site.task()
+    task.add_gpu_container("train", image=site.image)
+    with pytest.raises(DoesNotFitError, match=r"4224 asked, g6\.xlarge has 4096") as refused:
+        task.add_container("logs", image=site.image, cpu=128, memory_limit_mib=64)
+    assert (refused.value.argument, refused.value.allowed) == ("cpu", None)
+    assert (
+        refused.value.fix == "add it before train, so that the default share leaves room for it, or lower cpu of train"
+    )
+    with pytest.raises(DoesNotFitError, match="allowed: up to 4096; fix: capacity of a type"):
+        task.add_container("much", image=site.image, cpu=5000, memory_limit_mib=64)
+
+
 def test_what_is_certain_counts_beside_what_is_not_known(tenant: Tenant) -> None:
     task = tenant.task(tenant.capacity("g6.12xlarge"))
     task.add_gpu_container("a", image=tenant.image, gpus=tenant.number("Gpus"), cpu=1, memory_mib=9)

@@ -42,7 +42,9 @@ def room_for_the_proxy(workload: Workload) -> Problems:
             message=f"{workload.name} is in Service Connect, and {task.name} has no Memory of its own, from which the "
             "proxy gets its part",
             fix=f"Memory of the task definition{least}, and its Cpu: {PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units "
-            "more than its containers; in a GpuTaskDefinition service_connect=True",
+            "more than its containers; in a GpuTaskDefinition service_connect=True, and in the place of an "
+            "ecs.Ec2TaskDefinition, which takes neither, "
+            "ecs.TaskDefinition(compatibility=ecs.Compatibility.EC2, cpu=…, memory_mib=…)",
         )
 
 
