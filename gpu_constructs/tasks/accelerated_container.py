@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -10,6 +11,7 @@ from aws_cdk import aws_logs as logs
 
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan
 from gpu_constructs.tasks.rehearsal import rehearse
@@ -23,6 +25,9 @@ _ULIMITS = {
 
 # What ECS gives where nothing is written (Device of the ECS API); AWS's page of EFA writes all three.
 _PERMISSIONS = [ecs.DevicePermission.READ, ecs.DevicePermission.WRITE, ecs.DevicePermission.MKNOD]
+
+_ADDED_TO: WeakKeyDictionary[ecs.LinuxParameters, bool] = WeakKeyDictionary()
+"""Linux settings that users gave to a container, and whether devices or capabilities were added to them for it."""
 
 # aws-cdk-lib 2.275 checks against a schema from before agent 1.107.0, in which SharingStrategy is unknown (F3002) and
 # Value required (F3003); errors where @aws-cdk/core:validateAgainstDefaultRules is on, as in every new app.
@@ -58,6 +63,15 @@ def define_container(
         InvalidValueError: An argument has the wrong type, or the name is taken.
         RefusedByCdkError: CDK refuses it for another reason.
     """
+    given = options.get("linux_parameters")
+    adds = bool(plan.devices or plan.capabilities)
+    if given is not None and given in _ADDED_TO and (adds or _ADDED_TO[given]):
+        raise InvalidValueError(
+            f"each container has its own devices and capabilities, and {construct_id} would share those of another",
+            argument="linux_parameters",
+            value=given,
+            fix="an ecs.LinuxParameters for each container",
+        )
     rehearse(
         ecs.TaskDefinition.add_container,
         task_definition,
@@ -67,10 +81,10 @@ def define_container(
     )
     parameters_id = f"{construct_id}LinuxParameters"
     with creating(task_definition, parameters_id, called=construct_id):
-        parameters = _linux_parameters(task_definition, parameters_id, plan, options.get("linux_parameters"))
+        parameters = _linux_parameters(task_definition, parameters_id, plan, given)
     with rolled_back_on_error(task_definition, parameters_id), creating(task_definition, construct_id):
         # Of the class above, because GpuTaskDefinition takes no GPUs here.
-        return ecs.TaskDefinition.add_container(
+        container = ecs.TaskDefinition.add_container(
             task_definition,
             construct_id,
             image=image,
@@ -86,6 +100,9 @@ def define_container(
             logging=options.get("logging") or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=log_group),
             **passed_on(options),
         )
+    if given is not None:
+        _ADDED_TO[given] = adds
+    return container
 
 
 def _ulimits(plan: ContainerPlan, given: Sequence[ecs.Ulimit]) -> list[ecs.Ulimit] | None:

@@ -11,7 +11,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuTaskDefinition, IncompatibleError, InvalidValueError, UnknownNameError
 from gpu_constructs.tasks.container_options import ContainerOptions
-from tests.synthesis import Tenant
+from tests.synthesis import Site, Tenant
 
 OURS = {"efa", "memory_mib", "shared_memory_mib"}
 ASKED_OTHERWISE = {"gpu_count", "inference_accelerator_resources"}
@@ -85,6 +85,18 @@ def test_a_limit_that_is_given_goes_before_the_default_of_its_name(tenant: Tenan
     tenant.task().add_gpu_container("train", image=tenant.image, ulimits=[stack])
     limits = {each["Name"]: each["SoftLimit"] for each in tenant.container()["Ulimits"]}
     assert limits == {"memlock": -1, "stack": 1}
+
+
+def test_linux_parameters_with_devices_are_of_one_container(site: Site) -> None:
+    inf2 = site.capacity("inf2.xlarge")
+    given = ecs.LinuxParameters(site.stack, "Linux", init_process_enabled=True)
+    site.task(inf2, name="First").add_neuron_container("infer", image=site.image, linux_parameters=given)
+    second = site.task(inf2, name="Second")
+    with pytest.raises(InvalidValueError, match="^linux_parameters: each container has its own devices"):
+        second.add_neuron_container("infer", image=site.image, linux_parameters=given)
+    plain = ecs.LinuxParameters(site.stack, "Plain", init_process_enabled=True)
+    for name in ("a", "b"):
+        site.task(name=name).add_gpu_container("train", image=site.image, linux_parameters=plain)
 
 
 def test_linux_parameters_go_before_the_default_ones_and_get_the_devices(tenant: Tenant) -> None:
