@@ -13,6 +13,7 @@ __all__ = [
     "ASSEMBLY_DEPTH",
     "BYTES",
     "DEPTH",
+    "DESCRIBED",
     "DIGITS",
     "ENTRIES",
     "EVALUATED_NODES",
@@ -97,6 +98,9 @@ RESOURCES = 60_000
 PAIRS = 250_000
 """Workloads and pools that are held against each other, each pair once. 5,000 services of 20 providers, which is what
 ECS takes for a cluster, make 100,000."""
+
+DESCRIBED = 5_000
+"""Hosts that a user describes: their types, once for each cluster whose hosts no file defines."""
 
 PACKED = 120_000_000
 """Squares of the numbers of different tasks that are packed onto the hosts of each pool, all of them together: time

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gpu_constructs.budget import DESCRIBED
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, default_image, instance_type
@@ -29,7 +30,7 @@ def with_hosts(fleet: Fleet, described: Mapping[str, int]) -> Fleet:
 
     Raises:
         UnknownNameError: No instance type is called so.
-        InvalidValueError: There is less than one host.
+        InvalidValueError: There is less than one host, or there are more types and clusters than can be judged.
     """
     types = {instance_type(name): _number(name, number) for name, number in described.items()}
     if not types:
@@ -38,6 +39,13 @@ def with_hosts(fleet: Fleet, described: Mapping[str, int]) -> Fleet:
     clusters = dict.fromkeys(
         each.cluster for each, old in zip(workloads, fleet.workloads, strict=True) if each is not old
     )
+    if len(types) * len(clusters) > DESCRIBED:
+        raise InvalidValueError(
+            f"{len(types)} types of hosts are described for each of {len(clusters)} clusters",
+            argument="hosts",
+            allowed=f"up to {DESCRIBED} hosts, each type counted once for each cluster",
+            fix="describe the types that the clusters have, or check fewer files at once",
+        )
     several = len(clusters) > 1
     pools = [
         _pool(each, number, cluster, f" in {cluster or 'default'}" if several else "")

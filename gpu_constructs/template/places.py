@@ -8,7 +8,7 @@ definition, and a value in the parameter that holds it. That is looked for here,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpu_constructs.fleet import Origin
@@ -79,6 +79,23 @@ _HOMES: Mapping[str, tuple[str, Path]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Where a property is written below one place, and which of its values comes first where."""
+
+    paths: Sequence[Path]
+    by_value: Mapping[str, tuple[int, Path]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """A part that a property names, the first one that has it, and the one that is to get it."""
+
+    named: Origin | None
+    written: Origin | None
+    home: Origin | None
+
+
 class Places:
     """Finds places in some stacks.
 
@@ -91,6 +108,8 @@ class Places:
         self._parts: dict[tuple[str | None, str], tuple[Resource, ...]] = {}
         self._referred: dict[Reference, Sequence[Resource]] = {}
         self._names: dict[tuple[str | None, Path], Mapping[str, Sequence[Path]]] = {}
+        self._properties: dict[tuple[str | None, Path, tuple[str, ...]], _Written] = {}
+        self._elsewhere: dict[tuple[str | None, str, tuple[str, ...]], _Others] = {}
 
     def of(self, origin: Origin, property_name: str = "", value: object = None) -> Origin:
         """Where a property is written, or is to be written, with its line and its column.
@@ -101,50 +120,71 @@ class Places:
             value: What is written there, which tells several of that name apart.
         """
         steps = tuple(each for each in property_name.split(".") if each.isalnum())
-        parts = self._parts_of(origin)
         for length in range(len(steps), 0, -1):
-            named = [each.origin for each in parts[1:] if each.type.rpartition("::")[2] == steps[length - 1]]
-            if named:
-                return self._stacks.locate(named[0])
-            for start in (origin, *(each.origin for each in parts)):
-                found = self._within(start, steps[:length], value, self._type(start))
-                if found is not None:
+            others = self._others(origin, steps[:length])
+            if others.named is not None:
+                return self._stacks.locate(others.named)
+            for start in (origin, others.written):
+                if start is not None and (found := self._within(start, steps[:length], value)) is not None:
                     return self._stacks.locate(found)
-            if (home := self._home(steps[length - 1], parts)) is not None:
-                return self._stacks.locate(home)
+            if others.home is not None:
+                return self._stacks.locate(others.home)
         return self._stacks.locate(origin)
 
-    def _within(self, start: Origin, steps: tuple[str, ...], value: object, kind: str) -> Origin | None:
+    def _others(self, origin: Origin, steps: tuple[str, ...]) -> _Others:
+        """Where a property may be, other than below the place where a thing was written."""
+        key = origin.file, origin.resource, steps
+        if key not in self._elsewhere:
+            parts = self._parts_of(origin)
+            named = (each.origin for each in parts[1:] if each.type.rpartition("::")[2] == steps[-1])
+            written = (each.origin for each in parts if self._written(each.origin, steps).paths)
+            home = self._home(steps[-1], parts)
+            self._elsewhere[key] = _Others(named=next(named, None), written=next(written, None), home=home)
+        return self._elsewhere[key]
+
+    def _within(self, start: Origin, steps: tuple[str, ...], value: object) -> Origin | None:
         """The place of a property in a resource or a part of it; the one with a certain value, where there is one."""
-        above = tuple(str(each).lower() for each in (kind.rpartition("::")[2], *start.path[2:]))
-        wanted = [each.lower() for each in steps]
-        found = [
-            path
-            for path in self._index(start).get(wanted[-1], ())
-            if _has_in_order((*above, *(str(each).lower() for each in path[:-1])), wanted[:-1])
-        ]
-        if not found:
+        written = self._written(start, steps)
+        if not written.paths:
             return None
-        top = self._node(start)
-        exact = ((*path, *below) for path in found for below in self._held(_at(top, path), value, start))
-        path = next(exact, found[0])
-        parameter = self._parameter(_at(top, path), start)
+        exact = [written.by_value[each] for each in _texts(value) if each in written.by_value]
+        path = min(exact)[1] if exact else written.paths[0]
+        parameter = self._parameter(_at(self._node(start), path), start)
         return replace(start, path=parameter or (*start.path, *path), line=None, column=None)
 
-    def _held(self, node: Node, value: object, at: Origin) -> Iterator[Path]:
-        """Where below a node a value stands: at the node itself, or at an item of its list."""
-        wanted = {str(each) for each in (value if isinstance(value, (list, tuple)) else (value,)) if each is not None}
+    def _written(self, start: Origin, steps: tuple[str, ...]) -> _Written:
+        """Where a property is written in a resource or a part of it, found once however many findings ask for it."""
+        key = start.file, start.path, steps
+        if key not in self._properties:
+            above = tuple(str(each).lower() for each in (self._type(start).rpartition("::")[2], *start.path[2:]))
+            wanted = [each.lower() for each in steps]
+            paths = [
+                path
+                for path in self._index(start).get(wanted[-1], ())
+                if _has_in_order((*above, *(str(each).lower() for each in path[:-1])), wanted[:-1])
+            ]
+            top = self._node(start)
+            values: dict[str, tuple[int, Path]] = {}
+            for number, path in enumerate(paths):
+                for text, below in self._held(_at(top, path), start):
+                    values.setdefault(text, (number, (*path, *below)))
+            self._properties[key] = _Written(paths=paths, by_value=values)
+        return self._properties[key]
+
+    def _held(self, node: Node, at: Origin) -> Iterator[tuple[str, Path]]:
+        """The values below a node and where they stand: at the node itself, or at an item of its list."""
         for path, each in [((), node), *(((number,), item) for number, item in enumerate(_items(node)))]:
             if isinstance(each, (dict, list)):
                 parameter = self._parameter(each, at)
                 each = None if parameter is None else _at(self._document(at), parameter)  # noqa: PLW2901 - its value
-            if each is not None and not isinstance(each, (dict, list)) and str(each) in wanted:
-                yield path
+            if each is not None and not isinstance(each, (dict, list)):
+                yield str(each), path
 
     def _parameter(self, node: Node, at: Origin) -> Path | None:
         """Where the value of a parameter is written; None for anything else."""
         name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
-        declared = _at(self._document(at), ("Parameters", name)) if isinstance(name, str) else None
+        parameters = _at(self._document(at), ("Parameters",))
+        declared = parameters.get(name) if isinstance(parameters, dict) and isinstance(name, str) else None
         if not isinstance(declared, dict) or not isinstance(name, str):
             return None
         return ("Parameters", name, "Default") if "Default" in declared else ("Parameters", name)
@@ -238,6 +278,11 @@ def _at(node: Node, path: Path) -> Node:
             items = _items(node)
             node = items[step] if isinstance(step, int) and step < len(items) else None
     return node
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The values that are looked for, as they are compared."""
+    return (str(each) for each in (value if isinstance(value, (list, tuple)) else (value,)) if each is not None)
 
 
 def _items(node: Node) -> Sequence[Node]:

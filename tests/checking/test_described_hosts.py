@@ -8,6 +8,7 @@ import pytest
 
 from gpu_constructs.checking.report import Report, check_files
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
+from gpu_constructs.hardware import find
 from tests.cli.templates import template
 
 SHARED = {"CapacityProvider": "shared-gpus", "Weight": 1}
@@ -41,6 +42,17 @@ def test_what_is_unchecked_without_them_is_judged_with_them(properties: dict[str
     assert reviewed(elsewhere(**properties)).unchecked == ()
     (error,) = [each for each in reviewed(elsewhere(**properties), "c7i.large").findings if each.rule == "GPU060"]
     assert "does not fit on any host of its cluster here (2 described hosts c7i.large: GPUs: 1 asked" in error.message
+
+
+def test_every_type_in_more_clusters_than_can_be_judged_is_refused() -> None:
+    body = elsewhere(LaunchType="EC2")
+    service = body["Resources"].pop("Service")
+    for number in range(81):
+        properties = {**service["Properties"], "Cluster": f"c{number}"}
+        body["Resources"][f"Service{number}"] = {**service, "Properties": properties}
+    types = [each.name for each in find()]
+    with pytest.raises(InvalidValueError, match=f"{len(types)} types of hosts are described for each of 81 clusters"):
+        check_files([body], hosts=dict.fromkeys(types, 1))
 
 
 def test_they_are_counted() -> None:

@@ -11,6 +11,7 @@ import pytest
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import Origin, SourceLine
 from gpu_constructs.template import Inputs, Places
+from tests.pace import paces
 
 HOSTS = """\
 Parameters:
@@ -73,6 +74,22 @@ def place(name: str, value: object = None, text: str = HOSTS) -> Origin:
 def test_a_place_is_that_of_the_property(name: str, value: object, resource: str, line: int, column: int) -> None:
     found = place(name, value)
     assert (found.resource, found.line, found.column) == (resource, line, column)
+
+
+@pytest.mark.parametrize("property_name", ["ContainerDefinitions.Memory", "Overrides.Memory"])
+def test_a_resource_with_thousands_of_findings_is_searched_once(property_name: str) -> None:
+    numbers = range(3000)
+    tasks = [{"Overrides": {"Memory": each}} for each in numbers]
+    machine = {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"States": tasks, "Task": {"Ref": "Task"}}}
+    containers = [{"Memory": each} for each in numbers]
+    task = {"Type": "AWS::ECS::TaskDefinition", "Properties": {"ContainerDefinitions": containers}}
+    text = json.dumps({"Resources": {"Machine": machine, "Task": task}})
+    places = Places(Inputs(["-"], stdin=text.encode()).stacks())
+    origin = Origin(resource="Machine", file="-", path=("Resources", "Machine"))
+    found: list[Origin] = []
+
+    assert paces(lambda: found.extend([places.of(origin, property_name, each) for each in numbers])) < 25
+    assert [step for each in found for step in each.path if isinstance(step, int)] == [*numbers]
 
 
 def test_a_property_is_named_as_its_resource_has_it() -> None:
