@@ -141,6 +141,7 @@ class Workload:
         health_check_grace_seconds: Seconds in which ECS ignores what health checks of load balancers say of a new
             task; None is its default of 0.
         connect_ports: Names of ports that Service Connect makes known, as far as they are known.
+        has_default_strategy: Whether `strategy` is that of the cluster; only templates say so.
         may_precede_providers: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
         lacks_role: Whether it certainly names no role with which EventBridge may run the task.
@@ -169,6 +170,7 @@ class Workload:
     targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
     health_check_grace_seconds: int | Unknown | None = field(default=UNKNOWN, compare=False)
     connect_ports: tuple[str, ...] = field(default=(), compare=False)
+    has_default_strategy: bool = field(default=False, compare=False)
     may_precede_providers: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)
     follows_cluster: bool = field(default=False, compare=False)

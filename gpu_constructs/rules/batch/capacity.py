@@ -55,7 +55,8 @@ def has_gpus(context: Context) -> Problems:
         return
     named = "; ".join(f"{brief(each.name)} {each.lacks_gpus}" for each in fleet.environments[:_MOST_NAMED])
     for task in context.tasks:
-        if task.scheduler is Scheduler.BATCH and task.wants_gpu and "FARGATE" not in task.compatibilities:
+        is_on_hosts = task.scheduler is Scheduler.BATCH and "FARGATE" not in task.compatibilities
+        if is_on_hosts and task.wants_gpu and not _asks_for_zero(task):
             yield Problem(
                 about=task,
                 origin=fleet.environments[0].origin,
@@ -93,6 +94,10 @@ def has_vcpus(context: Context) -> Problems:
                 fix=f"a MaxvCpus of {enough} or more",
                 ways=((Way(text=f"a MaxvCpus of {enough}", things=(_with_vcpus(first, enough),)),),),
             )
+
+
+def _asks_for_zero(task: Task) -> bool:
+    return all(each.value == "0" for container in task.containers for each in container.gpu_requirements)
 
 
 def _jobs(context: Context) -> Iterator[Task]:

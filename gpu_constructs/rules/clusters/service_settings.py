@@ -11,6 +11,7 @@ from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
+_WITHOUT_DEFAULT = "gets launch type EC2 then, and ECS starts no host for it"
 _WITHOUT_INTERFACE = frozenset({"host", "none"})
 
 
@@ -110,7 +111,8 @@ def can_execute_commands(context: Context) -> Problems:
     "GPU259",
     question="is a service created after its cluster has the capacity providers?",
     because="CloudFormation creates resources that do not refer to each other at the same time, and ECS refuses a "
-    "service whose capacity providers its cluster does not have yet",
+    "service whose capacity providers its cluster does not have yet; one without a strategy gets launch type EC2, for "
+    "which no host is started",
     source="https://github.com/aws/containers-roadmap/issues/631#issuecomment-816354807",
     unless=("GPU120", "GPU121"),
 )
@@ -119,8 +121,8 @@ def comes_after_providers(context: Context) -> Problems:
         if workload.may_precede_providers:
             yield Problem(
                 about=workload,
-                message=f"{workload.name} may be created before its cluster has the capacity providers, and ECS "
-                "refuses it then",
+                message=f"{workload.name} may be created before its cluster has the capacity providers, "
+                + (_WITHOUT_DEFAULT if workload.has_default_strategy else "and ECS refuses it then"),
                 fix="DependsOn the AWS::ECS::ClusterCapacityProviderAssociations",
                 property_name="DependsOn",
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpu_constructs.fleet import Pool, Unknown, Workload, known
+from gpu_constructs.fleet import Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Assumption, Counts, PoolProof, Proof, Stranded, demand_of, prove
@@ -58,7 +58,7 @@ def room_at_desired_counts(context: Context) -> Problems:
                 message=f"{and_list(names)} would each have room on {each.pool.name} alone, but together at their "
                 f"desired counts they {short}",
                 fix=f"raise MaxSize, or {_ELSEWHERE}",
-                ways=_more_hosts(each.pool, _ELSEWHERE),
+                ways=_more_hosts(each, _ELSEWHERE),
                 is_certain=each.answer is False and each.decided_by != UNITS[-1],
             )
     beyond = [each.pool for each in proof.pools if not each.is_packed and each.answer is not False]
@@ -97,7 +97,7 @@ def room_at_most_copies(context: Context) -> Problems:
                 about=each.pool,
                 message=f"at their maximum ({counts} copies) the workloads of {each.pool.name} {short}",
                 fix=f"raise MaxSize, or {_LOWER}",
-                ways=_more_hosts(each.pool, _LOWER),
+                ways=_more_hosts(each, _LOWER),
             )
 
 
@@ -239,9 +239,11 @@ def _wasted(each: PoolProof, idle: Stranded) -> str:
     return f"; their share of the price is {dollars(share)} of {cost}"
 
 
-def _more_hosts(pool: Pool, otherwise: str) -> Ways:
+def _more_hosts(proof: PoolProof, otherwise: str) -> Ways:
     """Numbers of hosts with which there may be room, the fewest first."""
-    most = pool.max_instances
+    pool, most = proof.pool, proof.pool.max_instances
     if isinstance(most, Unknown):
         return ()
-    return larger(pool, most + 1, most + 2, most + 3, 2 * most + 2, 4 * most), (Way(text=otherwise),)
+    needed = (known(each, otherwise=0) for each in (proof.hosts_at_least or 0, proof.hosts_needed))
+    tried = sorted({most + 1, most + 2, most + 3, 2 * most + 2, 4 * most, *(each for each in needed if each > most)})
+    return larger(pool, *tried), (Way(text=otherwise),)

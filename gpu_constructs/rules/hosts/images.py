@@ -277,12 +277,14 @@ def _is_of_batch(pool: Pool, image: Image) -> bool:
 
 
 def _successors(pool: Pool) -> tuple[Way, ...]:
-    """The images that AWS recommends today for the types of a pool."""
+    """The images that AWS recommends today for the types of a pool; none without the driver that its image has."""
     found: list[Image] = []
+    old = _image(pool)
     for each in pool.instance_types:
         with suppress(IncompatibleError):
             found.append(default_image(each))
-    return tuple(_with_image(pool, each, ", which has taken its place") for each in dict.fromkeys(found))
+    kept = (each for each in dict.fromkeys(found) if each.accelerator or old is None or not old.accelerator)
+    return tuple(_with_image(pool, each, ", which has taken its place") for each in kept)
 
 
 def _jobs(context: Context, undriven: Iterable[_Undriven]) -> tuple[Task, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PoolKind, Unknown, UserDataFormat
+from gpu_constructs.fleet import PARTLY_SPOT, UNKNOWN, LocalDiskUse, Pool, PoolKind, Unknown, UserDataFormat, Workload
 from gpu_constructs.hardware import OperatingSystem, Vendor
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
+from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES
 from gpu_constructs.placement.machine import gpu_support_is_off, is_off
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
@@ -123,26 +126,40 @@ def gpu_support(context: Context) -> Problems:
         )
 
 
+def _may_have_hosts(pools: Iterable[Pool], cluster: str) -> bool:
+    return any(each.has_provider or each.cluster in {cluster, UNKNOWN} for each in pools)
+
+
+def _meant_for_the_only_cluster(context: Context) -> Problems:
+    """Hosts without a provider that join the default cluster, where all work is sent to the hosts of another one."""
+    fleet = context.fleet
+    clusters = {each.cluster for each in fleet.workloads}
+    cluster = next(iter(clusters), None)
+    if len(clusters) != 1 or not isinstance(cluster, str) or _may_have_hosts(fleet.strays, cluster):
+        return
+    waiting = tuple(each for each in fleet.workloads if each.launch_type in EC2_LAUNCH_TYPES and not each.strategy)
+    if not waiting or _may_have_hosts(fleet.pools, cluster):
+        return
+    for pool in fleet.pools:
+        if pool.cluster is None and _says_nothing_about(pool, "ECS_CLUSTER"):
+            yield _without_cluster(pool, cluster, waiting, is_certain=fleet.is_whole and pool.told_cluster is None)
+
+
 @error(
     "GPU098",
-    question="do the hosts join the cluster of their capacity provider?",
+    question="do the hosts join the cluster of their capacity provider, or of the services that need them?",
     because="without a cluster in its settings the agent joins the cluster called default, and the capacity provider "
-    "never gets its hosts",
+    "or service never gets its hosts",
     softer="where the deploy gives the cluster a name, which may be default",
     source=_AGENT,
     unless=("GPU231",),
+    in_fleet=_meant_for_the_only_cluster,
 )
 def joins(pool: Pool) -> Problems:
     if not pool.has_provider or not isinstance(pool.cluster, str) or pool.cluster == "default":
         return
     if _says_nothing_about(pool, "ECS_CLUSTER"):
-        what = "ends with exit before it names a cluster" if pool.user_data.ends_early else "names no cluster"
-        yield Problem(
-            message=f"the user data {what}, so its hosts join the cluster default and not {pool.cluster}",
-            fix="ECS_CLUSTER in /etc/ecs/ecs.config, or on Bottlerocket cluster in [settings.ecs]",
-            property_name="UserData",
-            is_certain=pool.told_cluster is None,
-        )
+        yield _without_cluster(pool, pool.cluster, (), is_certain=pool.told_cluster is None)
 
 
 @error(
@@ -275,6 +292,18 @@ def boots_again(pool: Pool) -> Problems:
             property_name=_HOOKS,
             value=True,
         )
+
+
+def _without_cluster(pool: Pool, cluster: str, waiting: Iterable[Workload], *, is_certain: bool) -> Problem:
+    what = "ends with exit before it names a cluster" if pool.user_data.ends_early else "names no cluster"
+    return Problem(
+        about=pool,
+        message=f"the user data {what}, so its hosts join the cluster default and not {cluster}",
+        fix="ECS_CLUSTER in /etc/ecs/ecs.config, or on Bottlerocket cluster in [settings.ecs]",
+        property_name="UserData",
+        is_certain=is_certain,
+        involves=tuple(thing for each in waiting for thing in (each, each.task) if thing is not None),
+    )
 
 
 def _says_nothing_about(pool: Pool, variable: str) -> bool:

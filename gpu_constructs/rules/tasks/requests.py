@@ -38,7 +38,6 @@ _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRe
     because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; it refuses a "
     "task definition with another value, or gives it no GPU",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
-    changes="ResourceRequirements",
 )
 def countable(task: Task) -> Problems:
     for container, each in _entries(task):
@@ -47,12 +46,16 @@ def countable(task: Task) -> Problems:
             continue
         if not each.part:
             message, fix = _miscounted(container, value)
-            yield Problem(container=container, message=message, fix=fix)
+            yield Problem(
+                container=container, message=message, fix=fix, property_name="ResourceRequirements.Value", value=value
+            )
         elif task.scheduler is Scheduler.BATCH:
             yield Problem(
                 container=container,
                 message=f"container {container.name} asks AWS Batch for {shown(value)} of a GPU; a job reserves whole "
                 "physical GPUs",
+                property_name="ResourceRequirements.Value",
+                value=value,
                 fix='{"Type": "GPU", "Value": "1"}',
             )
 

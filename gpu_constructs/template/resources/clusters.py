@@ -144,6 +144,11 @@ class Clusters:
         """Whether the name that a cluster gets is only known at deploy time, so that any name may be meant."""
         return isinstance(cluster, Unknown) or cluster in self._open
 
+    @property
+    def has_open_names(self) -> bool:
+        """Whether only the deploy names one of the clusters, which may be the default one."""
+        return bool(self._open)
+
     def default_strategy(self, cluster: str | Unknown | None) -> Sequence[Section]:
         """Items of the default strategy of a cluster; none if it has none."""
         return () if isinstance(cluster, Unknown) else self._strategies.get(cluster, ())

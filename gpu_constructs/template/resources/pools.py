@@ -64,7 +64,9 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
             bare = groups.of(resource)
             is_tied = _names_cluster(bare.launch) or not isinstance(bare.launch.setup.image, Unknown)
             if is_tied or _may_join(bare.launch):
-                yield FoundPool(_pool(resource, bare), resource, is_stray=not is_tied)
+                told = UNKNOWN if clusters.has_open_names and not _names_cluster(bare.launch) else None
+                pool = replace(_pool(resource, bare), told_cluster=told)
+                yield FoundPool(pool, resource, is_stray=not is_tied)
     for resource in index.all(_INSTANCE):
         launch = launches.instance(resource)
         is_tied = _names_cluster(launch)

@@ -54,6 +54,7 @@ def test_a_gpu_job_needs_a_compute_environment_with_gpus() -> None:
     assert "jobs is on Fargate" in only(has_gpus, fleet).message
     assert said(has_gpus, replace(fleet, environments=(ON_FARGATE, ComputeEnvironment(name="other")))) == []
     assert said(has_gpus, replace(fleet, pools=(_environment(),))) == []
+    assert said(has_gpus, replace(fleet, tasks=(job(gpu("0"), cpu=4096),))) == []
     assert said(has_gpus, replace(fleet, is_whole=False)) == []
     assert said(has_gpus, replace(fleet, tasks=(job(),))) == []
 

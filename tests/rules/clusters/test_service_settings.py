@@ -113,5 +113,9 @@ def test_ecs_exec_needs_a_task_role(on: bool, role: bool, is_refused: bool, unsu
 
 def test_a_service_that_may_come_before_its_providers_is_a_warning() -> None:
     early = running_on(a_pool("g6.xlarge"), task=GPU_TASK, may_precede_providers=True)
-    assert only(comes_after_providers, early).severity is Severity.WARNING
+    finding = only(comes_after_providers, early)
+    assert finding.severity is Severity.WARNING
+    assert "ECS refuses it then" in finding.message
+    by_default = replace(early.workloads[0], has_default_strategy=True)
+    assert "gets launch type EC2 then" in only(comes_after_providers, replace(early, workloads=(by_default,))).message
     assert not said(comes_after_providers, running_on(a_pool("g6.xlarge"), task=GPU_TASK))

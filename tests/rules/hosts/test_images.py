@@ -213,3 +213,8 @@ def test_an_image_of_ones_own_is_taken_at_its_word() -> None:
     assert list(asked(RULES, wrong)) == ["GPU052"]
     assert list(asked(RULES, a_pool("p2.xlarge", image=_custom(driver_branch=580)))) == ["GPU052"]
     assert asked(RULES, a_pool("p2.xlarge", image=_custom(driver_branch=470))) == {}
+
+
+def test_a_gpu_image_past_its_end_is_not_replaced_by_one_without_a_driver() -> None:
+    on_hosts_without_gpus = asked(RULES, a_pool("m7i.large", image=of_image("al2-gpu")))["GPU003"]
+    assert on_hosts_without_gpus.fix == "an image that AWS still supports"

@@ -6,11 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, PoolKind, PurchaseOption, UserData, UserDataFormat
-from gpu_constructs.rules import Severity, check_alone, rules_of
+from gpu_constructs.fleet import (
+    NO_USER_DATA,
+    UNKNOWN,
+    Fleet,
+    PoolKind,
+    PurchaseOption,
+    UserData,
+    UserDataFormat,
+    Workload,
+)
+from gpu_constructs.rules import Severity, check, check_alone, find_rule, rules_of
 from gpu_constructs.rules.hosts import user_data
 from gpu_constructs.template.resources.user_data import agent_settings
-from tests.rules.given import a_pool, asked, of_image, running_on
+from tests.rules.given import GPU_TASK, a_pool, asked, of_image, running_on
 
 RULES = rules_of(user_data)
 
@@ -157,6 +166,30 @@ def test_a_cluster_that_the_deploy_names_may_be_the_default_one() -> None:
     assert [each.severity for each in check_alone(pool, rules=["GPU098"])] == [Severity.ERROR]
     named_later = replace(pool, told_cluster=UNKNOWN)
     assert [each.severity for each in check_alone(named_later, rules=["GPU098"])] == [Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("changes", "severities"),
+    [
+        ({}, [Severity.ERROR]),
+        ({"told_cluster": UNKNOWN}, [Severity.WARNING]),
+        ({"user_data": SHELL}, []),
+        ({"cluster": UNKNOWN}, []),
+        ({"cluster": "gpu"}, []),
+        ({"has_provider": True}, []),
+    ],
+)
+def test_hosts_without_a_provider_are_meant_for_the_only_cluster(
+    changes: dict[str, object], severities: list[Severity]
+) -> None:
+    bare = replace(a_pool(user_data=NO_USER_DATA, has_provider=False), **changes)  # type: ignore[arg-type]
+    sent = Workload(name="service", task=GPU_TASK, cluster="gpu")
+    fleet = Fleet(pools=(bare,), tasks=(GPU_TASK,), workloads=(sent,), is_whole=True)
+    found = check(fleet, rules=[find_rule("GPU098"), find_rule("GPU229")])
+    assert [each.severity for each in found if each.rule == "GPU098"] == severities
+    assert not severities or [each.rule for each in found] == ["GPU098"]
+    two = replace(fleet, workloads=(sent, replace(sent, name="other", cluster=None)))
+    assert not check(two, rules=[find_rule("GPU098")])
 
 
 @pytest.mark.parametrize("user_data", [NO_USER_DATA, replace(SHELL, agent=())])
