@@ -160,6 +160,17 @@ def test_a_service_without_gpus_is_not_checked_either_on_hosts_of_other_files(tm
     assert main(["check", alone, "--fail-on", "unchecked"]) == 0
 
 
+def test_a_service_whose_task_definition_is_in_another_file_is_not_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = template()
+    body["Resources"]["Service"]["Properties"]["TaskDefinition"] = "other:3"
+    file = tmp_path / "template.json"
+    file.write_text(json.dumps(body))
+    assert main(["check", str(file), "--fail-on", "unchecked"]) == 1
+    assert "do not define the task definition of Service" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     "hosts",
     [

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Task, Unknown
+from gpu_constructs.fleet import Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import (
@@ -28,7 +28,7 @@ UNCHECKED: Final = "GPU229"
 @info(
     "GPU229",
     question="do the files say on which hosts each task runs that asks for accelerators, or that a service or a run "
-    "sends to Amazon EC2?",
+    "sends to Amazon EC2, and what that task is?",
     because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
     "checked, unless these files are given in the same call or the hosts are described with --hosts",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
@@ -48,6 +48,22 @@ def on_hosts_of_these_files(context: Context) -> Problems:
                 message=f"these files do not define {or_list(hosts)}, so it is not known whether {name} fits its hosts",
                 fix="check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4",
             )
+    for workload in context.fleet.workloads:
+        if workload.task is None and _is_sent_to_hosts(workload):
+            yield Problem(
+                about=workload,
+                message=f"these files do not define the task definition of {workload.name}, so it is not known whether "
+                "its tasks fit their hosts",
+                property_name="TaskDefinition",
+                fix="check the file that does together with these",
+            )
+
+
+def _is_sent_to_hosts(workload: Workload) -> bool:
+    """Whether tasks certainly go to Amazon EC2, not to Fargate or to other machines."""
+    if workload.strategy:
+        return any(each.pool is not None for each in workload.strategy)
+    return workload.launch_type == "EC2"
 
 
 def _runs_on_ec2(task: Task) -> bool:
