@@ -186,7 +186,7 @@ def test_an_order_of_which_cdk_refuses_one_leaves_nothing_behind(site: Site, mon
         return provider
 
     with monkeypatch.context() as patched:
-        patched.setattr("gpu_constructs.capacity.scaling.defined", refused)
+        patched.setattr("gpu_constructs.capacity.scaling.construct_of", refused)
         with pytest.raises(RefusedByCdkError):
             site.cluster.add_fallback("Chat", order=order)
     assert site.children() == nothing
