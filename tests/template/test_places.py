@@ -119,8 +119,8 @@ def test_a_task_definition_in_json_has_lines_too(content: Any) -> None:
     (found,) = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU020"]
     assert found.origin is not None
     assert found.origin.line is not None
-    assert text.splitlines()[found.origin.line - 1].lstrip().startswith('"resourceRequirements"')
-    assert found.origin.path[-1] == "resourceRequirements"
+    assert text.splitlines()[found.origin.line - 1].lstrip().startswith('"value"')
+    assert found.origin.path[-1] == "value"
 
 
 FRAMES = ["...new Queue2 in aws-cdk-lib...", "make ({}/lib/stack.ts:3:25)", "<anonymous> ({}/bin/app.ts:4:1)"]

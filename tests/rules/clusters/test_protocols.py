@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from tools.rule_examples import example_of
 
 def closed(protocol: str, of_targets: str = "HTTP") -> bool:
     example = example_of("GPU206")
-    template: Any = example.template(example.right)
+    template: Any = deepcopy(example.template(example.right))  # its parts are shared with other examples
     template["Resources"]["LetIn"]["Properties"]["IpProtocol"] = protocol
     template["Resources"]["Targets"]["Properties"]["Protocol"] = of_targets
     return "GPU206" in {each.rule for each in check_files([template]).findings}
