@@ -7,7 +7,6 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_ecs_patterns as patterns
@@ -15,25 +14,10 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from gpu_constructs import GpuConstructsError, GpuService, IncompatibleError, InvalidValueError, RefusedByCdkError
+from gpu_constructs import IncompatibleError, InvalidValueError, RefusedByCdkError
 from gpu_constructs.serving.target_port import target_port_of
+from tests.serving.chat import PORT, certificate_of, chat
 from tests.synthesis import Ground, Site
-
-_PORT = 8000
-
-
-def chat(site: Site, *, mode: ecs.NetworkMode | None = None, port: int | None = _PORT, **service: Any) -> GpuService:
-    task = site.task(network_mode=mode)
-    container = task.add_gpu_container("vllm", image=site.image)
-    if port is not None:
-        container.add_port_mappings(ecs.PortMapping(container_port=port))
-    return GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **service)
-
-
-def certificate_of(stack: cdk.Stack) -> acm.ICertificate:
-    return acm.Certificate.from_certificate_arn(
-        stack, "Certificate", "arn:aws:acm:us-east-1:123456789012:certificate/11111111-2222-3333-4444-555555555555"
-    )
 
 
 def attributes(properties: dict[str, Any], key: str) -> dict[str, str]:
@@ -49,9 +33,9 @@ def test_a_port_that_cdk_added_by_itself_is_found(site: Site) -> None:
         "Pattern",
         cluster=site.cluster.cluster,
         task_definition=task,
-        target_groups=[patterns.ApplicationTargetProps(container_port=_PORT)],
+        target_groups=[patterns.ApplicationTargetProps(container_port=PORT)],
     )
-    assert target_port_of(task, container_port=_PORT).container_port == _PORT
+    assert target_port_of(task, container_port=PORT).container_port == PORT
 
 
 def test_one_line_is_https_with_a_redirect_inside_the_vpc(site: Site) -> None:
@@ -81,10 +65,10 @@ def test_one_line_is_https_with_a_redirect_inside_the_vpc(site: Site) -> None:
         ("CidrBlock", 443),
     }
     targets = site.only("AWS::ElasticLoadBalancingV2::TargetGroup")
-    assert (targets["HealthCheckPath"], targets["TargetType"], targets["Port"]) == ("/health", "instance", _PORT)
+    assert (targets["HealthCheckPath"], targets["TargetType"], targets["Port"]) == ("/health", "instance", PORT)
     service = site.only("AWS::ECS::Service")
     assert service["HealthCheckGracePeriodSeconds"] == 600
-    assert [(each["ContainerName"], each["ContainerPort"]) for each in service["LoadBalancers"]] == [("vllm", _PORT)]
+    assert [(each["ContainerName"], each["ContainerPort"]) for each in service["LoadBalancers"]] == [("vllm", PORT)]
     assert site.template()["Outputs"]["Url"]["Value"]["Fn::Join"][1][0] == "https://"
     assert site.warnings() == []
 
@@ -118,7 +102,7 @@ def test_it_takes_what_a_user_chose(site: Site) -> None:
         access_logs_bucket=s3.Bucket(stack, "Logs"),
         health_check_path="/ready",
         container_name="vllm",
-        container_port=_PORT,
+        container_port=PORT,
     )
     listener = elsewhere.only("AWS::ElasticLoadBalancingV2::Listener")
     assert (listener["Port"], listener["SslPolicy"]) == (8443, "ELBSecurityPolicy-TLS13-1-3-2021-06")
@@ -240,161 +224,6 @@ def test_connections_that_are_not_http_have_a_network_load_balancer(site: Site) 
     targets = site.only("AWS::ElasticLoadBalancingV2::TargetGroup")
     assert (targets["Protocol"], targets["HealthCheckProtocol"]) == ("TCP", "TCP")
     assert str(site.stack.resolve(endpoint.address)).endswith(":443']]}")
-
-
-@pytest.mark.parametrize(
-    ("given", "refused", "message"),
-    [
-        ({}, InvalidValueError, r"certificate: a listener with encryption.*fix: certificate=acm\..*protocol=elbv2"),
-        (
-            {"certificate": "arn:aws:acm:…"},
-            InvalidValueError,
-            "certificate: expects an? certificatemanager.ICertificate",
-        ),
-        ({"protocol": "HTTP"}, InvalidValueError, r"protocol: expects .*fix: .*ApplicationProtocol\.HTTP"),
-        ({"health_check_path": None}, InvalidValueError, "health_check_path: .*'/health' for vLLM"),
-        ({"health_check_path": "health"}, InvalidValueError, "health_check_path: .*begins with /"),
-        ({"container_port": 9000}, InvalidValueError, r"container_port: container vllm does not map .*allowed: 8000"),
-        ({"container_name": "vlm"}, InvalidValueError, "container_name: "),
-        ({"port": 70000}, InvalidValueError, "port: expects a whole number.*1 to 65535"),
-        ({"idle_timeout": cdk.Duration.hours(2)}, InvalidValueError, "idle_timeout: .*1 to 4000"),
-        ({"deregistration_delay": cdk.Duration.hours(2)}, InvalidValueError, "deregistration_delay: .*0 to 3600"),
-        ({"vpc_subnets": [1]}, InvalidValueError, "vpc_subnets: expects an ec2.SubnetSelection"),
-        ({"priority": 1}, IncompatibleError, "priority: only a rule of an existing listener has it"),
-        ({"access_logs_bucket": "logs"}, InvalidValueError, "access_logs_bucket: expects an? s3.IBucket"),
-        ({"construct_id": "SecurityGroup"}, InvalidValueError, "construct_id: 'SecurityGroup' is already used"),
-    ],
-)
-def test_what_cannot_be_is_refused_on_the_line_and_leaves_nothing(
-    ground: Ground, given: dict[str, Any], refused: type[GpuConstructsError], message: str
-) -> None:
-    service = chat(ground, mode=ecs.NetworkMode.AWS_VPC)
-    plain = (
-        {"protocol": elbv2.ApplicationProtocol.HTTP} if given and not given.keys() & {"certificate", "protocol"} else {}
-    )
-    arguments = {"construct_id": "Https", "health_check_path": "/health", **plain, **given}
-    before = ground.children()
-    with pytest.raises(refused, match=message):
-        service.add_application_load_balancer(**arguments)
-    assert ground.children() == before
-
-
-def test_what_cdk_refuses_late_leaves_nothing(site: Site) -> None:
-    service, logs = chat(site), s3.Bucket(site.stack, "Logs")
-    before = site.children()
-    with pytest.raises(RefusedByCdkError, match="Region is required"):
-        service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, access_logs_bucket=logs)
-    assert site.children() == before
-    assert "LoadBalancers" not in site.only("AWS::ECS::Service")
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"priority": None}, "priority: a listener sends requests to the service by a rule"),
-        ({"priority": 0}, "priority: expects a whole number.*1 to 50000"),
-        ({"conditions": None}, "conditions: a listener sends requests"),
-        ({"internet_facing": True}, "internet_facing: an existing listener has its own"),
-        ({"protocol": elbv2.ApplicationProtocol.HTTP}, "protocol: an existing listener has its own"),
-    ],
-)
-def test_a_rule_of_a_listener_has_what_a_rule_has(ground: Ground, given: dict[str, Any], message: str) -> None:
-    balancer = elbv2.ApplicationLoadBalancer(ground.stack, "Yours", vpc=ground.vpc)
-    arguments = {
-        "listener": balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404)),
-        "priority": 10,
-        "conditions": [elbv2.ListenerCondition.path_patterns(["/v1/*"])],
-        "health_check_path": "/health",
-        **given,
-    }
-    service = chat(ground)
-    before = ground.children()
-    with pytest.raises(GpuConstructsError, match=message):
-        service.add_application_load_balancer("Rule", **arguments)
-    assert ground.children() == before
-
-
-def test_a_port_of_a_load_balancer_has_one_listener(ground: Ground) -> None:
-    service, certificate = chat(ground), certificate_of(ground.stack)
-    https = service.add_application_load_balancer("Https", certificate=certificate, health_check_path="/health")
-    again: dict[str, Any] = {"load_balancer": https.load_balancer, "certificate": certificate}
-    before = ground.children()
-    refused: list[tuple[dict[str, Any], str]] = [
-        ({}, "port: the load balancer has a listener on port 443 already"),
-        ({"port": 80}, "port: the load balancer has a listener on port 80 already"),
-        ({"port": 8443, "redirect_http": True}, "redirect_http: the load balancer has a listener on port 80 already"),
-    ]
-    for given, message in refused:
-        with pytest.raises(InvalidValueError, match=message):
-            service.add_application_load_balancer("Again", health_check_path="/health", **again, **given)
-    assert ground.children() == before
-    service.add_application_load_balancer("Again", health_check_path="/health", port=8443, **again)
-
-
-def test_https_on_port_80_redirects_nobody(site: Site) -> None:
-    service, certificate = chat(site), certificate_of(site.stack)
-    arguments: dict[str, Any] = {"certificate": certificate, "port": 80, "health_check_path": "/health"}
-    with pytest.raises(IncompatibleError, match="redirect_http: port 80 cannot redirect to itself"):
-        service.add_application_load_balancer("Https", redirect_http=True, **arguments)
-    service.add_application_load_balancer("Https", **arguments)
-    assert site.only("AWS::ElasticLoadBalancingV2::Listener")["Port"] == 80
-
-
-def test_a_priority_of_a_listener_has_one_rule(ground: Ground) -> None:
-    balancer = elbv2.ApplicationLoadBalancer(ground.stack, "Yours", vpc=ground.vpc)
-    listener = balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404))
-    conditions = [elbv2.ListenerCondition.path_patterns(["/v1/*"])]
-    arguments: dict[str, Any] = {"listener": listener, "conditions": conditions, "health_check_path": "/health"}
-    service = chat(ground)
-    service.add_application_load_balancer("First", priority=10, **arguments)
-    before = ground.children()
-    with pytest.raises(InvalidValueError, match=r"priority: .*priority 10 already.*in use: 10; fix: priority=11"):
-        service.add_application_load_balancer("Second", priority=10, **arguments)
-    assert ground.children() == before
-    service.add_application_load_balancer("Second", priority=11, **arguments)
-
-
-def test_a_service_has_five_target_groups_at_most(ground: Ground) -> None:
-    service = chat(ground)
-    for index in range(5):
-        service.add_network_load_balancer(f"Tcp{index}", protocol=elbv2.Protocol.TCP)
-    before = ground.children()
-    with pytest.raises(InvalidValueError, match="the service has 5 target groups.*allowed: up to 5"):
-        service.add_network_load_balancer("Tcp5", protocol=elbv2.Protocol.TCP)
-    assert ground.children() == before
-
-
-@pytest.mark.parametrize("argument", ["redirect_http", "ssl_policy"])
-def test_what_only_encryption_has_is_refused_without(ground: Ground, argument: str) -> None:
-    service = chat(ground)
-    value: dict[str, Any] = {argument: True if argument == "redirect_http" else elbv2.SslPolicy.TLS12}
-    message = f"{argument}: only a listener with encryption has it"
-    with pytest.raises(IncompatibleError, match=message):
-        service.add_application_load_balancer(
-            "Http", protocol=elbv2.ApplicationProtocol.HTTP, health_check_path="/health", **value
-        )
-    if argument == "ssl_policy":
-        with pytest.raises(IncompatibleError, match=message):
-            service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, **value)
-
-
-def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(ground: Ground) -> None:
-    with pytest.raises(InvalidValueError, match=r"vllm maps no TCP port.*fix: container\.add_port_mappings"):
-        chat(ground, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
-
-
-def test_a_task_without_a_network_is_refused(ground: Ground) -> None:
-    with pytest.raises(
-        IncompatibleError, match="network_mode: a load balancer cannot reach a task in network mode none"
-    ):
-        chat(ground, mode=ecs.NetworkMode.NONE, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
-
-
-def test_a_network_load_balancer_is_not_taken_for_the_other_kind(ground: Ground) -> None:
-    balancer = elbv2.NetworkLoadBalancer(ground.stack, "Yours", vpc=ground.vpc)
-    arguments: dict[str, Any] = {"load_balancer": balancer, "health_check_path": "/health"}
-    with pytest.raises(InvalidValueError, match="load_balancer: expects an .*IApplicationLoadBalancer"):
-        chat(ground).add_application_load_balancer("Http", **arguments)
 
 
 def test_a_selection_of_subnets_may_be_a_mapping_as_in_cdk(site: Site) -> None:
