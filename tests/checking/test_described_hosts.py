@@ -68,6 +68,16 @@ def test_a_task_that_no_service_runs_is_judged_by_them() -> None:
     assert [each.rule for each in reviewed(alone, "c7i.large").findings] == ["GPU062"]
 
 
+@pytest.mark.parametrize(("compatibilities", "count"), [(["EC2"], 1), (["EC2", "FARGATE"], 0), ([], 0)])
+def test_a_task_without_gpus_that_no_service_runs_is_unchecked_if_only_ec2_runs_it(
+    compatibilities: list[str], count: int
+) -> None:
+    task = elsewhere()["Resources"]["Chat"]
+    del task["Properties"]["ContainerDefinitions"][0]["ResourceRequirements"]
+    task["Properties"]["RequiresCompatibilities"] = compatibilities
+    assert len(check_files([{"Resources": {"Chat": task}}]).unchecked) == count
+
+
 def test_hosts_that_the_files_define_are_judged_as_they_are() -> None:
     findings = reviewed(template(gpus="8"), "p5.48xlarge").findings
     assert "GPU060" in {each.rule for each in findings}

@@ -27,8 +27,8 @@ UNCHECKED: Final = "GPU229"
 
 @info(
     "GPU229",
-    question="do the files say on which hosts each task runs that asks for accelerators, or that a service or a run "
-    "sends to Amazon EC2, and what that task is?",
+    question="do the files say on which hosts each task runs that asks for accelerators, that requires Amazon EC2, or "
+    "that a service or a run sends there, and what that task is?",
     because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
     "checked, unless these files are given in the same call or the hosts are described with --hosts",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
@@ -38,7 +38,7 @@ def on_hosts_of_these_files(context: Context) -> Problems:
     missing: dict[str, dict[str, None]] = {}
     routes = {each.task.name: each.task for each in context.routes}
     for route in context.routes:
-        is_sent = route.workload is not None and _runs_on_ec2(route.task)
+        is_sent = (route.workload is not None and _runs_on_ec2(route.task)) or _requires_ec2(route.task)
         if is_sent or demand_of(route.task).wants_accelerator:
             missing.setdefault(route.task.name, {}).update(dict.fromkeys(_missing(context, route)))
     for name, hosts in missing.items():
@@ -68,6 +68,10 @@ def _is_sent_to_hosts(workload: Workload) -> bool:
 
 def _runs_on_ec2(task: Task) -> bool:
     return "FARGATE" not in task.compatibilities or "EC2" in task.compatibilities
+
+
+def _requires_ec2(task: Task) -> bool:
+    return "EC2" in task.compatibilities and not {"FARGATE", "EXTERNAL"} & {*task.compatibilities}
 
 
 def _missing(context: Context, route: Route) -> Iterator[str]:
