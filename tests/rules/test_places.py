@@ -59,6 +59,7 @@ ELSEWHERE = {
     "GPU255": "the example adds the container that the logs go to",
     "GPU257": "the finding is at the container that needs the role, and the example gives the task one",
     "GPU275": "the role is named here, and the example changes whom it trusts",
+    "GPU314": "the role is named here, and the example changes whom it trusts",
     "GPU276": "the role is named here, and the example gives it a policy",
     "GPU277": "the launch template names the group, and the example changes a rule of it",
     "GPU258": "the service allows ECS Exec, and the example gives its task a role",

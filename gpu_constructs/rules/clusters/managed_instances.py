@@ -132,6 +132,21 @@ def may_pass_role(pool: Pool) -> Problems:
 
 
 @error(
+    "GPU314",
+    question="may ECS assume the infrastructure role of Managed Instances?",
+    because="ECS starts and ends Managed Instances with the infrastructure role, which has to trust ecs.amazonaws.com",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/infrastructure_IAM_role.html",
+)
+def trusts_ecs(pool: Pool) -> Problems:
+    if pool.kind is PoolKind.MANAGED_INSTANCES and pool.trusts_ecs is False:
+        yield Problem(
+            property_name="InfrastructureRoleArn",
+            message=f"ECS may not assume the infrastructure role of {pool.name}, so that it cannot start hosts",
+            fix="Principal: {Service: ecs.amazonaws.com} in the AssumeRolePolicyDocument of the role",
+        )
+
+
+@error(
     "GPU301",
     question="does only the capacity provider of Managed Instances name its cluster?",
     because="ECS associates Managed Instances with their cluster itself, by ClusterName, and refuses a list that names "

@@ -87,6 +87,25 @@ def metric_exists(workload: Workload) -> Problems:
 
 
 @error(
+    "GPU315",
+    question="does what scales a service name its cluster?",
+    because="Application Auto Scaling knows a service by service/, the name of its cluster and its own name, and "
+    "refuses a target without the cluster",
+    source=_API,
+)
+def names_cluster(workload: Workload) -> Problems:
+    for origin in () if workload.scaling is None else workload.scaling.without_cluster:
+        yield Problem(
+            property_name="ResourceId",
+            allowed="service/cluster/name",
+            message=f"the ResourceId of what scales {workload.name} has one name behind service/, and not that of the "
+            "cluster before it",
+            fix="service/, the name of the cluster, a slash, and the name of the service",
+            origin=origin,
+        )
+
+
+@error(
     "GPU212",
     question="is MinCapacity at most MaxCapacity?",
     because="Application Auto Scaling takes no range whose minimum is above its maximum",

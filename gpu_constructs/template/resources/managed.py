@@ -22,7 +22,7 @@ from gpu_constructs.template.resources.groups import zones_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import instance_types_of
 from gpu_constructs.template.resources.networks import Networks
-from gpu_constructs.template.resources.roles import Roles
+from gpu_constructs.template.resources.roles import Roles, trusts
 from gpu_constructs.template.resources.section import Section, is_list
 
 __all__ = ["managed_pool", "managed_purchase", "managed_types"]
@@ -30,7 +30,7 @@ __all__ = ["managed_pool", "managed_purchase", "managed_types"]
 _PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDED")
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
 
-
+_ECS = "ecs.amazonaws.com"
 _AWS_POLICY = "policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
 _PASSED_NAMES = "ecsInstanceRole"
 """What the names of the roles begin with that AWS's policy passes."""
@@ -74,6 +74,7 @@ def managed_pool(
         cluster=cluster,
         provider=properties.text("Name"),
         listed_at=clusters.association_of(resource.reference),
+        trusts_ecs=_trusts_ecs(provider, index),
         passes_host_role=_passes_host_role(provider, index, with_policies),
         associated=clusters.lists(resource.reference) or UNKNOWN,
         origin=resource.origin,
@@ -100,6 +101,11 @@ def _reservation(launch: Section) -> Reservation | None:
     written = launch.section("CapacityReservations")
     preference = written.one_of("ReservationPreference", _PREFERENCES)
     return Reservation(preference=preference, group=written.text("ReservationGroupArn"))
+
+
+def _trusts_ecs(provider: Section, index: Index) -> bool | Unknown:
+    role = Roles(index).named(provider.get("InfrastructureRoleArn"))
+    return UNKNOWN if role is None else trusts(role, _ECS)
 
 
 def _passes_host_role(provider: Section, index: Index, with_policies: frozenset[Reference | None]) -> bool | Unknown:

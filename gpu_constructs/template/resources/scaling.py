@@ -22,6 +22,7 @@ _POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 _COUNT = "ecs:service:DesiredCount"
 _METRIC = "PredefinedMetricType"
 _SCHEDULE = "ScheduledScaling"
+_BEGINS = "service/"
 
 
 Range = tuple["int | Unknown | None", "int | Unknown | None"]
@@ -41,7 +42,12 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
             of_target[resource.reference] = service
             by[service.reference] += (_SCHEDULE,) if properties.has("ScheduledActions") else ()
             most, least = properties.integer("MaxCapacity"), properties.integer("MinCapacity")
-            here = ServiceScaling(most=_or_unknown(most), least=_or_unknown(least), scheduled=_scheduled(properties))
+            here = ServiceScaling(
+                most=_or_unknown(most),
+                least=_or_unknown(least),
+                scheduled=_scheduled(properties),
+                without_cluster=() if _may_name_cluster(properties.get("ResourceId")) else (resource.origin,),
+            )
             before = found.get(service.reference)
             found[service.reference] = here if before is None else _both(before, here)
     for resource in index.all(_POLICY):
@@ -68,6 +74,7 @@ def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:
         most=_of_both(max, one.most, other.most),
         least=_of_both(min, one.least, other.least),
         scheduled=(*one.scheduled, *other.scheduled),
+        without_cluster=(*one.without_cluster, *other.without_cluster),
     )
 
 
@@ -105,9 +112,22 @@ def _scaled(properties: Section, index: Index) -> Resource | None:
         found = [index.at(each, SERVICE) for each in references]
         service = next((each for each in found if each is not None), None)
         return service or index.find(last_step(resource_id), SERVICE)
-    if isinstance(resource_id, str) and resource_id.startswith("service/"):
+    if isinstance(resource_id, str) and resource_id.startswith(_BEGINS):
         return index.named(_name(resource_id), SERVICE)
     return None
+
+
+def _may_name_cluster(resource_id: Value) -> bool:
+    """Whether anything but the name of a service may follow ``service/``."""
+    if isinstance(resource_id, str):
+        return not resource_id.startswith(_BEGINS) or "/" in resource_id.removeprefix(_BEGINS)
+    pieces = resource_id.pieces if isinstance(resource_id, Text) else ()
+    return not (
+        len(pieces) == len((_BEGINS, "name"))
+        and pieces[0] == _BEGINS
+        and isinstance(pieces[1], Reference)
+        and pieces[1].attribute == "Name"
+    )
 
 
 def _name(resource_id: str) -> str:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, ServiceScaling
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.scaling import service_scaling
 from tests.rules.given import a_pool, running_on, said
+from tools.rule_examples import example_of
 
 RULES = rules_of(service_scaling)
 REQUESTS = "ALBRequestCountPerTarget"
@@ -50,3 +52,25 @@ def test_requests_are_counted_after_each_deployment(by: str, rules: list[str]) -
 def test_nothing_but_scaling_sets_the_number_of_copies() -> None:
     assert found({}, desired_count=2) == ["GPU210"]
     assert found(None, desired_count=2) == []
+
+
+@pytest.mark.parametrize(
+    ("resource_id", "count"),
+    [
+        ("!Sub 'service/${Service.Name}'", 1),
+        ("!Join ['/', [service, !GetAtt Service.Name]]", 1),
+        ("service/chat", 1),
+        ("service/gpu/chat", 0),
+        ("!Sub 'service/${Cluster}/${Service.Name}'", 0),
+        ("!Join ['/', [service, !Ref Cluster, !GetAtt Service.Name]]", 0),
+        ("!Sub 'service/${Scaled}'", 0),
+        ("!Ref Scaled", 0),
+    ],
+)
+def test_what_scales_a_service_names_its_cluster(resource_id: str, count: int) -> None:
+    example = example_of("GPU315")
+    written = example.wrong.replace("!Sub service/${Service.Name}", resource_id)
+    changes = written.replace("DesiredCount: null", "DesiredCount: null, ServiceName: chat")
+    text = example.file(f"Parameters: {{Scaled: {{Type: String}}}}\n{changes}")
+    found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU315"]
+    assert len(found) == count

@@ -1,4 +1,4 @@
-"""Whether ECS may pass the hosts' role, read from the roles of a template."""
+"""Whether ECS may start Managed Instances and pass their role, read from the roles of a template."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.fleet import UNKNOWN, Pool
 from tests.template.resources.declared import joined, only_pool
 
 AWS_POLICY = "arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
 PASSES = {"PolicyName": "Pass", "PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": "iam:PassRole"}]}}
 
 
-def passes(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> Any:
+def managed(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> Pool:
     """What is read of a provider whose roles have these properties."""
     return only_pool(
         {
@@ -32,7 +32,11 @@ def passes(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[st
             },
             **(others or {}),
         }
-    ).passes_host_role
+    )
+
+
+def passes(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> Any:
+    return managed(host, infrastructure, others).passes_host_role
 
 
 def policy(role: Any) -> dict[str, Any]:
@@ -85,3 +89,20 @@ def test_any_other_policy_may_pass_the_role(infrastructure: dict[str, Any]) -> N
 @pytest.mark.parametrize(("role", "expected"), [("Infrastructure", UNKNOWN), ("Nowhere", UNKNOWN), ("Other", False)])
 def test_a_policy_elsewhere_in_the_template(role: str, expected: Any) -> None:
     assert passes({}, ALONE, policy({"Ref": role})) is expected
+
+
+@pytest.mark.parametrize(
+    ("principal", "expected"),
+    [
+        ({"Service": "ec2.amazonaws.com"}, False),
+        ({"Service": ["ecs-tasks.amazonaws.com", "ec2.amazonaws.com"]}, False),
+        ({"Service": "ecs.amazonaws.com"}, True),
+        ({"Service": ["ec2.amazonaws.com", "ecs.amazonaws.com"]}, True),
+        ({"Service": joined("ecs.", {"Ref": "AWS::URLSuffix"})}, UNKNOWN),
+        ({"AWS": "*"}, UNKNOWN),
+        ("*", UNKNOWN),
+    ],
+)
+def test_ecs_has_to_be_trusted_with_the_infrastructure_role(principal: Any, expected: Any) -> None:
+    statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}
+    assert managed({}, {"AssumeRolePolicyDocument": {"Statement": [statement]}}).trusts_ecs is expected
