@@ -48,6 +48,7 @@ class UserData:
             only templates say so.
         waits_for_agent: The command of its script that starts the ECS agent and waits for it; only templates say so.
         sends_no_signal: Whether its hosts certainly send CloudFormation no signal; only templates say so.
+        installs_nothing: Whether it certainly installs no program; only templates say so.
     """
 
     format: UserDataFormat | Unknown = UserDataFormat.NONE
@@ -62,6 +63,7 @@ class UserData:
     without_value: str = field(default="", compare=False)
     waits_for_agent: str = field(default="", compare=False)
     sends_no_signal: bool = field(default=False, compare=False)
+    installs_nothing: bool = field(default=False, compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:
         """The value of an agent variable; None if it is not set.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # Its file, and why: either nothing is said, or not as gravely as it is.
 KNOWN_MISSES = {
-    "006-deep-learning-ami.yaml": "the Deep Learning AMI has no ECS agent, and user data does not install it",
     "021-sixty-four-mebibytes.json": "64 MiB for CUDA",
     "122-block-of-a-type-not-sold.yaml": "GPU097 says it as warning, not as error",
     "125-reservation-of-another-type.yaml": "reserved are p4d, started are p5",

@@ -35,15 +35,27 @@ _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
 _NEAR = 0.6
 _MOST_NAMES = 5
-# Public parameters of images that are not made for ECS on Linux, by how they begin; the first that fits counts.
-_NOT_OF_ECS: Mapping[str, str] = {
-    "/aws/service/eks/": "an image for EKS, which joins a Kubernetes cluster",
-    "/aws/service/bottlerocket/aws-k8s-": "an image for EKS, which joins a Kubernetes cluster",
-    "/aws/service/ami-windows-latest/": "a Windows image, and the ECS agent hands out GPUs on Linux only",
-    f"{_AMAZON_LINUX}windows": "a Windows image, and the ECS agent hands out GPUs on Linux only",
+_OF_EKS = "an image for EKS, which joins a Kubernetes cluster"
+_WINDOWS = "a Windows image, and the ECS agent hands out GPUs on Linux only"
+# Public parameters of images by how they begin: those that have neither the ECS agent nor what GPU tasks need, …
+_BARE: Mapping[str, str] = {
+    "/aws/service/eks/": _OF_EKS,
+    "/aws/service/bottlerocket/aws-k8s-": _OF_EKS,
     "/aws/service/ami-amazon-linux-latest/": "plain Amazon Linux, which has neither the ECS agent nor an NVIDIA driver",
 }
-_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
+# … those that are not made for ECS on Linux, …
+_NOT_OF_ECS: Mapping[str, str] = {
+    **_BARE,
+    "/aws/service/ami-windows-latest/": _WINDOWS,
+    f"{_AMAZON_LINUX}windows": _WINDOWS,
+}
+# … and those without the ECS agent. What is in a Deep Learning AMI:
+# https://docs.aws.amazon.com/dlami/latest/devguide/appendix-ami-release-notes.html.
+_WITHOUT_AGENT: Mapping[str, str] = {
+    **_BARE,
+    "/aws/service/canonical/ubuntu/": "plain Ubuntu, which has neither the ECS agent nor an NVIDIA driver",
+    "/aws/service/deeplearning/ami/": "a Deep Learning AMI, which has an NVIDIA driver and not the ECS agent",
+}
 
 
 @error(
@@ -72,7 +84,7 @@ def holds_an_id(pool: Pool) -> Problems:
 )
 def published(pool: Pool) -> Problems:
     name = _parameter(pool)
-    of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _other_system(name)
+    of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _what_it_is(name, _NOT_OF_ECS)
     folder = name.removesuffix(_LEAF).rpartition("/")[0]
     if of_ecs and folder not in images_by_folder() and name.rpartition("/")[0] not in images_by_folder():
         yield Problem(
@@ -84,20 +96,42 @@ def published(pool: Pool) -> Problems:
         )
 
 
+@error(
+    "GPU309",
+    question="do the hosts of GPU tasks have the ECS agent?",
+    because="the ECS agent registers its host with a cluster; AWS installs it on images that are made for ECS, and on "
+    "any other image you install it",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-install.html",
+)
+def has_the_agent(context: Context) -> Problems:
+    for pool, _ in context.awaited(_has_no_agent):
+        name = _parameter(pool)
+        yield Problem(
+            about=pool,
+            message=f"no host of {pool.name} joins a cluster: {shown(brief(name))} is "
+            f"{_what_it_is(name, _WITHOUT_AGENT)}, and the user data does not install the agent",
+            fix="an image that AWS makes for ECS",
+            ways=(tuple(_with(pool, each, f"the image of {each.ssm_parameter}") for each in _made_for_types(pool)),),
+            property_name="ImageId",
+            value=name,
+        )
+
+
 @warning(
     "GPU142",
     question="is the machine image of GPU tasks made for ECS on Linux?",
     because="a host without the ECS agent does not join a cluster, and a host without an NVIDIA driver does not "
     "register its GPUs, unless the user data installs them",
     source=_PAGE,
+    unless=("GPU309",),
 )
 def made_for_ecs(context: Context) -> Problems:
-    for pool, waiting in context.awaited(lambda pool: bool(_other_system(_parameter(pool)))):
+    for pool, waiting in context.awaited(lambda pool: bool(_what_it_is(_parameter(pool), _NOT_OF_ECS))):
         name = _parameter(pool)
         yield Problem(
             about=pool,
             message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
-            f"{shown(brief(name))} is {_other_system(name)}",
+            f"{shown(brief(name))} is {_what_it_is(name, _NOT_OF_ECS)}",
             fix=f"{{{{resolve:ssm:{_AMAZON_LINUX}amazon-linux-2023/gpu/recommended{_LEAF}}}}}",
             property_name="ImageId",
             value=name,
@@ -139,8 +173,12 @@ def _parameter(pool: Pool) -> str:
     return found[1] if found else ""
 
 
-def _other_system(name: str) -> str:
-    return next((what for start, what in _NOT_OF_ECS.items() if name.startswith(start)), "")
+def _what_it_is(name: str, images: Mapping[str, str]) -> str:
+    return next((what for start, what in images.items() if name.startswith(start)), "")
+
+
+def _has_no_agent(pool: Pool) -> bool:
+    return pool.user_data.installs_nothing and bool(_what_it_is(_parameter(pool), _WITHOUT_AGENT))
 
 
 def _pinned(pool: Pool) -> tuple[Image, str] | None:
@@ -160,14 +198,17 @@ def _of_release(pool: Pool, image: Image, message: str) -> Problem:
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
     """The images whose parameters have nearly this name, and that drive the types of the pool."""
     names = get_close_matches(folder[:LABEL], images_by_folder(), n=_MOST_NAMES, cutoff=_NEAR)
-    images = [images_by_folder()[each] for each in names]
-    with suppress(IncompatibleError):
-        images += map(default_image, pool.instance_types[:1])
+    images = [*(images_by_folder()[each] for each in names), *_made_for_types(pool)]
     driven = [each for each in dict.fromkeys(images) if all(may_run(each, one) for one in pool.instance_types)]
-    return tuple(
-        Way(
-            text=f"did you mean {each.ssm_parameter}?",
-            things=(replace(pool, image=HostImage(image=each), image_written=None),),
-        )
-        for each in driven
-    )
+    return tuple(_with(pool, each, f"did you mean {each.ssm_parameter}?") for each in driven)
+
+
+def _made_for_types(pool: Pool) -> tuple[Image, ...]:
+    """The image that AWS makes for the first type of a pool; none without one."""
+    with suppress(IncompatibleError):
+        return tuple(map(default_image, pool.instance_types[:1]))
+    return ()
+
+
+def _with(pool: Pool, image: Image, text: str) -> Way:
+    return Way(text=text, things=(replace(pool, image=HostImage(image=image), image_written=None),))

@@ -31,7 +31,7 @@ _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
     because="sharing needs ECS agent 1.107.0 and the MPS service of the Amazon Linux 2023 GPU image; AWS does not say "
     "whether other images have both",
     source="UNCONFIRMED: no page names an image but Amazon Linux 2023 with GPU sharing",
-    unless=("GPU130", "GPU141", "GPU142"),
+    unless=("GPU130", "GPU141", "GPU142", "GPU309"),
 )
 def served(context: Context) -> Problems:
     for route in context.routed(lambda task: task.shares_gpu):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Fleet, Pool
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.hosts import image_parameters
-from gpu_constructs.rules.hosts.image_parameters import made_for_ecs
+from gpu_constructs.rules.hosts.image_parameters import has_the_agent, made_for_ecs
 from tests.rules.given import a_pool, a_task, only, running_on, said
 
 RULES = rules_of(image_parameters)
@@ -68,6 +70,48 @@ def test_an_image_that_is_not_of_ecs_is_a_warning_where_gpu_tasks_wait(parameter
     assert words in finding.message
     assert f"{ECS}/amazon-linux-2023/gpu/recommended/image_id" in finding.fix
     assert said(made_for_ecs, running_on(written(parameter), task=a_task(name="web"))) == []
+
+
+DEEP_LEARNING = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id"
+INSTALLS_NOTHING = replace(NO_USER_DATA, installs_nothing=True)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        (DEEP_LEARNING, "a Deep Learning AMI"),
+        ("/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id", "plain Ubuntu"),
+        ("/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64", "plain Amazon Linux"),
+        ("/aws/service/eks/optimized-ami/1.34/amazon-linux-2023/x86_64/nvidia/recommended/image_id", "for EKS"),
+    ],
+)
+def test_an_image_without_the_agent_is_an_error_where_user_data_installs_nothing(parameter: str, words: str) -> None:
+    pool = replace(written(parameter), user_data=INSTALLS_NOTHING)
+    finding = only(RULES, running_on(pool))
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU309", Severity.ERROR, "Hosts")
+    assert words in finding.message
+    assert finding.fix == f"the image of {ECS}/amazon-linux-2023/gpu/recommended/image_id"
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        pytest.param(running_on(written(DEEP_LEARNING)), id="user data that may install it"),
+        pytest.param(
+            running_on(replace(written("/my/own/ami"), user_data=INSTALLS_NOTHING)), id="an image of one's own"
+        ),
+        pytest.param(
+            running_on(replace(written(f"{ECS}/amazon-linux-2023/recommended/image_id"), user_data=INSTALLS_NOTHING)),
+            id="an image of ECS",
+        ),
+        pytest.param(
+            running_on(replace(written(DEEP_LEARNING), user_data=INSTALLS_NOTHING), task=a_task(name="web")),
+            id="hosts that no GPU task waits for",
+        ),
+    ],
+)
+def test_hosts_that_may_have_the_agent_are_silent(fleet: Fleet) -> None:
+    assert said(has_the_agent, fleet) == []
 
 
 @pytest.mark.parametrize(

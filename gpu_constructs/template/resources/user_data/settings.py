@@ -69,6 +69,11 @@ _RUNS_OTHERS = re.compile(
     r"^#include|\b(?:ansible|aws|bash|cfn-init|chef|cp|curl|git|mv|perl|puppet|python[0-9.]*|ruby|salt|source|wget)\b",
     re.MULTILINE,
 )
+# What may install programs, where no other program is run, and what starts one that is there.
+_INSTALLS = re.compile(
+    r"\b(?:amazon-linux-extras|apt|apt-get|bootstrap-containers|dnf|docker|dpkg|packages|podman|rpm|service|snap"
+    r"|systemctl|yum)\b"
+)
 # What udev and Bottlerocket call the disks of the instance store, and where container images are.
 _LOCAL_DISKS = re.compile(r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-storage\"\s*,\s*\"bind\"")
 _HOLDS_PARTS = re.compile(r"(?:multipart|message)/", re.IGNORECASE)
@@ -114,7 +119,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     neither is one with a line that begins with something unknown; a piece within a line changes that line alone.
     """
     if value is None:
-        return AgentSettings(data=replace(NO_USER_DATA, sends_no_signal=True))
+        return AgentSettings(data=replace(NO_USER_DATA, sends_no_signal=True, installs_nothing=True))
     flat = _flat(value)
     if flat is None:
         return NOT_KNOWN
@@ -131,6 +136,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         format=form,
         complete=complete,
         sends_no_signal=complete and "signal" not in plain.lower(),
+        installs_nothing=complete and not _INSTALLS.search(without_comments(plain)),
         local_disks=_local_disks(plain),
         least_bytes=len(_HOLE.sub("", plain).encode(errors="replace")),
         not_run=_not_run(plain, form),

@@ -300,3 +300,20 @@ def test_disks_that_a_script_prepares_are_seen(text: str, use: LocalDiskUse) -> 
 def test_disks_that_bottlerocket_binds_are_seen(command: str, use: LocalDiskUse) -> None:
     text = f"[settings.bootstrap-commands.disks]\ncommands = [{command}]\n[settings.ecs]\ncluster = 'gpu'"
     assert read(text).local_disks is use
+
+
+@pytest.mark.parametrize(
+    ("text", "installs_nothing"),
+    [
+        (None, True),
+        ("#!/bin/bash\n# yum install nothing\necho ECS_CLUSTER=a >> /etc/ecs/ecs.config", True),
+        ("#cloud-config\nruncmd:\n  - echo ECS_CLUSTER=a >> /etc/ecs/ecs.config", True),
+        ("#!/bin/bash\ndnf install -y ecs-init", False),
+        ("#!/bin/bash\nsystemctl enable --now --no-block ecs", False),
+        ("#!/bin/bash\n/opt/install.sh", False),
+        ("#cloud-config\npackages:\n  - ecs-init", False),
+        ("#!/bin/bash\ncurl -o agent.rpm https://s3.amazonaws.com/amazon-ecs-agent/latest.rpm", False),
+    ],
+)
+def test_a_text_that_may_install_a_program_is_known(text: str | None, installs_nothing: bool) -> None:
+    assert read(text).installs_nothing is installs_nothing
