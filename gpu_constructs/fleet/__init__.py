@@ -9,8 +9,8 @@ many of it and where, `origin` where each was written, `unknown` what is only kn
 `group` say how hosts are bought and scaled, `naming` finds a pool or a task by the name that a user gives.
 """
 
-from gpu_constructs.fleet.group import GroupSettings, HostUpdate, UpdateMethod, WarmPool
-from gpu_constructs.fleet.host import NO_USER_DATA, LocalDiskUse, NetworkInterface, UserData, UserDataFormat
+from gpu_constructs.fleet.group import GroupSettings, HostUpdate, LaunchHook, UpdateMethod, WarmPool
+from gpu_constructs.fleet.host import NO_USER_DATA, HostAction, LocalDiskUse, NetworkInterface, UserData, UserDataFormat
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.keys import (
     CHECKS_GPUS,
@@ -35,7 +35,16 @@ from gpu_constructs.fleet.purchase import (
 )
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.role import SecretRead, TaskRole
-from gpu_constructs.fleet.task import Container, Dependency, EfsVolume, PlacementConstraint, Relations, Scheduler, Task
+from gpu_constructs.fleet.task import (
+    Container,
+    Dependency,
+    DockerVolume,
+    EfsVolume,
+    PlacementConstraint,
+    Relations,
+    Scheduler,
+    Task,
+)
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
 from gpu_constructs.fleet.workload import (
     STEPS_IN_PERCENT,
@@ -74,15 +83,18 @@ __all__ = [
     "Container",
     "Dependency",
     "Distribution",
+    "DockerVolume",
     "EfsVolume",
     "Fleet",
     "GpuNeeds",
     "GroupSettings",
+    "HostAction",
     "HostImage",
     "HostSetup",
     "HostUpdate",
     "InstanceRequirements",
     "LaunchDetails",
+    "LaunchHook",
     "LocalDiskUse",
     "NetworkInterface",
     "NvidiaMps",

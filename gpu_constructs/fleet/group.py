@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
-__all__ = ["GroupSettings", "HostUpdate", "UpdateMethod", "WarmPool"]
+__all__ = ["GroupSettings", "HostUpdate", "LaunchHook", "UpdateMethod", "WarmPool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,21 @@ class HostUpdate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchHook:
+    """A lifecycle hook that keeps new hosts waiting until something completes the action.
+
+    Attributes:
+        name: Its name, or its logical id where CloudFormation makes one.
+        seconds: How long a host waits.
+        origin: Where it was written.
+    """
+
+    name: str
+    seconds: int | Unknown
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettings:
     """What only an Auto Scaling group says about its hosts.
 
@@ -85,6 +101,8 @@ class GroupSettings:
             hosts may send the signals. Only templates say so.
         may_be_started_by_others: Whether something else than ECS may start hosts in it, as far as the files say: a
             scheduled action, a scaling policy, or whoever may call Auto Scaling.
+        launch_hooks: Lifecycle hooks that end the launch of a host where nothing completes it, and that nothing but the
+            host itself may complete, as far as the files say; only templates say so.
     """
 
     warm_pool: WarmPool | None = None
@@ -98,3 +116,4 @@ class GroupSettings:
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
     awaits_signals: str = field(default="", compare=False)
     may_be_started_by_others: bool = field(default=False, compare=False)
+    launch_hooks: tuple[LaunchHook, ...] = field(default=(), compare=False)

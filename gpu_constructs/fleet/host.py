@@ -7,7 +7,7 @@ from enum import Enum
 
 from gpu_constructs.fleet.unknown import Unknown
 
-__all__ = ["NO_USER_DATA", "LocalDiskUse", "NetworkInterface", "UserData", "UserDataFormat"]
+__all__ = ["NO_USER_DATA", "HostAction", "LocalDiskUse", "NetworkInterface", "UserData", "UserDataFormat"]
 
 
 class UserDataFormat(Enum):
@@ -29,6 +29,14 @@ class LocalDiskUse(Enum):
     IMAGES = "container images"
 
 
+class HostAction(Enum):
+    """What hosts may do once they have started, because user data or Systems Manager has them do it."""
+
+    SIGNALS = "signal CloudFormation"
+    COMPLETES_HOOKS = "complete lifecycle actions"
+    INSTALLS = "install programs"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserData:
     """The user data of hosts, as far as it matters for placement.
@@ -47,8 +55,7 @@ class UserData:
         without_value: The variable that its script takes for the name of the cluster and certainly gives no value;
             only templates say so.
         waits_for_agent: The command of its script that starts the ECS agent and waits for it; only templates say so.
-        sends_no_signal: Whether its hosts certainly send CloudFormation no signal; only templates say so.
-        installs_nothing: Whether it certainly installs no program; only templates say so.
+        never: What its hosts certainly do not do; only templates say so.
     """
 
     format: UserDataFormat | Unknown = UserDataFormat.NONE
@@ -62,8 +69,7 @@ class UserData:
     ends_early: bool = field(default=False, compare=False)
     without_value: str = field(default="", compare=False)
     waits_for_agent: str = field(default="", compare=False)
-    sends_no_signal: bool = field(default=False, compare=False)
-    installs_nothing: bool = field(default=False, compare=False)
+    never: frozenset[HostAction] = field(default=frozenset(), compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:
         """The value of an agent variable; None if it is not set.

@@ -236,6 +236,11 @@ class Pool(HostSetup):
         return self.image.image.operating_system
 
     @property
+    def has_image_of_aws(self) -> bool:
+        """Whether its hosts certainly have an image of AWS, which runs what user data says and nothing of its owner."""
+        return not isinstance(self.image, Unknown) and self.image.release != "custom"
+
+    @property
     def runs_launch_type_ec2(self) -> bool:
         """Whether tasks of launch type EC2 can be placed on its hosts."""
         return self.kind in {PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE}

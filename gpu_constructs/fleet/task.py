@@ -11,7 +11,16 @@ from gpu_constructs.fleet.role import TaskRole
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 from gpu_constructs.hardware import Architecture
 
-__all__ = ["Container", "Dependency", "EfsVolume", "PlacementConstraint", "Relations", "Scheduler", "Task"]
+__all__ = [
+    "Container",
+    "Dependency",
+    "DockerVolume",
+    "EfsVolume",
+    "PlacementConstraint",
+    "Relations",
+    "Scheduler",
+    "Task",
+]
 
 
 class Scheduler(Enum):
@@ -52,6 +61,21 @@ class EfsVolume:
     transit_encryption: str | Unknown | None = None
     access_point: str | Unknown | None = None
     iam: str | Unknown | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DockerVolume:
+    """A volume of a task definition that a plugin of Docker provides, which ECS needs on the host.
+
+    Attributes:
+        name: Its name; empty if none was written.
+        driver: The name of the plugin, such as ``rexray/ebs``.
+        origin: Where it was written.
+    """
+
+    name: str
+    driver: str
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
@@ -216,6 +240,7 @@ class Task:
         used_keys: Settings that some launch types refuse, such as ``IpcMode``.
         volumes: Names of its volumes; unknown where one of them is, or they are written elsewhere.
         efs_volumes: Its volumes that are file systems of Amazon EFS.
+        docker_volumes: Its volumes of plugins that do not come with an image of AWS; only templates say so.
         is_empty: Whether it certainly has no container; only templates say so.
         has_execution_role: Whether it names a task execution role; unknown where that is written elsewhere.
         has_task_role: Whether it names a task role, likewise.
@@ -244,6 +269,7 @@ class Task:
     used_keys: tuple[str, ...] = field(default=(), compare=False)
     volumes: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
     efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
+    docker_volumes: tuple[DockerVolume, ...] = field(default=(), compare=False)
     is_empty: bool = field(default=False, compare=False)
     has_execution_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)

@@ -8,8 +8,6 @@ KNOWN_MISSES = {
     "122-block-of-a-type-not-sold.yaml": "GPU097 says it as warning, not as error",
     "125-reservation-of-another-type.yaml": "reserved are p4d, started are p5",
     "133-container-without-devices.yaml": "EFA is paid for, and no container sees it",
-    "159-launch-hook-that-nobody-answers.yaml": "after ten minutes each host is abandoned",
-    "173-volume-plugin-that-no-host-has.yaml": "no host has the plugin: missing an attribute required by your task",
 }
 
 # Said, and not of the resource whose property has to be changed.

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.errors import IncompatibleError, shown
-from gpu_constructs.fleet import HostImage, Pool, Unknown
+from gpu_constructs.fleet import HostAction, HostImage, Pool, Unknown
 from gpu_constructs.hardware import (
     RECORDED,
     Image,
@@ -178,7 +178,7 @@ def _what_it_is(name: str, images: Mapping[str, str]) -> str:
 
 
 def _has_no_agent(pool: Pool) -> bool:
-    return pool.user_data.installs_nothing and bool(_what_it_is(_parameter(pool), _WITHOUT_AGENT))
+    return HostAction.INSTALLS in pool.user_data.never and bool(_what_it_is(_parameter(pool), _WITHOUT_AGENT))
 
 
 def _pinned(pool: Pool) -> tuple[Image, str] | None:

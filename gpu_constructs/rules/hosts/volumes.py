@@ -70,9 +70,7 @@ def volumes_exist(pool: Pool) -> Problems:
 
 def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:
     """Whether it certainly is the root volume of an ECS-optimized image of Amazon Linux."""
-    image = pool.image
-    is_of_aws = not isinstance(image, Unknown) and image.release != "custom"
-    return is_of_aws and pool.operating_system in _AMAZON_LINUX and volume.device == ROOT_DEVICE
+    return pool.has_image_of_aws and pool.operating_system in _AMAZON_LINUX and volume.device == ROOT_DEVICE
 
 
 def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:

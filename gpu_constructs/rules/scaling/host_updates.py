@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PoolKind, Unknown, UpdateMethod, Workload
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, HostAction, Pool, PoolKind, UpdateMethod, Workload
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
@@ -64,8 +64,7 @@ def takes_a_host_out(pool: Pool) -> Problems:
 )
 def sends_signals(pool: Pool) -> Problems:
     waits = pool.group.awaits_signals
-    is_of_aws = not isinstance(pool.image, Unknown) and pool.image.release != "custom"
-    if waits and is_of_aws and pool.user_data.sends_no_signal:
+    if waits and pool.has_image_of_aws and HostAction.SIGNALS in pool.user_data.never:
         yield Problem(
             message=f"CloudFormation waits for a signal of the hosts of {pool.name} ({waits}), and their user data "
             "sends none",

@@ -1,11 +1,11 @@
-"""File systems that a task mounts: what ECS refuses of them, and which hosts cannot mount them."""
+"""Volumes that a task mounts: what ECS refuses of them, and which hosts cannot mount them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import EfsVolume, Scheduler, Task, Unknown
+from gpu_constructs.fleet import EfsVolume, HostAction, Pool, Scheduler, Task, Unknown
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
@@ -93,6 +93,40 @@ def mountable(context: Context) -> Iterator[Problem]:
                     property_name=_SETTING,
                     origin=found[0].origin,
                 )
+
+
+@error(
+    "GPU317",
+    question="do hosts have the Docker plugins of the volumes of a task?",
+    because="the agent registers a host with the volume plugins that Docker has when the agent starts, and ECS places "
+    "a task only where the driver of its volumes is among them: is missing an attribute required by your task",
+    softer="where hosts of other files may take the task",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DockerVolumeConfiguration.html",
+)
+def plugins_are_there(context: Context) -> Iterator[Problem]:
+    if any(each.daemon is not False for each in context.fleet.workloads):
+        return  # a daemon may install plugins
+    for route in context.routed(lambda task: bool(task.docker_volumes)):
+        without = [each.pool for each in route.destinations if _adds_no_plugin(each.pool)]
+        if without and (route.every or len(without) == len(route.destinations)):
+            volume = route.task.docker_volumes[0]
+            yield Problem(
+                about=route.task,
+                involves=tuple(without),
+                message=f"volume {brief(volume.name)} of {route.task.name} is one of the Docker plugin "
+                f"{brief(volume.driver)}, which nothing installs on the hosts of "
+                f"{and_list(each.name for each in without)}",
+                fix=f"docker plugin install {brief(volume.driver)} in the user data, before the ECS agent starts, or "
+                "an EFSVolumeConfiguration",
+                property_name="Driver",
+                value=volume.driver,
+                origin=volume.origin,
+                is_certain=route.is_closed,
+            )
+
+
+def _adds_no_plugin(pool: Pool) -> bool:
+    return pool.has_image_of_aws and HostAction.INSTALLS in pool.user_data.never
 
 
 def _wants_encryption(volume: EfsVolume) -> str:

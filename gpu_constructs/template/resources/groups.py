@@ -25,6 +25,7 @@ from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
+from gpu_constructs.template.resources.lifecycle_hooks import LifecycleHooks
 from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy, own_metadata
 from gpu_constructs.template.resources.schedules import Schedules
@@ -36,8 +37,6 @@ AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
-# What may run commands on hosts.
-_RUN_ON_HOSTS = ("AWS::SSM::Association", "AWS::SSM::Document")
 _NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
 
 
@@ -66,6 +65,7 @@ class Groups:
         self._networks = networks
         self._notes = notes
         self._schedules = Schedules(index, notes)
+        self._hooks = LifecycleHooks(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
         self._known: dict[Reference, Group] = {}  # capacity providers may share a group
         self._warm_pools: dict[Reference, WarmPool] = {}
@@ -118,6 +118,7 @@ class Groups:
             warm_pool=self._warm_pools.get(resource.reference),
             update=self._update(resource, properties),
             awaits_signals=self._awaits_signals(resource),
+            launch_hooks=self._hooks.unanswered(resource, properties),
             may_be_started_by_others=self._schedules.may_start(resource),
         )
 
@@ -132,11 +133,9 @@ class Groups:
 
     @cached_property
     def _may_be_signalled_otherwise(self) -> bool:
-        """Whether Systems Manager or a program with that permission may send the signals of hosts."""
+        """Whether a program with that permission may send the signals of hosts."""
         policies = self._index.all("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
-        return any(self._index.all(*_RUN_ON_HOSTS)) or any(
-            "signalresource" in mentioned(each)[0].lower() for each in policies
-        )
+        return any("signalresource" in mentioned(each)[0].lower() for each in policies)
 
     def _update(self, resource: Resource, properties: Section) -> HostUpdate | None:
         policy = Section(resource.update_policy, resource.origin, (_UPDATE,), self._notes)

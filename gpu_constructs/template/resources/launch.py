@@ -39,6 +39,7 @@ __all__ = ["UNKNOWN_LAUNCH", "Launch", "Launches"]
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 _LAUNCH_CONFIGURATION = "AWS::AutoScaling::LaunchConfiguration"
 _PLACEMENT_GROUP = "AWS::EC2::PlacementGroup"
+_RUN_ON_HOSTS = ("AWS::SSM::Association", "AWS::SSM::Document")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,7 @@ class Launches:
         self._details = LaunchReader(index, self._security)
         self._notes = notes
         self._cluster_named = cluster_named
+        self._runs_on_hosts = any(index.all(*_RUN_ON_HOSTS))
         self._known: dict[Reference, Launch] = {}
         # Hosts of one cluster often have the same user data, and reading it takes longer than all else about them.
         self._settings_by_text: dict[str | Text, AgentSettings] = {}
@@ -155,7 +157,11 @@ class Launches:
         return HostSetup(
             image=image,
             image_written=image_written(data.get("ImageId")),
-            user_data=replace(agent.data, is_encoded=not is_refused(data.get("UserData"))),
+            user_data=replace(
+                agent.data,
+                is_encoded=not is_refused(data.get("UserData")),
+                never=frozenset() if self._runs_on_hosts else agent.data.never,
+            ),
             interfaces=tuple(self._interface(each) for each in data.sections("NetworkInterfaces")),
             bought=bought_by_configuration(data) if is_configuration else bought_by_template(data),
             placement_group=self.is_cluster_group(group),

@@ -13,10 +13,19 @@ What CloudFormation has no property for travels in the resource's metadata::
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, EfsVolume, GpuNeeds, PlacementConstraint, Task, Unknown
+from gpu_constructs.fleet import (
+    METADATA_KEY,
+    UNKNOWN,
+    DockerVolume,
+    EfsVolume,
+    GpuNeeds,
+    PlacementConstraint,
+    Task,
+    Unknown,
+)
 from gpu_constructs.fleet.keys import TASK_KEYS
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
@@ -51,6 +60,9 @@ _DESCRIBED = frozenset(
         "Status",
     }
 )
+
+# Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
+_DRIVERS_OF_AWS = frozenset({"local", "amazon-ecs-volume-plugin"})
 
 _ARCHITECTURES = {"X86_64": Architecture.X86_64, "ARM64": Architecture.ARM64}
 _AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})\s*([A-Za-z]{0,8})")
@@ -92,6 +104,7 @@ def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles) -> Ta
         efs_volumes=tuple(
             _efs_volume(each) for each in properties.sections("Volumes") if each.has("EFSVolumeConfiguration")
         ),
+        docker_volumes=tuple(_docker_volumes(properties)),
         has_execution_role=UNKNOWN if resource.is_part else properties.has("ExecutionRoleArn"),
         has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
         roles=roles.of(properties),
@@ -125,6 +138,14 @@ def _efs_volume(volume: Section) -> EfsVolume:
         iam=authorization.text("IAM"),
         origin=settings.origin,
     )
+
+
+def _docker_volumes(properties: Section) -> Iterator[DockerVolume]:
+    for each in properties.sections("Volumes"):
+        settings, name = each.section("DockerVolumeConfiguration"), each.text("Name")
+        driver = settings.text("Driver")
+        if isinstance(driver, str) and driver not in _DRIVERS_OF_AWS:
+            yield DockerVolume(name=name if isinstance(name, str) else "", driver=driver, origin=settings.origin)
 
 
 def architecture_of(platform: Section) -> Architecture | Unknown | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Fleet, Pool
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Fleet, HostAction, Pool
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.hosts import image_parameters
 from gpu_constructs.rules.hosts.image_parameters import has_the_agent, made_for_ecs
@@ -73,7 +73,7 @@ def test_an_image_that_is_not_of_ecs_is_a_warning_where_gpu_tasks_wait(parameter
 
 
 DEEP_LEARNING = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id"
-INSTALLS_NOTHING = replace(NO_USER_DATA, installs_nothing=True)
+INSTALLS_NOTHING = replace(NO_USER_DATA, never=frozenset({HostAction.INSTALLS}))
 
 
 @pytest.mark.parametrize(

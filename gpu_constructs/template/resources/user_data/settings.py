@@ -18,6 +18,7 @@ from gpu_constructs.budget import DEPTH, LABEL, USER_DATA
 from gpu_constructs.fleet import (
     NO_USER_DATA,
     UNKNOWN,
+    HostAction,
     LocalDiskUse,
     Unknown,
     UserData,
@@ -69,11 +70,6 @@ _RUNS_OTHERS = re.compile(
     r"^#include|\b(?:ansible|aws|bash|cfn-init|chef|cp|curl|git|mv|perl|puppet|python[0-9.]*|ruby|salt|source|wget)\b",
     re.MULTILINE,
 )
-# What may install programs, where no other program is run, and what starts one that is there.
-_INSTALLS = re.compile(
-    r"\b(?:amazon-linux-extras|apt|apt-get|bootstrap-containers|dnf|docker|dpkg|packages|podman|rpm|service|snap"
-    r"|systemctl|yum)\b"
-)
 # What udev and Bottlerocket call the disks of the instance store, and where container images are.
 _LOCAL_DISKS = re.compile(r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-storage\"\s*,\s*\"bind\"")
 _HOLDS_PARTS = re.compile(r"(?:multipart|message)/", re.IGNORECASE)
@@ -90,6 +86,17 @@ _SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "
 _STARTS_AGENT = re.compile(
     r"^[ \t]*((?:sudo[ \t]+)?systemctl[ \t]+(?:re)?start[ \t]+(?:ecs|amazon-ecs)(?:\.service)?)[ \t]*$", re.MULTILINE
 )
+
+# Words without one of which user data that runs no other program does not do a thing. What starts a program that is
+# there counts as what installs it.
+_DONE_BY = {
+    HostAction.SIGNALS: re.compile("signal", re.IGNORECASE),
+    HostAction.COMPLETES_HOOKS: re.compile("lifecycle", re.IGNORECASE),
+    HostAction.INSTALLS: re.compile(
+        r"\b(?:amazon-linux-extras|apt|apt-get|bootstrap-containers|dnf|docker|dpkg|packages|podman|rpm|service|snap"
+        r"|systemctl|yum)\b"
+    ),
+}
 
 ClusterNamed = Callable[[Value], "str | Unknown | None"]
 
@@ -119,7 +126,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     neither is one with a line that begins with something unknown; a piece within a line changes that line alone.
     """
     if value is None:
-        return AgentSettings(data=replace(NO_USER_DATA, sends_no_signal=True, installs_nothing=True))
+        return AgentSettings(data=replace(NO_USER_DATA, never=frozenset(HostAction)))
     flat = _flat(value)
     if flat is None:
         return NOT_KNOWN
@@ -135,8 +142,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     data = UserData(
         format=form,
         complete=complete,
-        sends_no_signal=complete and "signal" not in plain.lower(),
-        installs_nothing=complete and not _INSTALLS.search(without_comments(plain)),
+        never=_never_done(plain) if complete else frozenset(),
         local_disks=_local_disks(plain),
         least_bytes=len(_HOLE.sub("", plain).encode(errors="replace")),
         not_run=_not_run(plain, form),
@@ -144,6 +150,11 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         **(_of_script(plain) if form is UserDataFormat.SHELL else {}),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
+
+
+def _never_done(text: str) -> frozenset[HostAction]:
+    text = without_comments(text)
+    return frozenset(each for each, words in _DONE_BY.items() if not words.search(text))
 
 
 def _not_run(text: str, form: UserDataFormat) -> str:
