@@ -32,6 +32,8 @@ __all__ = ["GpuService"]
 _ARGUMENTS: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
     "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
+    "ServiceConnectConfiguration": "service_connect_configuration",
+    "ServiceRegistries of Cloud Map": "cloud_map_options",
     "Strategy": "deployment_strategy",
 }
 
@@ -110,10 +112,8 @@ class GpuService(ScaledService):
         used = capacity_of_service(capacity, task_definition.capacity)
         pools = [each.pool for each in used]
         connects = options.get("service_connect_configuration") is not None
-        task = task_definition.task_with_ports()
-        if connects:
-            given_task, task = task, with_proxy(task)
-            require_room_for_proxy(given_task, task, pools)
+        given_task = task_definition.task_with_ports()
+        task = with_proxy(given_task) if connects else given_task
         is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES
         constraints = constraints_of(options.get("placement_constraints"))
         slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
@@ -141,6 +141,8 @@ class GpuService(ScaledService):
         )
         _require_home(workload, cluster, used)
         require_allowed(workload, _ARGUMENTS)
+        if connects:
+            require_room_for_proxy(given_task, task, pools)
         require_yes(workload, "GPU140", "GPU203", arguments=_ARGUMENTS)
         for name, chosen in (("security_groups", security_groups), ("vpc_subnets", vpc_subnets)):
             if chosen is not None:

@@ -137,6 +137,9 @@ def test_a_plain_cluster_and_a_plain_task_are_named_for_what_they_are(ground: Gr
         {"max_healthy_percent": "50"},
         {"max_healthy_percent": float("nan")},
         {"min_healthy_percent": 100, "max_healthy_percent": 100},
+        {"min_healthy_percent": 500},
+        {"min_healthy_percent": 500, "max_healthy_percent": 600},
+        {"max_healthy_percent": 99},
     ],
 )
 def test_a_percentage_that_cannot_be_is_refused_and_nothing_goes_with_it(ground: Ground, given: dict[str, Any]) -> None:

@@ -110,7 +110,7 @@ def rollout_percentages(
         fewer = 0 if isinstance(desired_count, Unknown) else percent_for_one_less(desired_count)
         least = least if whole and least < most else min(fewer, most - 1)
     if high is None and least >= most:
-        most = max(DEFAULT_MAX_HEALTHY_PERCENT, least + 1)
+        most = DEFAULT_MAX_HEALTHY_PERCENT
     return least, most
 
 

@@ -15,6 +15,8 @@ from gpu_constructs.placement.rollout import percent_for_one_less
 
 __all__ = ["Percentages", "given_percentages", "percentages", "scaled_percentages", "shares"]
 
+_PERCENTAGES = "GPU283"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Percentages:
@@ -96,9 +98,10 @@ def scaled_percentages(
 def _percent(argument: str, value: int | None) -> int | Unknown | None:
     if value is None:
         return None
-    smallest = 1 if argument.startswith("max") else 0
     fix = "leave it out for one that lets a deployment go on"
-    return whole_number(argument, value, smallest=smallest, unit="percent", fix=fix)
+    if argument.startswith("max"):
+        return whole_number(argument, value, smallest=MAX_PERCENT, unit="percent", fix=fix, rule=_PERCENTAGES)
+    return whole_number(argument, value, smallest=0, largest=MAX_PERCENT, unit="percent", fix=fix, rule=_PERCENTAGES)
 
 
 def shares(slots: Sequence[int | Unknown], comes_first: Sequence[bool]) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ import aws_cdk as cdk
 from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS, LARGEST_INTEGER, LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 
@@ -65,11 +65,16 @@ def host_ports(mappings: object, network_mode: object) -> tuple[tuple[int, str],
     Args:
         mappings: The argument ``port_mappings``.
         network_mode: That of the task.
+
+    Raises:
+        IncompatibleError: One has a name for Service Connect, which cannot be used in network mode host.
     """
     if network_mode not in {"bridge", "host"}:
         return ()
     found = []
     for each in _listed(mappings):
+        if network_mode == "host":
+            _require_no_name(each)
         port = _field(each, "host_port") or (_field(each, "container_port") if network_mode == "host" else None)
         if isinstance(port, (int, float)) and port and not is_token(port):
             protocol = _field(each, "protocol")
@@ -95,6 +100,20 @@ def system_controls(options: Mapping[str, object]) -> tuple[str, ...]:
     """
     named = (_field(each, "namespace") for each in _listed(options.get("system_controls")))
     return tuple(each for each in named if isinstance(each, str) and not is_token(each))
+
+
+def _require_no_name(mapping: object) -> None:
+    """Refuses a name, and a protocol of requests, in network mode host, in which CDK takes neither."""
+    for field in ("name", "app_protocol"):
+        value = _field(mapping, field)
+        if value is not None:
+            raise IncompatibleError(
+                f"{field} of a port is for Service Connect, which cannot reach a task in network mode host",
+                argument="port_mappings",
+                value=value,
+                fix=f"leave {field} out, or network_mode=ecs.NetworkMode.AWS_VPC of the task definition",
+                rule="GPU230",
+            )
 
 
 def _require_ports(mapping: object) -> None:

@@ -114,6 +114,16 @@ def _of_both_kinds(site: Site) -> object:
     return _served(site, site.l4, site.managed(instance_types=["g6.xlarge"]))
 
 
+def _named_port(site: Site, method: str) -> None:
+    port = ecs.PortMapping(container_port=8000, name="http")
+    getattr(site.task(network_mode=ecs.NetworkMode.HOST), method)("chat", image=_IMAGE, port_mappings=[port])
+
+
+def _connected_on_managed(site: Site) -> object:
+    managed = site.managed(instance_types=["g6.xlarge"])
+    return _served(site, managed, service_connect_configuration=ecs.ServiceConnectProps(namespace="models"))
+
+
 def _of_twenty_one(site: Site) -> object:
     return _served(site, *(site.capacity("g6.xlarge", name=f"C{number}") for number in range(21)))
 
@@ -203,6 +213,11 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         lambda site: _served(site, mode=ecs.NetworkMode.HOST, vpc_subnets=ec2.SubnetSelection()),
     ),
     ("GPU140", "capacity", _of_both_kinds),
+    ("GPU283", "min_healthy_percent", lambda site: _served(site, min_healthy_percent=101)),
+    ("GPU283", "max_healthy_percent", lambda site: _served(site, max_healthy_percent=99)),
+    ("GPU230", "port_mappings", lambda site: _named_port(site, "add_gpu_container")),
+    ("GPU230", "port_mappings", lambda site: _named_port(site, "add_container")),
+    ("GPU284", "service_connect_configuration", _connected_on_managed),
     ("GPU143", "capacity", lambda site: _served(site, of=GpuCluster(site.stack, "Other", vpc=site.vpc))),
     ("GPU097", "purchase", lambda site: _in_block(site, "g6.xlarge")),
     ("GPU104", "instance_types", lambda site: _in_block(site, "p5.48xlarge", "p5e.48xlarge")),

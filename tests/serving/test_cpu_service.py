@@ -170,7 +170,7 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
         (lambda _, __, ___: {"desired_count": 1.5}, "desired_count: expects a whole number of tasks"),
         (lambda _, __, ___: {"desired_count": float("nan")}, "desired_count: expects a whole number of tasks"),
         (lambda _, __, ___: {"min_healthy_percent": -5}, "min_healthy_percent: expects a whole number of percent"),
-        (lambda _, __, ___: {"min_healthy_percent": 500}, "min_healthy_percent: 500 % that keep running and 200 %"),
+        (lambda _, __, ___: {"min_healthy_percent": 500}, "min_healthy_percent: expects a whole number of percent"),
         (lambda _, __, ___: {"service_name": "a b"}, "service_name: 'a b' is not a name that ECS takes"),
         (lambda site, _, __: {"task_definition": plain(site.stack, gpus=1)}, "task_definition: main asks for accel"),
         (lambda _, __, ___: {"task_definition": plain(cdk.Stack())}, "task_definition: .* is of another app"),

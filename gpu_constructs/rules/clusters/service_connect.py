@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Unknown, Workload
+from gpu_constructs.fleet import PoolKind, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+
+_WITHOUT_PROXY = frozenset({"host", "none"})
 
 
 @error(
@@ -75,3 +77,45 @@ def ports_are_named(workload: Workload) -> Problems:
                 fix=f'"Name": "{brief(each)}" in a port mapping of {task.name}'
                 + (f", or PortName {or_list(map(brief, sorted(names)))}" if names else ""),
             )
+
+
+@error(
+    "GPU230",
+    question="do tasks that Service Connect makes known have network mode awsvpc or bridge?",
+    because='the ECS agent starts no task that listens for Service Connect in another network mode: "service connect '
+    'does not support for host newtork mode"',
+    source="https://github.com/aws/amazon-ecs-agent/blob/master/agent/api/serviceconnect/service_connect_validator.go",
+    unless=("GPU262",),
+)
+def ports_in_a_mode_with_a_proxy(workload: Workload) -> Problems:
+    task = workload.task
+    if task is None or workload.service_connect is not True or not workload.connect_ports:
+        return
+    if task.network_mode in _WITHOUT_PROXY:
+        yield Problem(
+            involves=(task,),
+            property_name="NetworkMode",
+            value=task.network_mode,
+            allowed="awsvpc, bridge",
+            message=f"{workload.name} names port {brief(workload.connect_ports[0])} for Service Connect, and "
+            f"{task.name} has network mode {task.network_mode}, in which no task of it starts",
+            fix="NetworkMode awsvpc or bridge",
+        )
+
+
+@error(
+    "GPU284",
+    question="does a service in Service Connect run elsewhere than on Managed Instances?",
+    because='"Service Connect isn\'t available for services running on Amazon ECS Managed Instances"',
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html",
+)
+def not_on_managed_instances(workload: Workload) -> Problems:
+    pools = [each.pool for each in workload.strategy if each.pool is not None]
+    managed = [each.name for each in pools if each.kind is PoolKind.MANAGED_INSTANCES]
+    if workload.service_connect is True and managed:
+        yield Problem(
+            property_name="ServiceConnectConfiguration",
+            message=f"{workload.name} is in Service Connect, which ECS Managed Instances ({and_list(managed)}) do not "
+            "have",
+            fix="an Auto Scaling group for its hosts, or ServiceRegistries of Cloud Map",
+        )

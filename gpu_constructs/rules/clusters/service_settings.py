@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
+from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, MAX_PERCENT
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
@@ -83,6 +84,38 @@ def public_address_on_fargate(context: Context) -> Problems:
                 "run on EC2 hosts",
                 fix="AssignPublicIp DISABLED, and subnets with a NAT gateway",
             )
+
+
+@error(
+    "GPU283",
+    question="does ECS take the percentages of a deployment?",
+    because="ECS refuses a MinimumHealthyPercent above 100 and a MaximumPercent below 100",
+    source="https://github.com/badmintoncryer/cdk-preflight/blob/main/rules/ecs/pf-ecs-service-deployment-percent/"
+    "meta.yaml",
+    unless=("GPU119",),
+)
+def percentages_of_a_deployment(workload: Workload) -> Problems:
+    least, most = workload.min_healthy_percent, workload.max_healthy_percent
+    if isinstance(least, int) and least > MAX_PERCENT:
+        yield Problem(
+            property_name="MinimumHealthyPercent",
+            value=least,
+            allowed=f"0 to {MAX_PERCENT}",
+            message=f"{workload.name} keeps {least} % of its tasks running during a deployment, and ECS takes "
+            f"{MAX_PERCENT} at most",
+            fix=f"MinimumHealthyPercent: {MAX_PERCENT}, or less where a deployment has no room for one more task",
+            one_value=True,
+        )
+    if isinstance(most, int) and most < MAX_PERCENT:
+        yield Problem(
+            property_name="MaximumPercent",
+            value=most,
+            allowed=f"{MAX_PERCENT} or more",
+            message=f"{workload.name} lets {most} % of its tasks run during a deployment, and ECS takes {MAX_PERCENT} "
+            "at least",
+            fix=f"MaximumPercent: {MAX_PERCENT}, or leave it out for {DEFAULT_MAX_HEALTHY_PERCENT}",
+            one_value=True,
+        )
 
 
 @error(

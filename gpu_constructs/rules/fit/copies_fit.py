@@ -92,6 +92,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
     because="a rolling deployment starts a copy above the desired count or stops one below it, as far as "
     "MinimumHealthyPercent and MaximumPercent allow",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
+    unless=("GPU283",),
     changes="MinimumHealthyPercent",
 )
 def room_to_deploy(context: Context) -> Problems:
@@ -143,7 +144,7 @@ def room_for_both_versions(context: Context) -> Problems:
     because="a deployment that waits for room stops scaling in as well, so that a fleet that is full stays full: "
     "Application Auto Scaling does not scale in while ECS deploys",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-autoscaling-targettracking.html",
-    unless=("GPU010", "GPU203"),
+    unless=("GPU010", "GPU203", "GPU283"),
 )
 def room_to_deploy_at_most(context: Context) -> Problems:
     for each, most in most_copies(context):

@@ -14,6 +14,7 @@ from gpu_constructs.rules.clusters.service_settings import (
     comes_after_providers,
     network_configured,
     one_destination,
+    percentages_of_a_deployment,
 )
 from tests.rules.given import GPU_TASK, a_pool, a_task, managed_pool, on_launch_type, only, running_on, said
 
@@ -119,3 +120,20 @@ def test_a_service_that_may_come_before_its_providers_is_a_warning() -> None:
     by_default = replace(early.workloads[0], has_default_strategy=True)
     assert "gets launch type EC2 then" in only(comes_after_providers, replace(early, workloads=(by_default,))).message
     assert not said(comes_after_providers, running_on(a_pool("g6.xlarge"), task=GPU_TASK))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said_of"),
+    [
+        ({"min_healthy_percent": 101}, "MinimumHealthyPercent 101"),
+        ({"min_healthy_percent": 500, "max_healthy_percent": 600}, "MinimumHealthyPercent 500"),
+        ({"max_healthy_percent": 99}, "MaximumPercent 99"),
+        ({"min_healthy_percent": 100, "max_healthy_percent": 200}, ""),
+        ({"min_healthy_percent": 50, "max_healthy_percent": 100}, ""),
+        ({"min_healthy_percent": UNKNOWN, "max_healthy_percent": UNKNOWN}, ""),
+        ({}, ""),
+    ],
+)
+def test_percentages_are_those_that_ecs_takes(changes: dict[str, Any], said_of: str) -> None:
+    found = said(percentages_of_a_deployment, running_on(a_pool(), **changes))
+    assert [f"{each.property_name} {each.value}" for each in found] == ([said_of] if said_of else [])

@@ -156,9 +156,9 @@ def found(workload: Workload) -> list[Finding]:
             id="no hosts at all",
         ),
         pytest.param(
-            service(task(4), pool(), copies=1, low=100, max_healthy_percent=100),
+            service(task(4), pool(), copies=1, low=100, max_healthy_percent=150),
             "GPU010",
-            ["at most 100 % may run", "a MaximumPercent of 200", "or a MinimumHealthyPercent of 0, so"],
+            ["at most 150 % may run", "a MaximumPercent of 200", "or a MinimumHealthyPercent of 0, so"],
             id="percentages that allow no step",
         ),
         pytest.param(
