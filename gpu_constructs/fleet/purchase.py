@@ -80,12 +80,14 @@ class Reservation:
             None without.
         group: The resource group of reservations that is named, likewise or by its ARN; None without.
         instances: Hosts that are reserved, as far as their owner says so; None where that is not said.
+        instance_type: The type that the one reservation is of, where the files define it; only templates say so.
     """
 
     preference: str | Unknown | None = None
     id: str | Unknown | None = None
     group: str | Unknown | None = None
     instances: int | Unknown | None = None
+    instance_type: str | Unknown | None = field(default=None, compare=False)
 
     @property
     def is_targeted(self) -> bool:

@@ -313,6 +313,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU160": "Purchase says what is Spot in one place",
     "GPU163": "a Capacity Block needs its reservation_id",
     "GPU168": "Purchase writes the preference that goes with its target",
+    "GPU310": "Purchase takes the id of a reservation, of which the library knows no type",
     "GPU215": "the user data is written for the user, who may add to it later",
     "GPU314": "CDK makes the infrastructure role for ecs",
     "GPU190": "CDK or the library names the role",

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from gpu_constructs.budget import brief
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
+    RESERVATIONS_FIRST,
     RESERVATIONS_ONLY,
     Pool,
     PoolKind,
     PurchaseOption,
+    Reservation,
     Unknown,
 )
+from gpu_constructs.hardware import known_type
+from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import with_verb
+from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
@@ -93,6 +99,37 @@ def block_is_named(pool: Pool) -> Problems:
         yield Problem(
             message="MarketType is capacity-block, and no CapacityReservationTarget names the block",
             fix="put the id of the block's reservation in CapacityReservationTarget.CapacityReservationId",
+        )
+
+
+@error(
+    "GPU310",
+    question="are hosts of the instance type of the Capacity Reservation that they start in?",
+    because="EC2 launches an instance into a Capacity Reservation only if both are of one instance type, and refuses "
+    "every other launch that names the reservation",
+    softer="where a group starts hosts on demand instead, so that what is reserved is paid for and stays empty",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html",
+    unless=("GPU168",),
+)
+def of_the_reserved_type(pool: Pool) -> Problems:
+    reservation = pool.bought.reservation
+    reserved = None if reservation is None else reservation.instance_type
+    if reservation is None or not isinstance(reserved, str) or not pool.types_are_known:
+        return
+    if pool.bought.option is PurchaseOption.SPOT:
+        return  # which starts in no reservation
+    named = f"Capacity Reservation {reservation.id}" if isinstance(reservation.id, str) else "the Capacity Reservation"
+    names = [each.name for each in pool.instance_types]
+    if reserved not in names:
+        yield Problem(
+            property_name="InstanceType",
+            value=names,
+            allowed=reserved,
+            message=f"the hosts of {pool.name} are {or_list(names)}, and {named}, in which they start, is of "
+            f"{brief(reserved)}",
+            fix="one instance type for both",
+            ways=_of_one_type(pool, reservation, reserved),
+            is_certain=reservation.preference != RESERVATIONS_FIRST,
         )
 
 
@@ -247,6 +284,15 @@ def zone_is_known(pool: Pool) -> Problems:
             message="whether the subnets are in the one zone of the Capacity Block is only known at deploy time",
             fix="give one subnet, in that zone",
         )
+
+
+def _of_one_type(pool: Pool, reservation: Reservation, reserved: str) -> Ways:
+    known, first = known_type(reserved), pool.instance_types[0].name
+    other = replace(pool.bought, reservation=replace(reservation, instance_type=first))
+    ways = (Way(text=f"InstanceType {first} of the reservation", things=(replace(pool, bought=other),)),)
+    if known is None:
+        return (ways,)
+    return (Way(text=f"InstanceType {known} of the hosts", things=(replace(pool, instance_types=(known,)),)),), ways
 
 
 def _by_reservation(context: Context) -> Mapping[tuple[str, str], tuple[Pool, ...]]:

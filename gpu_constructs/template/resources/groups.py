@@ -89,7 +89,7 @@ class Groups:
         if properties.get("PlacementGroup") is not None:
             placed = self._launches.is_cluster_group(properties.get("PlacementGroup"))
             launch = _with(launch, placement_group=placed)
-        bought = bought_by_group(resource, properties, launch.setup.bought)
+        bought = bought_by_group(resource, properties, launch.setup.bought, self._index)
         if bought.option is PurchaseOption.CAPACITY_BLOCK:
             bought = replace(bought, block=self._schedules.block(resource))
         settings, subnets = self._settings(resource, properties), properties.get("VPCZoneIdentifier")

@@ -163,7 +163,7 @@ class Launches:
                 never=frozenset() if self._runs_on_hosts else agent.data.never,
             ),
             interfaces=tuple(self._interface(each) for each in data.sections("NetworkInterfaces")),
-            bought=bought_by_configuration(data) if is_configuration else bought_by_template(data),
+            bought=bought_by_configuration(data) if is_configuration else bought_by_template(data, self._index),
             placement_group=self.is_cluster_group(group),
             launch_configuration=is_configuration,
             details=self._details.of(data),

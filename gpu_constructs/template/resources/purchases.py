@@ -22,7 +22,8 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
-from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.model import Reference, Resource, Value
+from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section, given
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "own_metadata",
 ]
 
+_RESERVATION = "AWS::EC2::CapacityReservation"
 _SPECIFICATION = "CapacityReservationSpecification"
 
 _MARKETS = {
@@ -57,12 +59,14 @@ _SEGMENTS = {
 }
 
 
-def bought_by_template(data: Section) -> Bought:
+def bought_by_template(data: Section, index: Index) -> Bought:
     """How a launch template buys."""
     spot = data.section("InstanceMarketOptions").section("SpotOptions")
     return Bought(
         option=_option_of_template(data),
-        reservation=_reservation(data, id_key="CapacityReservationId", group_key="CapacityReservationResourceGroupArn"),
+        reservation=_reservation(
+            data, index, id_key="CapacityReservationId", group_key="CapacityReservationResourceGroupArn"
+        ),
         max_price_usd_per_hour=_price(spot, "MaxPrice"),
         spot_request=spot.text("SpotInstanceType"),
     )
@@ -92,12 +96,12 @@ def bought_by_policy(policy: Section, of_template: Bought, options: Collection[P
     )
 
 
-def bought_by_group(group: Resource, properties: Section, of_launch: Bought) -> Bought:
+def bought_by_group(group: Resource, properties: Section, of_launch: Bought, index: Index) -> Bought:
     """How a group buys, after what it says about capacity reservations itself."""
     return replace(
         of_launch,
         option=_with_preference(properties, of_launch.option),
-        reservation=_reservation_of_group(group, properties, of_launch.reservation),
+        reservation=_reservation_of_group(group, properties, of_launch.reservation, index),
     )
 
 
@@ -174,21 +178,25 @@ def _with_preference(properties: Section, option: PurchaseOption | Unknown) -> P
     return PurchaseOption.RESERVED if preference == RESERVATIONS_ONLY else option
 
 
-def _reservation_of_group(group: Resource, properties: Section, of_template: Reservation | None) -> Reservation | None:
+def _reservation_of_group(
+    group: Resource, properties: Section, of_template: Reservation | None, index: Index
+) -> Reservation | None:
     """The capacity reservations that the hosts of a group run in; None where none is named.
 
     What the group says goes before what its launch template says, unless it says ``default``.
     """
-    own = _reservation(properties, id_key="CapacityReservationIds", group_key="CapacityReservationResourceGroupArns")
+    own = _reservation(
+        properties, index, id_key="CapacityReservationIds", group_key="CapacityReservationResourceGroupArns"
+    )
     found = own
     if own is None or (own.preference in {None, "default"} and not own.is_targeted):
         found = of_template
     elif of_template is not None and not own.is_targeted and own.preference != "none":
-        found = replace(own, id=of_template.id, group=of_template.group)
+        found = replace(of_template, preference=own.preference)
     return None if found is None else replace(found, instances=_instances(group))
 
 
-def _reservation(section: Section, *, id_key: str, group_key: str) -> Reservation | None:
+def _reservation(section: Section, index: Index, *, id_key: str, group_key: str) -> Reservation | None:
     if section.get(_SPECIFICATION) is None:
         return None
     specification = section.section(_SPECIFICATION)
@@ -197,18 +205,30 @@ def _reservation(section: Section, *, id_key: str, group_key: str) -> Reservatio
         preference=specification.text("CapacityReservationPreference"),
         id=_one(target, id_key),
         group=_one(target, group_key),
+        instance_type=_type_of(_named(target, id_key), index),
     )
 
 
 def _one(target: Section, key: str) -> str | Unknown | None:
     """The launch template names one, the group a list of them; one that the files define is named by its logical id."""
-    several = key.endswith("s")
-    named = target.texts(key) if several else (target.text(key),)
-    if len(named) != 1:
-        return UNKNOWN if named else None
+    texts = target.texts(key) if key.endswith("s") else (target.text(key),)
+    if len(texts) != 1:
+        return UNKNOWN if texts else None
+    first = _named(target, key)
+    return first.logical_id if isinstance(first, Reference) else texts[0]
+
+
+def _named(target: Section, key: str) -> Value:
+    """The one that is named, as written; None where several are."""
     written = target.get(key)
-    first = written[0] if several and isinstance(written, Sequence) else written
-    return first.logical_id if isinstance(first, Reference) else named[0]
+    if isinstance(written, Sequence) and not isinstance(written, str):
+        return written[0] if len(written) == 1 else None
+    return written
+
+
+def _type_of(written: Value, index: Index) -> str | Unknown | None:
+    reservation = index.find(written, _RESERVATION)
+    return None if reservation is None else Section.of(reservation, []).text("InstanceType")
 
 
 def own_metadata(resource: Resource) -> Mapping[str, object]:

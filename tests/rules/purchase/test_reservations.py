@@ -17,6 +17,7 @@ RESERVATIONS = rules_of(reservations)
 
 NAMED = Reservation(id="cr-0123456789abcdef0", instances=2)
 ONLY = Reservation(preference="capacity-reservations-only", instances=2)
+OF_P4D = Reservation(id="Reserved", instance_type="p4d.24xlarge")
 FIRST = Reservation(preference="capacity-reservations-first", id="cr-0123456789abcdef0", instances=2)
 GROUP = Reservation(group="arn:aws:resource-groups:us-east-1:123456789012:group/blocks")
 TIMES = Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
@@ -78,6 +79,19 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             ),
             "a distribution segment is for a Capacity Block",
         ),
+        ("GPU310", Severity.ERROR, reserved(reservation=OF_P4D), "and Capacity Reservation Reserved, in which they"),
+        (
+            "GPU310",
+            Severity.ERROR,
+            block(reservation=replace(NAMED, instance_type="p5e.48xlarge")),
+            "is of p5e.48xlarge",
+        ),
+        (
+            "GPU310",
+            Severity.WARNING,
+            a_pool(reservation=replace(FIRST, instance_type="p4d.24xlarge")),
+            "the hosts of Hosts are g6.xlarge",
+        ),
         ("GPU164", Severity.WARNING, block(max_instances=3), "MaxSize is 3 and 2 hosts are reserved"),
         ("GPU164", Severity.WARNING, reserved(max_instances=9), "MaxSize is 9 and 2 hosts are reserved"),
         ("GPU165", Severity.WARNING, block(block=Block(starts="2026-12-01T11:30:00Z")), "no scheduled action removes"),
@@ -88,6 +102,7 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             "Spot hosts do not run in the Capacity Reservation",
         ),
         ("GPU166", Severity.WARNING, a_pool(purchase=PurchaseOption.SPOT, reservation=ONLY), "the hosts are Spot"),
+        ("GPU166", Severity.WARNING, a_pool(purchase=PurchaseOption.SPOT, reservation=OF_P4D), "the hosts are Spot"),
         ("GPU167", Severity.WARNING, block(managed_termination_protection=True), "keeps hosts with tasks"),
         (
             "GPU168",
@@ -140,6 +155,13 @@ def test_what_keeps_reserved_hosts_from_coming_or_going_is_found(
             id="Managed Instances, which have a rule of their own",
         ),
         pytest.param(reserved(), id="as many as reserved"),
+        pytest.param(reserved(reservation=replace(OF_P4D, instance_type="p5.48xlarge")), id="of the reserved type"),
+        pytest.param(reserved(reservation=replace(OF_P4D, instance_type=UNKNOWN)), id="a reserved type of the deploy"),
+        pytest.param(
+            reserved(reservation=OF_P4D, instance_types=a_pool("p5.48xlarge", "p4d.24xlarge").instance_types),
+            id="one of several types is reserved",
+        ),
+        pytest.param(reserved(reservation=OF_P4D, has_unknown_types=True), id="types of the deploy"),
         pytest.param(reserved(reservation=GROUP, max_instances=99), id="nobody said how many"),
         pytest.param(reserved(managed_termination_protection=True), id="no block"),
         pytest.param(a_pool(reservation=FIRST), id="on demand above what is reserved"),

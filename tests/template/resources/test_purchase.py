@@ -206,7 +206,7 @@ def action(**properties: Any) -> dict[str, Any]:
     return {"Type": "AWS::AutoScaling::ScheduledAction", "Properties": {"AutoScalingGroupName": "blocks", **properties}}
 
 
-def group_in_block(*actions: dict[str, Any], metadata: Any = None, data: Any = None) -> Pool:
+def group_in_block(*actions: dict[str, Any], metadata: Any = None, data: Any = None, group: Any = None) -> Pool:
     return only_pool(
         {
             "Template": {
@@ -222,6 +222,7 @@ def group_in_block(*actions: dict[str, Any], metadata: Any = None, data: Any = N
                     "MinSize": 0,
                     "MaxSize": 2,
                     "LaunchTemplate": of("Template"),
+                    **(group or {}),
                 },
                 "Metadata": metadata or {},
             },
@@ -350,3 +351,20 @@ def test_a_single_instance_may_be_in_a_reservation() -> None:
         }
     )
     assert pool.bought.reservation == Reservation(id="cr-1")
+
+
+@pytest.mark.parametrize(
+    ("data", "group", "instance_type"),
+    [
+        (targeted(CapacityReservationId={"Ref": "Action0"}), {}, "p5.48xlarge"),
+        ({}, targeted("capacity-reservations-only", CapacityReservationIds=[{"Ref": "Action0"}]), "p5.48xlarge"),
+        (targeted(CapacityReservationId={"Ref": "Action0"}), targeted("capacity-reservations-first"), "p5.48xlarge"),
+        (targeted(CapacityReservationId="cr-1"), {}, None),
+        ({}, targeted("capacity-reservations-only", CapacityReservationIds=[{"Ref": "Action0"}, "cr-1"]), None),
+    ],
+)
+def test_the_type_of_a_reservation_is_read_where_the_files_define_it(data: Any, group: Any, instance_type: Any) -> None:
+    reserved = {"Type": "AWS::EC2::CapacityReservation", "Properties": {"InstanceType": "p5.48xlarge"}}
+    reservation = group_in_block(reserved, data=data, group=group).bought.reservation
+    assert reservation is not None
+    assert reservation.instance_type == instance_type
