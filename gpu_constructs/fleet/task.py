@@ -133,6 +133,8 @@ class Container:
         port_names: Names of its port mappings, for Service Connect; unknown where one of them is.
         stop_timeout_seconds: Seconds that it has to stop before it is killed; None is the agent's default of 30.
         devices: Paths of host devices that it is given, such as ``/dev/neuron0``.
+        may_have_other_devices: Whether it may have more than these: it is privileged, or they are not all known. Only
+            templates say so.
         environment: Names and values of its variables, in order of name; a value may be unknown.
         essential: Whether the task stops with it.
         image: Its image as written; None if nothing was.
@@ -162,6 +164,7 @@ class Container:
     port_names: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
     stop_timeout_seconds: int | Unknown | None = field(default=None, compare=False)
     devices: tuple[str, ...] = ()
+    may_have_other_devices: bool = field(default=True, compare=False)
     environment: tuple[tuple[str, str | Unknown], ...] = ()
     essential: bool | Unknown = True
     image: str | Unknown | None = field(default=None, compare=False)

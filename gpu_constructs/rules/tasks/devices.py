@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import NEURON_DEVICE, Pool, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import NEURON_DEVICE, Container, Pool, PoolKind, Scheduler, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination
+from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import and_list, or_list
@@ -107,6 +109,36 @@ def given_efa(context: Context) -> Problems:
 
 
 @warning(
+    "GPU311",
+    question="are tasks with all GPUs of hosts with EFA given the EFA devices?",
+    because="a container has a device of its host only if its definition lists it; without the devices of its Elastic "
+    "Fabric Adapters, NCCL and MPI connect several hosts over TCP",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/efa.html",
+    changes="LinuxParameters.Devices",
+    unless=("GPU090", "GPU091", "GPU092"),
+)
+def sees_efa(context: Context) -> Problems:
+    if any(_highest_efa(task) is not None for task in context.tasks):
+        return  # the adapters are for that task
+    for assignment in context.assigned(_is_given_no_other):
+        task = assignment.task
+        container = next(each for each in task.containers if each.wants_gpu)
+        for each in assignment.destinations if _several(assignment.workload) else ():
+            pool, adapters = each.pool, sum(one.is_efa for one in each.pool.interfaces)
+            if each.is_certain and adapters and pool.max_instances not in {0, 1} and _takes_all(task, pool):
+                yield Problem(
+                    about=task,
+                    container=container,
+                    involves=(pool,),
+                    message=f"{task.name} takes all GPUs of the hosts of {pool.name}, which have EFA interfaces, and "
+                    f"container {container.name} is given no EFA device: its copies are connected over TCP",
+                    fix="the EFA devices in LinuxParameters.Devices, or hosts without EFA interfaces",
+                    ways=_with_efa(task, container, pool, adapters),
+                    property_name="LinuxParameters",
+                )
+
+
+@warning(
     "GPU150",
     question="can a task with EFA devices be reached from other hosts?",
     because="NCCL and MPI connect their ranks over IP before EFA carries anything, and the address of a container in "
@@ -185,6 +217,25 @@ def _elsewhere(workload: Workload, pools: tuple[Destination, ...]) -> Problems:
 def _highest_efa(task: Task) -> int | None:
     found = (_EFA_PATH.fullmatch(path) for container in task.containers for path in container.devices)
     return max((int(each[1]) for each in found if each), default=None)
+
+
+def _is_given_no_other(task: Task) -> bool:
+    return task.wants_gpu and not any(each.may_have_other_devices for each in task.containers)
+
+
+def _takes_all(task: Task, pool: Pool) -> bool:
+    return task.takes_all_gpus or (pool.types_are_known and {each.gpus for each in pool.instance_types} == {task.gpus})
+
+
+def _with_efa(task: Task, container: Container, pool: Pool, adapters: int) -> Ways:
+    paths = tuple(f"/dev/infiniband/uverbs{index}" for index in range(adapters))
+    given = replace(container, devices=(*container.devices, *paths))
+    containers = tuple(given if each is container else each for each in task.containers)
+    last = f" to uverbs{adapters - 1}" if adapters > 1 else ""
+    return (
+        (Way(text=f"{paths[0]}{last} in LinuxParameters.Devices", things=(replace(task, containers=containers),)),),
+        (Way(text="hosts without EFA interfaces", things=(replace(pool, interfaces=()),)),),
+    )
 
 
 def _lacking_efa(pool: Pool, index: int) -> str:

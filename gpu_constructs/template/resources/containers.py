@@ -23,7 +23,7 @@ from gpu_constructs.fleet.keys import CONTAINER_KEYS
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
-from gpu_constructs.template.resources.section import Section, given
+from gpu_constructs.template.resources.section import Section, given, is_list
 
 __all__ = [
     "container_name",
@@ -63,6 +63,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         port_names=_port_names(section),
         stop_timeout_seconds=section.integer("StopTimeout"),
         devices=linux.known_texts("Devices", "HostPath"),
+        may_have_other_devices=_may_have_other_devices(section, linux),
         environment=environment_of(section),
         essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
@@ -78,6 +79,12 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         has_open_name=has_open_name(section),
         origin=section.origin,
     )
+
+
+def _may_have_other_devices(section: Section, linux: Section) -> bool:
+    listed, known = linux.get("Devices"), linux.known_texts("Devices", "HostPath")
+    is_known = listed is None or (is_list(listed) and len(listed) == len(known))
+    return section.flag("Privileged") not in {None, False} or not is_known
 
 
 def _relations(section: Section) -> Relations:

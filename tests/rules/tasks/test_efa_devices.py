@@ -11,8 +11,8 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, Schedul
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.tasks.devices import given_efa, reachable
-from tests.rules.given import GPU_TASK, a_pool, on_launch_type, only, running_on, said
+from gpu_constructs.rules.tasks.devices import given_efa, reachable, sees_efa
+from tests.rules.given import GPU_TASK, a_pool, a_task, container, gpu, on_launch_type, only, running_on, said
 
 P4D = efa_layout(instance_type("p4d.24xlarge"))
 PLAIN = NetworkInterface()
@@ -100,3 +100,41 @@ def test_ranks_that_no_other_host_can_reach_are_a_warning(mode: str) -> None:
 )
 def test_ranks_with_an_address_and_tasks_without_efa_are_silent(fleet: Fleet) -> None:
     assert said(reachable, fleet) == []
+
+
+def alone(gpus: str = "8", **changes: Any) -> Task:
+    """A task whose container certainly has no device of its host but its GPUs."""
+    return a_task(gpus, containers=(replace(container(gpu(gpus)), may_have_other_devices=False, **changes),))
+
+
+def on_p4d(task: Task, **changes: Any) -> Fleet:
+    pool = a_pool("p4d.24xlarge", interfaces=P4D, max_instances=changes.pop("max_instances", 4))
+    return running_on(pool, task=task, **{"desired_count": 2, **changes})
+
+
+@pytest.mark.parametrize("gpus", ["8", "ALL"])
+def test_whole_hosts_with_adapters_that_no_container_is_given_are_a_warning(gpus: str) -> None:
+    finding = only(sees_efa, on_p4d(alone(gpus)))
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU311", Severity.WARNING, "train")
+    assert "container main is given no EFA device" in finding.message
+    assert finding.fix == (
+        "/dev/infiniband/uverbs0 to uverbs3 in LinuxParameters.Devices, or hosts without EFA interfaces"
+    )
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        pytest.param(on_p4d(alone(devices=("/dev/infiniband/uverbs0",))), id="with a device"),
+        pytest.param(on_p4d(replace(given(), name="train")), id="a container that may be privileged"),
+        pytest.param(on_p4d(alone("1")), id="hosts that several tasks share"),
+        pytest.param(on_p4d(alone(), desired_count=1), id="one copy"),
+        pytest.param(on_p4d(alone(), max_instances=1), id="one host"),
+        pytest.param(running_on(a_pool("p4d.24xlarge"), task=alone(), desired_count=2), id="hosts without adapters"),
+        pytest.param(
+            replace(on_p4d(alone()), tasks=(alone(), replace(given(0), name="other"))), id="adapters for another task"
+        ),
+    ],
+)
+def test_tasks_that_need_no_adapter_or_have_one_are_silent(fleet: Fleet) -> None:
+    assert said(sees_efa, fleet) == []

@@ -119,3 +119,20 @@ def test_who_routes_logs_and_whose_volumes_are_mounted_is_read() -> None:
     first, second = read(main, {"Name": "b", "FirelensConfiguration": {"Type": "fluentbit"}})[0].containers
     assert first.relations == Relations(log_driver="awsfirelens", volumes_from=("b",))
     assert second.relations == Relations(is_log_router=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "may_have"),
+    [
+        ({}, False),
+        ({"Privileged": "false", "LinuxParameters": {"Devices": [{"HostPath": "/dev/fuse"}]}}, False),
+        ({"Privileged": True}, True),
+        ({"Privileged": {"Ref": "P"}}, True),
+        ({"LinuxParameters": {"Ref": "P"}}, True),
+        ({"LinuxParameters": {"Devices": {"Ref": "P"}}}, True),
+        ({"LinuxParameters": {"Devices": [{"HostPath": {"Ref": "P"}}]}}, True),
+    ],
+)
+def test_a_container_may_have_devices_that_are_not_known(written: dict[str, Any], may_have: bool) -> None:
+    task, _ = read({"Name": "main", **written})
+    assert task.containers[0].may_have_other_devices is may_have
