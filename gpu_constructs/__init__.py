@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import InvalidValueError as InvalidValueError
     from gpu_constructs.errors import RefusedByCdkError as RefusedByCdkError
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
+    from gpu_constructs.hardware.declared import InstanceTypeRecord as InstanceTypeRecord
+    from gpu_constructs.hardware.declared import declare_instance_types as declare_instance_types
     from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
     from gpu_constructs.managed.need import HostNeed as HostNeed
     from gpu_constructs.managed.operation import ManagedOperation as ManagedOperation
@@ -83,6 +85,7 @@ _HOME = {
     "HostScaling": "capacity.scaling",
     "HostStorage": "capacity.storage",
     "IncompatibleError": "errors",
+    "InstanceTypeRecord": "hardware.declared",
     "InvalidValueError": "errors",
     "ImportedGpuCapacity": "capacity.imported_capacity",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
@@ -97,6 +100,7 @@ _HOME = {
     "UnknownNameError": "errors",
     "WarmHosts": "capacity.warm_hosts",
     "acknowledge_aws_solutions": "security.aws_solutions",
+    "declare_instance_types": "hardware.declared",
 }
 
 __all__ = [
@@ -123,6 +127,7 @@ __all__ = [
     "HostStorage",
     "ImportedGpuCapacity",
     "IncompatibleError",
+    "InstanceTypeRecord",
     "InvalidValueError",
     "ManagedGpuCapacity",
     "ManagedOperation",
@@ -136,6 +141,7 @@ __all__ = [
     "UnknownNameError",
     "WarmHosts",
     "acknowledge_aws_solutions",
+    "declare_instance_types",
 ]
 
 

@@ -85,6 +85,7 @@ class UnknownNameError(GpuConstructsError):
         argument: The argument to change, where the look-up came from one.
         value: The name that was given.
         nearest: Names that exist and look alike, most alike first.
+        otherwise: What to do where none of these is meant.
     """
 
     def __init__(
@@ -94,10 +95,12 @@ class UnknownNameError(GpuConstructsError):
         argument: str | None = None,
         value: object = None,
         nearest: tuple[str, ...] = (),
+        otherwise: str = "",
     ) -> None:
         self.nearest = nearest
-        fix = f"did you mean {' or '.join(nearest)}?" if nearest else None
-        super().__init__(problem, argument=argument, value=value, fix=fix)
+        meant = f"did you mean {' or '.join(nearest)}?" if nearest else ""
+        fix = f"{meant} Or, {otherwise}" if meant and otherwise else meant or otherwise
+        super().__init__(problem, argument=argument, value=value, fix=fix or None)
 
 
 class InvalidValueError(GpuConstructsError):

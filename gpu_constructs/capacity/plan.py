@@ -15,8 +15,9 @@ from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, NetworkInterface, Pool
-from gpu_constructs.hardware import InstanceType, instance_type
+from gpu_constructs.fleet import DECLARED_TYPES, UNKNOWN, Bought, Distribution, NetworkInterface, Pool, TypeChoice
+from gpu_constructs.hardware import InstanceType, instance_type, may_exist
+from gpu_constructs.hardware.declared import written
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import known_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
@@ -67,8 +68,9 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         IncompatibleError: The types cannot be in one pool, or no image drives them.
     """
     subnets = hosts.subnets_of(choice.vpc_subnets)
-    names, known = _types(choice.instance_types)
-    if len(known) < len(names) and choice.image is None:
+    names, chosen = _types(choice.instance_types, image_is_given=choice.image is not None)
+    known = chosen.instance_types
+    if chosen.has_unknown_types and choice.image is None:
         raise InvalidValueError(
             "an instance type that is only known at deploy time does not say which image drives it",
             argument="instance_types",
@@ -88,7 +90,8 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         max_instances=high,
         region=hosts.region,
         bought=Bought(distribution=Distribution() if len(names) > 1 else None),
-        has_unknown_types=len(known) < len(names),
+        has_unknown_types=chosen.has_unknown_types,
+        unknown_type_names=chosen.unknown_type_names,
         zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
         zones_are_open=subnets.zones_are_open if any(each.needs_one_zone for each in parts) else False,
         public_subnets=subnets.has_public,
@@ -106,8 +109,10 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     for part in parts:
         part.require_possible(pool)
     adds = contribution_of(parts, pool)
-    if not pool.has_unknown_types:
+    if pool.types_are_known:
         adds = replace(adds, agent={**adds.agent, **host_attributes(known)})
+    if any(each.declared for each in known):
+        adds = replace(adds, metadata={**adds.metadata, DECLARED_TYPES: written(known)})
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
     pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
     require_allowed(pool)
@@ -141,7 +146,7 @@ def _image(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuM
     return given
 
 
-def _types(instance_types: Sequence[str]) -> tuple[tuple[str, ...], tuple[InstanceType, ...]]:
+def _types(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tuple[str, ...], TypeChoice]:
     if isinstance(instance_types, str) or not isinstance(instance_types, Sequence) or not instance_types:
         split = [each.strip() for each in instance_types.split(",")] if isinstance(instance_types, str) else None
         raise InvalidValueError(
@@ -164,6 +169,14 @@ def _types(instance_types: Sequence[str]) -> tuple[tuple[str, ...], tuple[Instan
                 value=each,
                 fix=f"{each.to_string()!r}",
             )
+    names = tuple(dict.fromkeys(instance_types))
+    known_names = [each for each in names if not is_text_token(each)]
+    # What no image has to be chosen for may be a type of tomorrow; what nobody can mean is refused here.
+    unknown = [each for each in known_names if image_is_given and may_exist(each)]
     with argument_named("instance_types"):
-        known = tuple(instance_type(each) for each in instance_types if not is_text_token(each))
-    return tuple(dict.fromkeys(instance_types)), tuple(dict.fromkeys(known))
+        known = tuple(instance_type(each) for each in known_names if each not in unknown)
+    return names, TypeChoice(
+        instance_types=tuple(dict.fromkeys(known)),
+        unknown_type_names=tuple(unknown),
+        has_unknown_types=len(known_names) < len(names),
+    )

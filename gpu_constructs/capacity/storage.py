@@ -169,7 +169,11 @@ class HostStorage(HostPart):
             return
         argument = "images_on_local_disks" if self.images_on_local_disks else "scratch_on_local_disks"
         if pool.instance_types:
-            require_yes(replace(pool, has_unknown_types=False), "GPU174", arguments={"UserData": argument})
+            require_yes(
+                replace(pool, has_unknown_types=False, unknown_type_names=()),
+                "GPU174",
+                arguments={"UserData": argument},
+            )
         if self.scratch_on_local_disks and pool.operating_system is OperatingSystem.BOTTLEROCKET:
             raise IncompatibleError(
                 "Bottlerocket uses local disks for system directories only, and tasks cannot mount these",

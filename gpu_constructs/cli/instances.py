@@ -104,7 +104,7 @@ def _mib(gib: float | None) -> int | None:
 def _row(each: InstanceType) -> Sequence[str]:
     devices = each.accelerators
     return (
-        each.name,
+        each.marked,
         "" if devices is None else _count(devices),
         "" if devices is None else devices.model,
         "" if devices is None or devices.memory_mib is None else _gib_each(devices.memory_mib),
@@ -113,7 +113,7 @@ def _row(each: InstanceType) -> Sequence[str]:
         f"{each.memory_mib / _MIB_PER_GIB:g}",
         str(each.architecture),
         " ".join(map(str, each.purchase_classes)),
-        str(len(each.regions)),
+        "" if each.declared else str(len(each.regions)),
     )
 
 
@@ -154,4 +154,5 @@ def _facts(each: InstanceType) -> dict[str, object]:
         "regions": list(each.regions),
         "note": each.note,
         "replaced_by": each.replaced_by,
+        "declared": each.declared,
     }

@@ -14,6 +14,7 @@ from gpu_constructs.fleet.host import NO_USER_DATA, HostAction, LocalDiskUse, Ne
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.keys import (
     CHECKS_GPUS,
+    DECLARED_TYPES,
     KEEPS_PROVIDERS,
     KEEPS_STRATEGY,
     METADATA_KEY,
@@ -63,6 +64,7 @@ from gpu_constructs.fleet.workload import (
 __all__ = [
     "BOUGHT_IN_ADVANCE",
     "CHECKS_GPUS",
+    "DECLARED_TYPES",
     "GPU",
     "KEEPS_PROVIDERS",
     "KEEPS_STRATEGY",

@@ -9,6 +9,7 @@ from functools import lru_cache
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
 from gpu_constructs.hardware.accelerator_names import MANUFACTURERS, TYPES, accelerator_name
 from gpu_constructs.hardware.managed_instances import may_be_managed
+from gpu_constructs.hardware.overlay import declared_types
 
 __all__ = ["InstanceRequirements", "satisfies", "selected_types"]
 
@@ -115,7 +116,6 @@ def _matches(pattern: str, name: str) -> bool:
     return len(name) - len(last) >= position and name.endswith(last)
 
 
-@lru_cache(maxsize=256)
 def selected_types(
     wanted: InstanceRequirements,
     bare_metal: str = "excluded",
@@ -123,7 +123,20 @@ def selected_types(
     *,
     managed: bool = False,
 ) -> tuple[InstanceType, ...]:
-    """Every type of the catalogue that satisfies requirements, in the order of the catalogue."""
+    """Every type that satisfies requirements: in the order of the catalogue, and then what is declared and named."""
+    declared = tuple(
+        each
+        for each in declared_types()
+        if _is_named(each, wanted) and _allowed(bare_metal, has=each.bare_metal) and satisfies(each, wanted)
+    )
+    recorded = _recorded(wanted, bare_metal, burstable, managed=managed)
+    return (*recorded, *declared) if declared else recorded
+
+
+@lru_cache(maxsize=256)
+def _recorded(
+    wanted: InstanceRequirements, bare_metal: str, burstable: str, *, managed: bool
+) -> tuple[InstanceType, ...]:
     # No type without an accelerator satisfies any of these, whatever it is.
     asks_for_accelerators = bool(
         wanted.accelerator_count[0]

@@ -7,7 +7,7 @@ level (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aw
 
 from __future__ import annotations
 
-__all__ = ["CHECKS_GPUS", "CONTAINER_KEYS", "METADATA_KEY", "RESERVED_INSTANCES", "TASK_KEYS"]
+__all__ = ["CHECKS_GPUS", "CONTAINER_KEYS", "DECLARED_TYPES", "METADATA_KEY", "RESERVED_INSTANCES", "TASK_KEYS"]
 
 METADATA_KEY = "gpu-constructs"
 """Key in the ``Metadata`` of a resource, for the needs of containers and for what is accepted; the constructs write it,
@@ -15,6 +15,9 @@ the reader reads it, and it is the first half of the ids by which findings are a
 
 CHECKS_GPUS = "ChecksGpus"
 """Under that key of an Auto Scaling group: whether its hosts count their GPUs before they take tasks."""
+
+DECLARED_TYPES = "InstanceTypes"
+"""Under that key of what launches hosts: the types of its hosts that the catalogue does not have, by name."""
 
 KEEPS_PROVIDERS = "KeepsCapacityProviders"
 """Under that key of a list of capacity providers: whether it names every other provider that its cluster has."""

@@ -9,11 +9,12 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     default_image(host).ssm_parameter            # the image whose driver fits
     find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
 
-Where things are: `model` has the frozen values, `catalogue` the look-ups, `drivers` which NVIDIA driver branch drives
-which compute capability, `cuda` which CUDA a container image has and what that needs, `image_table` the ECS images,
-`images` what they run on, `prices` list prices with their date, `gp3` what an EBS volume can be, `mps` and `precision`
-what GPUs can do, `aws_limits` what the services accept, `managed_instances` what ECS Managed Instances launch,
-`records` the data files' format. The data is made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``.
+Where things are: `model` has the frozen values, `catalogue` the look-ups, `declared` and `overlay` what users add to
+it, `type_names` the form of names, `drivers` which NVIDIA driver branch drives which compute capability, `cuda` which
+CUDA a container image has and what that needs, `image_table` the ECS images, `images` what they run on, `prices` list
+prices with their date, `gp3` what an EBS volume can be, `mps` and `precision` what GPUs can do, `aws_limits` what the
+services accept, `managed_instances` what ECS Managed Instances launch, `records` the data files' format. The data is
+made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``.
 """
 
 from __future__ import annotations
@@ -27,11 +28,16 @@ from gpu_constructs.hardware.catalogue import (
     find,
     general,
     instance_type,
+    known_gpu,
     known_type,
     may_be_accelerated,
+    may_exist,
     models,
+    near_types,
+    recorded_type,
     regions,
 )
+from gpu_constructs.hardware.declared import InstanceTypeRecord, declare_instance_types
 from gpu_constructs.hardware.drivers import DRIVER_SUPPORT, DriverSupport, driver_support, drives
 from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
 from gpu_constructs.hardware.images import (
@@ -73,6 +79,7 @@ __all__ = [
     "Image",
     "ImageException",
     "InstanceType",
+    "InstanceTypeRecord",
     "LocalDisk",
     "Network",
     "OperatingSystem",
@@ -84,6 +91,7 @@ __all__ = [
     "accelerated",
     "by_size",
     "compatibility",
+    "declare_instance_types",
     "default_image",
     "driver_support",
     "drives",
@@ -95,12 +103,16 @@ __all__ = [
     "images_by_folder",
     "instance_type",
     "is_published",
+    "known_gpu",
     "known_type",
     "may_be_accelerated",
+    "may_exist",
     "may_run",
     "models",
+    "near_types",
     "newest_release",
     "on_demand_price",
+    "recorded_type",
     "regions",
     "system_of_parameter",
 ]

@@ -1,13 +1,13 @@
 """The instance types of EC2 that this library knows: look-up by name and family, and search by need.
 
-Everything is read from the package's own data on first use and kept. The accelerated types are a separate file,
-so that asking for a GPU type does not read the thousand types without one.
+What users declare is known as well, and is in no list of what was recorded. Everything else is read from the package's
+own data on first use and kept. The accelerated types are a separate file, so that asking for a GPU type does not read
+the thousand types without one.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import Enum
@@ -17,8 +17,16 @@ from typing import Any, TypeVar
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
-from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseClass, Vendor
+from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, PurchaseClass, Vendor
+from gpu_constructs.hardware.overlay import declared_type, declared_types
 from gpu_constructs.hardware.records import Row, decode, read
+from gpu_constructs.hardware.type_names import (
+    how_to_declare,
+    letters_of,
+    name_problem,
+    nearest_families,
+    nearest_types,
+)
 
 __all__ = [
     "RECORDED",
@@ -29,9 +37,13 @@ __all__ = [
     "find",
     "general",
     "instance_type",
+    "known_gpu",
     "known_type",
     "may_be_accelerated",
+    "may_exist",
     "models",
+    "near_types",
+    "recorded_type",
     "regions",
 ]
 
@@ -65,14 +77,42 @@ def instance_type(name: str) -> InstanceType:
     if having := _families_having(wanted):
         smallest = tuple(_families()[each][0].name for each in having)
         raise UnknownNameError(f"{shown(name)} is an accelerator, not an instance type", value=name, nearest=smallest)
+    nearest = near_types(wanted)
+    problem = name_problem(wanted)
+    if problem:
+        raise UnknownNameError(f"{shown(name)} cannot be an instance type: {problem}", value=name, nearest=nearest)
     raise UnknownNameError(
-        f"no instance type {shown(name)} in the catalogue of {RECORDED}", value=name, nearest=_nearest_types(wanted)
+        f"the catalogue of {RECORDED} does not have an instance type {shown(name)}",
+        value=name,
+        nearest=nearest,
+        otherwise=how_to_declare(wanted),
     )
 
 
 def known_type(name: str) -> InstanceType | None:
     """The type of a name, or None; it does not look for similar names, as `instance_type` does."""
+    return recorded_type(name) or declared_type(name)
+
+
+def recorded_type(name: str) -> InstanceType | None:
+    """The type of a name as the catalogue has it, whatever is declared; or None."""
     return _accelerated().get(name) or _general().get(name)
+
+
+def known_gpu(model: str) -> Accelerators | None:
+    """Accelerators of an NVIDIA model, in any case, of the first type that has it; or None."""
+    nvidia = (each.accelerators for each in accelerated() if each.gpus)
+    return next((each for each in nvidia if each and each.model.lower() == model.lower()), None)
+
+
+def may_exist(name: object) -> bool:
+    """Whether a type can have this name, and none that is known has it."""
+    return isinstance(name, str) and not name_problem(name) and known_type(name) is None
+
+
+def near_types(name: str) -> tuple[str, ...]:
+    """Names of types that a name may stand for, see `gpu_constructs.hardware.type_names.nearest_types`."""
+    return nearest_types(name, {family: [each.name for each in types] for family, types in _families().items()})
 
 
 def family(name: str) -> tuple[InstanceType, ...]:
@@ -87,12 +127,13 @@ def family(name: str) -> tuple[InstanceType, ...]:
     """
     _require_name(name, "family", "g6")
     found = _accelerated_families().get(name) or _families().get(name)
-    if found is not None:
-        return found
+    declared = [each for each in declared_types() if each.family == name]
+    if found is not None or declared:
+        return tuple(sorted((*(found or ()), *declared), key=by_size)) if declared else found or ()
     if having := _families_having(name.strip().lower()):
         raise UnknownNameError(f"{shown(name)} is an accelerator, not an instance family", value=name, nearest=having)
     wanted = name.strip().lower().partition(".")[0]
-    nearest = (wanted,) if wanted in _families() else _nearest(wanted, _families())
+    nearest = (wanted,) if wanted in _families() else nearest_families(wanted, _families())
     raise UnknownNameError(
         f"no instance family {shown(name)} in the catalogue of {RECORDED}", value=name, nearest=nearest
     )
@@ -122,7 +163,7 @@ def may_be_accelerated(name: str) -> bool:
     Args:
         name: Such as ``g9.xlarge``.
     """
-    return _letters(name) in _accelerated_letters()
+    return letters_of(name) in _accelerated_letters()
 
 
 @cache
@@ -192,7 +233,7 @@ def find(
     )
     # Nothing without accelerators can satisfy any of these, so the general types need not be read.
     of_accelerators = min_gpus or (vendor, model, gpu_memory_mib, min_compute_capability) != (None,) * 4
-    among = accelerated() if of_accelerators else (*accelerated(), *general())
+    among = (*accelerated(), *(() if of_accelerators else general()), *declared_types())
     return tuple(sorted((each for each in among if all(need(each) for need in needs)), key=by_size))
 
 
@@ -235,13 +276,7 @@ def _accelerated_families() -> Mapping[str, tuple[InstanceType, ...]]:
 
 @cache
 def _accelerated_letters() -> frozenset[str]:
-    return frozenset(map(_letters, _accelerated_families()))
-
-
-def _letters(name: str) -> str:
-    """What stands before the generation: ``p`` of ``p6-b200``, ``trn`` of ``trn2``; empty without a generation."""
-    letters = re.match(r"([a-z]{1,20})[0-9]", name)
-    return letters[1] if letters else ""
+    return frozenset(map(letters_of, _accelerated_families()))
 
 
 @cache
@@ -316,11 +351,3 @@ def _families_having(model: str) -> tuple[str, ...]:
 def _nearest(wanted: str, names: Iterable[str]) -> tuple[str, ...]:
     # difflib compares a name with every other in time that grows with its length; no name is longer than 64.
     return tuple(get_close_matches(wanted[:NAME], names, n=3, cutoff=0.6))
-
-
-def _nearest_types(wanted: str) -> tuple[str, ...]:
-    before, _, size = wanted.partition(".")
-    if size and before in _families():
-        sizes = {each.name for each in _families()[before]}
-        return _nearest(wanted, sorted(sizes)) or tuple(each.name for each in _families()[before][:3])
-    return _nearest(wanted, (*_accelerated(), *_general()))

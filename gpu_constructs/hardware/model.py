@@ -209,7 +209,7 @@ class InstanceType:
         local_disks: Its instance store, empty if it has none or, on a type with `regions` empty, unknown.
         purchase_classes: How it may be bought; empty if unknown.
         regions: Regions that offer it in the recorded data; empty for a type that none of them offers.
-        quota: The account quotas it counts against.
+        quota: The account quotas it counts against; None if unknown.
         current_generation: AWS's own flag; None if unknown.
         bare_metal: Whether it runs without a hypervisor.
         burstable: Whether its CPU performance is burstable, as that of the T families.
@@ -217,6 +217,7 @@ class InstanceType:
         note: What a user should know before choosing it; None if there is nothing.
         replaced_by: The type to move to from a previous generation: at least as many devices, each with at least as
             much memory, vCPUs and host memory aside; None where it is not superseded or no type has as many.
+        declared: Whether a user declared it, so that no data has it; see `gpu_constructs.hardware.declared`.
         sources: Where each field that no API gives is from: field name to source.
         corrections: Values of the API that were taken for errors.
     """
@@ -230,13 +231,14 @@ class InstanceType:
     local_disks: tuple[LocalDisk, ...]
     purchase_classes: tuple[PurchaseClass, ...]
     regions: tuple[str, ...]
-    quota: Quota
+    quota: Quota | None
     current_generation: bool | None
     bare_metal: bool
     burstable: bool = False
     traits: FamilyTraits = FamilyTraits()
     note: str | None = None
     replaced_by: str | None = None
+    declared: bool = False
     sources: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     corrections: tuple[Correction, ...] = ()
 
@@ -276,5 +278,10 @@ class InstanceType:
 
     @property
     def is_offered_anywhere(self) -> bool:
-        """Whether any region offered it when the catalogue was recorded."""
-        return bool(self.regions)
+        """Whether any region offered it when the catalogue was recorded, or a user says that there is such a type."""
+        return bool(self.regions) or self.declared
+
+    @property
+    def marked(self) -> str:
+        """Its name where people read it, with the word of the user marked as such."""
+        return f"{self.name} (declared)" if self.declared else self.name

@@ -50,7 +50,7 @@ def task_slots(
         Unknown where it is not known, or may be none.
     """
     room = room_of(pool, assumption)
-    if room is None or pool.has_unknown_types or isinstance(pool.max_instances, Unknown):
+    if room is None or not pool.types_are_known or isinstance(pool.max_instances, Unknown):
         return UNKNOWN
     need = need_of(demand_of(task, constraints), room, assumption)
     each = 0 if need is None else copies_per_host(need, room)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
@@ -70,7 +72,17 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True) ->
         for problem in found[each.id]
         if not any(causes[id_].include(problem) for id_ in each.unless)
     )
-    return tuple(sorted(dict.fromkeys(findings), key=lambda each: (each.severity.rank, each.rule)))
+    marked = _marked(fleet, dict.fromkeys(findings))
+    return tuple(sorted(marked, key=lambda each: (each.severity.rank, each.rule)))
+
+
+def _marked(fleet: Fleet, findings: Iterable[Finding]) -> Iterable[Finding]:
+    """Findings that say of the first type that is only known from its user's word that it is."""
+    names = {each.name for pool in fleet.pools for each in pool.instance_types if each.declared}
+    if not names:
+        return findings
+    first = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
+    return [replace(each, message=first.sub(r"\1 (declared)", each.message, count=1)) for each in findings]
 
 
 def _grave(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:

@@ -61,7 +61,7 @@ def share_of_host(task: Task, pools: Sequence[Pool], *, least_memory_mib: int) -
     if (
         not known
         or len(known) < len(parts)
-        or any(pool.has_unknown_types for pool in pools)
+        or not all(pool.types_are_known for pool in pools)
         or isinstance(cpu, Unknown)
         or isinstance(memory, Unknown)
     ):

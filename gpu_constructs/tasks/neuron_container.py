@@ -122,7 +122,7 @@ def _are_managed(pools: Sequence[Pool]) -> bool:
 
 def _devices_of_host(pools: Sequence[Pool]) -> int:
     counts = {each.accelerators.count: each.name for pool in pools for each in pool.instance_types if each.accelerators}
-    if not counts or any(pool.has_unknown_types for pool in pools):
+    if not counts or not all(pool.types_are_known for pool in pools):
         raise InvalidValueError(
             "an instance type that is only known at deploy time does not say how many Neuron devices it has",
             argument="devices",

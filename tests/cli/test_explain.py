@@ -25,7 +25,7 @@ def test_a_task_that_fits_is_0(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert facts["fits"] is True
     (pool,) = facts["pools"]
     assert (pool["fits"], pool["services"], pool["fix"]) == (True, ["Service"], "")
-    assert pool["hosts"] == [{"instance_type": "g6.xlarge", "fits": True, "reasons": []}]
+    assert pool["hosts"] == [{"instance_type": "g6.xlarge", "declared": False, "fits": True, "reasons": []}]
 
 
 def test_a_task_that_does_not_fit_is_told_the_numbers_and_the_way_out(

@@ -299,16 +299,18 @@ def test_the_interconnect_is_that_of_the_size_not_only_of_the_family(name: str, 
 )
 def test_the_quota_of_a_type(name: str, group: str, on_demand: str, spot: str) -> None:
     quota = instance_type(name).quota
+    assert quota is not None
     assert (quota.group, quota.on_demand_code, quota.spot_code) == (group, on_demand, spot)
 
 
 def test_the_standard_quota_is_only_for_the_letters_aws_names() -> None:
     for each in EVERY:
+        assert each.quota is not None
         assert (each.quota.group == "Standard") is (each.accelerators is None and each.name[0] in "acdhimrtz"), each
 
 
 def test_only_the_spot_quota_of_p6_is_in_doubt() -> None:
-    doubted = {each.family for each in EVERY if each.quota.spot_note is not None}
+    doubted = {each.family for each in EVERY if each.quota and each.quota.spot_note is not None}
     assert doubted == {"p6-b200", "p6-b300", "p6e-gb200"}
 
 

@@ -58,9 +58,10 @@ _MOST_DOUBTS = 5
     changes="PlacementConstraints.Expression",
 )
 def names_exist(context: Context) -> Problems:
+    named = frozenset(_newer_types(context.fleet.pools))
     set_by_user = [pool.user_data.get(_CUSTOM) or "" for pool in context.fleet.pools]
     for place in constrained(context):
-        doubts = (each for text in readable(place.own) for each in _doubts(text))
+        doubts = (each for text in readable(place.own) for each in _doubts(text, named))
         slips = {each for text in readable(place.own) for each in _slips(text)}
         for message, fix, custom in dict.fromkeys(doubts):
             if not (custom and any(isinstance(each, Unknown) or f'"{custom}"' in each for each in set_by_user)):
@@ -143,26 +144,33 @@ def only_named_families(context: Context) -> Problems:
                     )
 
 
+def _newer_types(pools: Iterable[Pool]) -> Iterator[str]:
+    """Types of hosts that the catalogue does not have: declared ones, and others of which GPU051 tells."""
+    for pool in pools:
+        yield from pool.unknown_type_names
+        yield from (each.name for each in pool.instance_types if each.declared)
+
+
 @lru_cache(maxsize=4096)
-def _doubts(expression: str) -> tuple[tuple[str, str, str], ...]:
+def _doubts(expression: str, named: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
     """Names in an expression that do not exist: the message, the fix, and the custom attribute that it may be."""
     query = joined((expression,))
     found: dict[tuple[str, str, str], None] = {}
     for each in () if query is None else conditions(query):
-        for doubt in _of_condition(each):
+        for doubt in _of_condition(each, named):
             found[doubt] = None
             if len(found) == _MOST_DOUBTS:
                 return tuple(found)
     return tuple(found)
 
 
-def _of_condition(condition: Condition) -> Iterator[tuple[str, str, str]]:
+def _of_condition(condition: Condition, named: frozenset[str]) -> Iterator[tuple[str, str, str]]:
     subject = condition.subject
     if not isinstance(subject, Attribute):
         return
     yield from _of_attribute(subject.name)
     if subject == INSTANCE_TYPE:
-        yield from _of_types(condition)
+        yield from _of_types(condition, named)
     allowed = _VALUES.get(subject.name)
     if allowed:
         for value in _arguments(condition):
@@ -218,8 +226,8 @@ def _shared(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _of_types(condition: Condition) -> Iterator[tuple[str, str, str]]:
-    recorded = recorded_types()
+def _of_types(condition: Condition, named: frozenset[str]) -> Iterator[tuple[str, str, str]]:
+    recorded = recorded_types().keys() | named if named else recorded_types().keys()
     for value in _arguments(condition):
         if value not in recorded:
             near = _near_types(value)
@@ -234,8 +242,8 @@ def _of_types(condition: Condition) -> Iterator[tuple[str, str, str]]:
         and not any(_matched(condition, recorded))
     ):
         text = f"the pattern {condition.pattern} matches no instance type that was known on {RECORDED}"
-        named = [one for word in _FAMILY.findall(condition.pattern) if word in families() for one in _near_types(word)]
-        yield text, f"a list such as {describe(instance_type_in(named or ['g6.xlarge']))}", ""
+        meant = [one for word in _FAMILY.findall(condition.pattern) if word in families() for one in _near_types(word)]
+        yield text, f"a list such as {describe(instance_type_in(meant or ['g6.xlarge']))}", ""
 
 
 @lru_cache(maxsize=4096)

@@ -9,8 +9,9 @@ from difflib import get_close_matches
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
-from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
+from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general, may_exist
 from gpu_constructs.hardware.accelerator_names import EC2_VALUES, ECS_VALUES
+from gpu_constructs.hardware.type_names import how_to_declare
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -135,8 +136,11 @@ def in_ecs(pool: Pool) -> Problems:
 )
 def patterns_match(pool: Pool) -> Problems:
     for pattern in _unmatched(pool.requirements):
+        if _some(pool.instance_types, InstanceRequirements(allowed_instance_types=(pattern,))):
+            continue  # declared
         yield Problem(
             message=f"AllowedInstanceTypes {shown(pattern)} does not match any type of the catalogue of {RECORDED}",
+            fix=how_to_declare(pattern) if may_exist(pattern) else "",
             property_name="AllowedInstanceTypes",
             value=pattern,
         )

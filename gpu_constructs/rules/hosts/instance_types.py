@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import re
-
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape, Task
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
+from gpu_constructs.hardware.type_names import is_family_name, name_problem
 from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _PROPERTY = "InstanceType"
 _NEURON = "Neuron devices instead of GPUs"
 _NAMES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html"
-
-# `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
-_FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
-# Every size that EC2 has used; a new number before `xlarge` or `xl` is not a surprise, another word would be.
-_SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
 
 
 @error(
@@ -50,6 +44,7 @@ def well_formed(pool: Pool) -> Problems:
     question="is the instance type in the catalogue?",
     because="nothing is known about a type that is newer than the catalogue, so nothing about it can be checked",
     source=_NAMES,
+    unless=("GPU305",),
 )
 def in_catalogue(context: Context) -> Problems:
     wanted = {each.pool.name for one in context.assignments if one.task.wants_gpu for each in one.destinations}
@@ -131,19 +126,16 @@ def _is_scaled(pool: Pool) -> bool:
 
 def _malformed(pool: Pool, name: str) -> str:
     """Why no instance type can have this name; empty if one can."""
-    family, dot, size = name[:NAME].partition(".")
-    if pool.kind is PoolKind.BATCH and not dot and (family in BATCH_TYPE_WORDS or _FAMILY.fullmatch(family)):
+    if pool.kind is PoolKind.BATCH and (name in BATCH_TYPE_WORDS or is_family_name(name)):
         return ""
-    if len(name) > NAME or not dot or not _FAMILY.fullmatch(family):
-        return "a name is a family, a dot and a size, in lower case"
-    return "" if _SIZE.fullmatch(size) else f"EC2 has never had a size {shown(size)}"
+    return name_problem(name)
 
 
 def _did_you_mean(name: str) -> str:
     try:
         instance_type(name[:NAME])
     except UnknownNameError as error:
-        return f"did you mean {or_list(error.nearest)}?" if error.nearest else ""
+        return error.fix or ""
     except GpuConstructsError:
         pass
     return ""

@@ -58,7 +58,7 @@ def offered(pool: Pool) -> Problems:
 def offered_here(pool: Pool) -> Problems:
     if pool.region not in regions():
         return
-    missing = [each for each in pool.instance_types if each.is_offered_anywhere and pool.region not in each.regions]
+    missing = [each for each in pool.instance_types if each.regions and pool.region not in each.regions]
     if missing:
         yield Problem(
             message=f"{or_list(missing)} was not offered in {pool.region} on {RECORDED}, but in "
@@ -153,7 +153,7 @@ def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
     smallest = min((each.vcpus for each in pool.instance_types), default=0) if pool.kind is PoolKind.BATCH else 0
     largest: dict[tuple[str, str, str, int], int] = {}
     for each in pool.instance_types:
-        if each.accelerators is None:
+        if each.accelerators is None or each.quota is None:
             continue
         codes = ((on_demand, each.quota.on_demand_code, "on-demand"), (spot, each.quota.spot_code, "spot"))
         for most, code, way in codes:

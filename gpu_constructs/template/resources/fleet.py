@@ -7,10 +7,12 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Fleet, Remark
 from gpu_constructs.hardware.aws_limits import is_region
+from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.template.model import Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
+from gpu_constructs.template.resources.declarations import declared_in
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.load_balancing import Balancing
@@ -34,6 +36,11 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
     deployed to, the region of its containers' logs does, if it is the same for all of them.
     """
     notes: Notes = []
+    with for_one_check(declared_in(stacks, notes)):
+        return _read(stacks, tasks, remarks, notes)
+
+
+def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[Remark], notes: Notes) -> Fleet:
     index = Index(stacks, tasks, {each.name: each.region or _hinted_region(each) for each in stacks})
     names = Names(stacks)
     clusters = Clusters(index, names, notes)

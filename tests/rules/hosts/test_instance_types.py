@@ -108,9 +108,15 @@ def test_a_new_type_is_asked_about_where_it_may_have_accelerators(name: str, cou
     assert list(asked(RULES, a_pool(instance_types=(), unknown_type_names=(name,)))) == ["GPU051"] * count
 
 
-def test_a_new_type_is_asked_about_where_a_gpu_task_goes() -> None:
-    pool = a_pool(instance_types=(), unknown_type_names=("m99.large",))
+def test_a_new_type_is_asked_about_where_a_gpu_task_may_go() -> None:
+    pool = a_pool("g6.xlarge", unknown_type_names=("m99.large",))
     assert list(asked(RULES, running_on(pool, task=a_task("1")))) == ["GPU051"]
+
+
+def test_a_new_type_says_how_it_is_declared() -> None:
+    fix = asked(RULES, a_pool(instance_types=(), unknown_type_names=("trn9.48xlarge",)))["GPU051"].fix
+    assert fix.startswith("did you mean trn2.48xlarge")
+    assert "InstanceTypeRecord('trn9.48xlarge', vcpus=…, memory_mib=…, neuron_devices=…, neuron_model=…)" in fix
 
 
 def test_a_name_that_nothing_can_have_is_an_error_whatever_it_is_for() -> None:

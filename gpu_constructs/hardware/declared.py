@@ -1,0 +1,329 @@
+"""Instance types that are newer than the catalogue, declared by whoever has their data sheet."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any
+
+from gpu_constructs.budget import ENTRIES, NAME
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.hardware import catalogue, overlay
+from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, LocalDisk, Network, Vendor
+from gpu_constructs.hardware.type_names import name_problem
+
+__all__ = ["InstanceTypeRecord", "declare_instance_types", "record_of", "types_of", "written"]
+
+_CAPABILITY = re.compile(r"([1-9][0-9]?)\.([0-9])")
+_MODEL = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{NAME - 1}}}")
+_EXAMPLE = "InstanceTypeRecord('g9.xlarge', vcpus=4, memory_mib=16384, gpus=1, gpu_model='R200')"
+
+
+@dataclass(frozen=True)
+class InstanceTypeRecord:
+    """An instance type that the catalogue does not have, as AWS describes it; what is left out is not known.
+
+    Args:
+        name: The name AWS prints, such as ``g9.xlarge``.
+        vcpus: Default vCPUs.
+        memory_mib: Nominal memory of the host in MiB.
+        architecture: ``x86_64`` or ``arm64``.
+        gpus: Whole NVIDIA GPUs.
+        gpu_model: Their model, such as ``R200``; that of a GPU which the catalogue knows brings its facts.
+        gpu_memory_mib: Memory of one GPU in MiB, as EC2 reports it.
+        compute_capability: Their CUDA compute capability as (major, minor).
+        neuron_devices: Neuron devices, on a type without GPUs.
+        neuron_model: Their model, such as ``Trainium3``.
+        neuron_cores: Neuron cores of one device.
+        max_interfaces: Elastic network interfaces at most.
+        efa_cards: Network cards that take an interface of type ``efa-only``; none for a type without EFA.
+        local_disks_gb: Size of each local disk in GB.
+
+    Raises:
+        InvalidValueError: A value is wrong, or another one is missing that it needs.
+        UnknownNameError: No instance type can have this name.
+    """
+
+    name: str
+    _: KW_ONLY
+    vcpus: int
+    memory_mib: int
+    architecture: str = Architecture.X86_64.value
+    gpus: int = 0
+    gpu_model: str | None = None
+    gpu_memory_mib: int | None = None
+    compute_capability: tuple[int, int] | None = None
+    neuron_devices: int = 0
+    neuron_model: str | None = None
+    neuron_cores: int | None = None
+    max_interfaces: int | None = None
+    efa_cards: Sequence[int] | None = None
+    local_disks_gb: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        problem = name_problem(self.name) if isinstance(self.name, str) else "it is not a text"
+        if problem:
+            near = catalogue.near_types(self.name) if isinstance(self.name, str) else ()
+            raise UnknownNameError(
+                f"{shown(self.name)} cannot be an instance type: {problem}",
+                argument="name",
+                value=self.name,
+                nearest=near,
+            )
+        for field, (allowed, kept) in _KEPT.items():
+            value = getattr(self, field)
+            if value is not None or field not in _MAY_BE_UNKNOWN:
+                object.__setattr__(self, field, _checked(field, value, allowed, kept))
+        self._require_pairs()
+
+    def _require_pairs(self) -> None:
+        """Refuses accelerators without a model, facts about accelerators that there are none of, and both kinds."""
+        if self.gpus and self.neuron_devices:
+            raise InvalidValueError(
+                f"{self.name} has GPUs or Neuron devices, not both",
+                argument="neuron_devices",
+                value=self.neuron_devices,
+            )
+        for count, kind in (("gpus", "gpu_"), ("neuron_devices", "neuron_")):
+            facts = [f"{kind}model", *_FACTS[count]]
+            given = [each for each in facts if getattr(self, each) is not None]
+            if given and not getattr(self, count):
+                raise InvalidValueError(
+                    f"{self.name} has {given[0]} and no {count}",
+                    argument=given[0],
+                    fix=f"{count}=1, or how many it has",
+                )
+            if getattr(self, count) and not getattr(self, facts[0]):
+                raise InvalidValueError(
+                    f"the model of the {count} of {self.name} is missing", argument=facts[0], fix=f"{facts[0]}='…'"
+                )
+
+    @cached_property
+    def instance_type(self) -> InstanceType:
+        """The type that it describes, marked as declared."""
+        cards = None if self.efa_cards is None else tuple(self.efa_cards)
+        disks = Counter(self.local_disks_gb)
+        return InstanceType(
+            name=self.name,
+            vcpus=self.vcpus,
+            memory_mib=self.memory_mib,
+            architecture=Architecture(self.architecture),
+            accelerators=self._accelerators(),
+            network=Network(
+                max_interfaces=self.max_interfaces,
+                efa_supported=None if cards is None else bool(cards),
+                max_efa_interfaces=None if cards is None else len(cards),
+                efa_cards=cards or (),
+                efa_only_cards=cards or (),
+            ),
+            local_disks=tuple(LocalDisk(count=count, size_gb=size) for size, count in disks.items()),
+            purchase_classes=(),
+            regions=(),
+            quota=None,
+            current_generation=True,
+            bare_metal=self.name.partition(".")[2].startswith("metal"),
+            declared=True,
+        )
+
+    def _accelerators(self) -> Accelerators | None:
+        if self.gpus:
+            like = catalogue.known_gpu(self.gpu_model or "")
+            return Accelerators(
+                vendor=Vendor.NVIDIA,
+                model=like.model if like else self.gpu_model or "",
+                count=self.gpus,
+                logical_count=self.gpus,
+                memory_mib=self.gpu_memory_mib,
+                generation=like.generation if like else None,
+                compute_capability=self.compute_capability or (like.compute_capability if like else None),
+            )
+        if self.neuron_devices:
+            return Accelerators(
+                vendor=Vendor.NEURON,
+                model=self.neuron_model or "",
+                count=self.neuron_devices,
+                logical_count=self.neuron_devices,
+                cores=self.neuron_cores,
+            )
+        return None
+
+
+def declare_instance_types(*records: InstanceTypeRecord) -> None:
+    """Makes instance types known that the catalogue does not have, in every look-up of this process.
+
+    They are checked like all others, and marked as declared wherever they are shown. Once the catalogue has a type, its
+    facts count, and a declaration that says otherwise is refused.
+
+    Args:
+        records: The types.
+
+    Raises:
+        InvalidValueError: It is not a record, or says something else than the catalogue or an earlier declaration.
+    """
+    overlay.for_the_process(types_of(records))
+
+
+def types_of(records: Sequence[InstanceTypeRecord]) -> dict[str, InstanceType]:
+    """The types of some records by name, without those that the catalogue has by now.
+
+    Raises:
+        InvalidValueError: It is not a record, or says something else than the catalogue or another declaration.
+    """
+    types: dict[str, InstanceType] = {}
+    for each in records:
+        if not isinstance(each, InstanceTypeRecord):
+            raise InvalidValueError(f"{shown(each)} is not an InstanceTypeRecord", value=each, fix=_EXAMPLE)
+        found = each.instance_type
+        recorded = catalogue.recorded_type(each.name)
+        if recorded is not None:
+            _require_the_same(found, recorded)
+        elif (types.get(each.name) or overlay.declared_type(each.name) or found) != found:
+            raise InvalidValueError(
+                f"{each.name} is declared twice, with different facts", argument="name", value=each.name, fix="keep one"
+            )
+        else:
+            types[each.name] = found
+    return types
+
+
+def _require_the_same(declared: InstanceType, recorded: InstanceType) -> None:
+    facts: Mapping[str, Callable[[InstanceType], object]] = {
+        "vcpus": lambda each: each.vcpus,
+        "memory_mib": lambda each: each.memory_mib,
+        "architecture": lambda each: str(each.architecture),
+        "accelerators": lambda each: each.accelerators.logical_count if each.accelerators else 0,
+    }
+    for name, fact in facts.items():
+        if fact(declared) != fact(recorded):
+            raise InvalidValueError(
+                f"the catalogue of {catalogue.RECORDED} has {declared.name} with {name} {fact(recorded)}, and it is "
+                f"declared with {fact(declared)}",
+                argument="name",
+                value=declared.name,
+                fix="remove the declaration",
+            )
+
+
+def record_of(name: str, written: Mapping[str, object]) -> InstanceTypeRecord:
+    """A record as files write it: fields by name, as ``memory_mib`` or ``MemoryMib``.
+
+    Args:
+        name: Name of the type.
+        written: The other fields.
+
+    Raises:
+        InvalidValueError: A value is wrong, or a field is missing; `argument` is the key as it is written.
+        UnknownNameError: There is no such field, or no type can have this name.
+    """
+    known = {each.name.replace("_", ""): each.name for each in fields(InstanceTypeRecord)[1:]}
+    keys: dict[str, str] = {}
+    for key in written:
+        field = known.get(key[:NAME].replace("_", "").lower())
+        if field is None:
+            near = tuple(get_close_matches(key[:NAME].lower(), known.values(), n=2))
+            raise UnknownNameError(f"an instance type has no {shown(key)}", argument=key, value=key, nearest=near)
+        keys[field] = key
+    for field in ("vcpus", "memory_mib"):
+        if field not in keys:
+            raise InvalidValueError(f"{field} of {shown(name)} is missing", value=name, fix=f"{field}: …")
+    values: dict[str, Any] = {field: written[key] for field, key in keys.items()}
+    try:
+        return InstanceTypeRecord(name, **values)
+    except InvalidValueError as error:
+        error.argument = keys.get(error.argument or "", error.argument)
+        raise
+
+
+def written(declared: Sequence[InstanceType]) -> dict[str, object]:
+    """Declared types as templates write them, for `record_of`: ``{"g9.xlarge": {"Vcpus": 4, …}}``."""
+    return {each.name: _written(each) for each in declared if each.declared}
+
+
+def _written(declared: InstanceType) -> dict[str, object]:
+    devices, network = declared.accelerators, declared.network
+    kind = "" if devices is None else "gpu" if devices.vendor is Vendor.NVIDIA else "neuron"
+    facts: dict[str, object] = {
+        "vcpus": declared.vcpus,
+        "memory_mib": declared.memory_mib,
+        "architecture": str(declared.architecture),
+        "max_interfaces": network.max_interfaces,
+        "efa_cards": None if network.efa_supported is None else list(network.efa_only_cards),
+        "local_disks_gb": [disk.size_gb for disk in declared.local_disks for _ in range(disk.count)] or None,
+    }
+    if devices is not None:
+        facts |= {
+            _COUNTS[kind]: devices.count,
+            f"{kind}_model": devices.model,
+            f"{kind}_memory_mib": devices.memory_mib,
+            "compute_capability": devices.compute_capability and list(devices.compute_capability),
+            f"{kind}_cores": devices.cores,
+        }
+    return {"".join(map(str.capitalize, name.split("_"))): value for name, value in facts.items() if value is not None}
+
+
+def _checked(field: str, value: object, allowed: str, kept: Callable[[object], object | None]) -> object:
+    found = kept(value)
+    if found is None:
+        raise InvalidValueError(f"got {shown(value)}", argument=field, value=value, allowed=allowed)
+    return found
+
+
+def _number(smallest: int, largest: int) -> Callable[[object], int | None]:
+    def kept(value: object) -> int | None:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return value if isinstance(value, int) and is_number and smallest <= value <= largest else None
+
+    return kept
+
+
+def _numbers(smallest: int, largest: int) -> Callable[[object], tuple[int, ...] | None]:
+    one = _number(smallest, largest)
+
+    def kept(value: object) -> tuple[int, ...] | None:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or len(value) > ENTRIES:
+            return None
+        found = [one(each) for each in value]
+        return tuple(each for each in found if each is not None) if None not in found else None
+
+    return kept
+
+
+def _architecture(value: object) -> str | None:
+    return next((each.value for each in Architecture if value in (each, each.value)), None)
+
+
+def _model(value: object) -> str | None:
+    return value if isinstance(value, str) and _MODEL.fullmatch(value) else None
+
+
+def _capability(value: object) -> tuple[int, int] | None:
+    match value:
+        case [int(major), int(minor)] if _number(1, 99)(major) and _number(0, 9)(minor) is not None:
+            return major, minor
+    written = _CAPABILITY.fullmatch(str(value)) if isinstance(value, (str, float)) else None
+    return (int(written[1]), int(written[2])) if written else None
+
+
+_MODELS = "a name of letters, digits, blanks, dots and hyphens, such as R200"
+_KEPT: Mapping[str, tuple[str, Callable[[object], object | None]]] = {
+    "vcpus": ("a whole number from 1 to 10000", _number(1, 10_000)),
+    "memory_mib": ("MiB as a whole number from 1 to 1000000000", _number(1, 10**9)),
+    "architecture": ("x86_64 or arm64", _architecture),
+    "gpus": ("a whole number from 0 to 1000", _number(0, 1000)),
+    "gpu_model": (_MODELS, _model),
+    "gpu_memory_mib": ("MiB as a whole number from 1 to 100000000", _number(1, 10**8)),
+    "compute_capability": ("major and minor, such as (10, 3), or 10.3 as a text", _capability),
+    "neuron_devices": ("a whole number from 0 to 1000", _number(0, 1000)),
+    "neuron_model": (_MODELS, _model),
+    "neuron_cores": ("a whole number from 1 to 1000", _number(1, 1000)),
+    "max_interfaces": ("a whole number from 1 to 1000", _number(1, 1000)),
+    "efa_cards": ("a list of indexes of network cards from 0, such as [0]", _numbers(0, 1000)),
+    "local_disks_gb": ("a list with the GB of each disk, such as [1900, 1900]", _numbers(1, 10**6)),
+}
+_MAY_BE_UNKNOWN = frozenset(each.name for each in fields(InstanceTypeRecord) if each.default is None)
+_COUNTS = {"gpu": "gpus", "neuron": "neuron_devices"}
+_FACTS = {"gpus": ("gpu_memory_mib", "compute_capability"), "neuron_devices": ("neuron_cores",)}
