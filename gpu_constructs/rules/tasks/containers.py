@@ -33,6 +33,10 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.htm
 _IPC_PARAMETERS = ("fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm")
 _NETWORK_PARAMETERS = ("net.",)
 _USUAL_MIB = (8192, 2048, 512)  # the first that the hosts have
+_LEAST_FOR_CUDA_MIB = 128
+# Programs that read what the driver knows and run nothing on a GPU; AWS's example gives nvidia-smi 80 MiB
+# (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html).
+_MONITORS = ("dcgm", "exporter", "nvidia-smi")
 _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
@@ -102,6 +106,29 @@ def sizes(task: Task) -> Problems:
             yield Problem(
                 message=f"the containers of {task.name} ask for {total}{unit} together, and the task has {limit}",
                 fix=f"{name} of the task at least {total}, or none, or less in the containers",
+            )
+
+
+@warning(
+    "GPU312",
+    question="has a GPU container enough memory to start CUDA?",
+    because="a container is stopped above its Memory, and a program first loads the libraries of CUDA into it, 1.9 GB "
+    f"in a test of PyTorch (a heuristic: a limit below {_LEAST_FOR_CUDA_MIB} MiB is reported)",
+    source="https://github.com/pytorch/pytorch/issues/12873",
+    unless=("GPU036",),
+)
+def memory_for_cuda(task: Task) -> Problems:
+    for container in task.containers:
+        limit = container.memory_limit_mib
+        if container.wants_gpu and isinstance(limit, int) and limit < _LEAST_FOR_CUDA_MIB and not _monitors(container):
+            yield Problem(
+                container=container,
+                message=f"container {container.name} asks for GPUs and is stopped above {limit} MiB of memory, in "
+                "which a program with CUDA does not start",
+                fix="more Memory, in MiB",
+                ways=(tuple(_with_memory(task, container, each) for each in _USUAL_MIB),),
+                property_name="Memory",
+                value=limit,
             )
 
 
@@ -276,6 +303,11 @@ def _sizes(task: Task, container: Container) -> Problems:
             value=kept,
             allowed=f"up to {limit}",
         )
+
+
+def _monitors(container: Container) -> bool:
+    words = map(str, (container.image, *container.entry_point, *container.command))
+    return any(each in word for word in words for each in _MONITORS)
 
 
 def _larger(task: Task) -> str:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task, Unknown, Workload
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.tasks.containers import asked_of_ecs, has_image, has_memory, left_to_ecs, shared_memory, sizes
+from gpu_constructs.rules.tasks.containers import (
+    asked_of_ecs,
+    has_image,
+    has_memory,
+    left_to_ecs,
+    memory_for_cuda,
+    shared_memory,
+    sizes,
+)
 from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
 
 BARE = Container(name="main")
@@ -168,3 +177,29 @@ def test_managed_instances_cannot_enlarge_shared_memory() -> None:
 )
 def test_one_gpu_or_more_shared_memory_is_silent(task: Task) -> None:
     assert said(shared_memory, fleet_of(task)) == []
+
+
+def with_limit(mib: int | Unknown | None, **changes: Any) -> Task:
+    return task_of(replace(container(gpu()), memory_limit_mib=mib, **changes))
+
+
+def test_a_limit_in_which_cuda_does_not_start_is_a_warning() -> None:
+    finding = only(memory_for_cuda, fleet_of(with_limit(64)))
+    assert (finding.rule, finding.severity, finding.value) == ("GPU312", Severity.WARNING, 64)
+    assert "container main asks for GPUs and is stopped above 64 MiB of memory" in finding.message
+    assert finding.fix == "Memory of 8192, in MiB"
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param(with_limit(80, command=("sh", "-c", "nvidia-smi")), id="the example of AWS"),
+        pytest.param(with_limit(64, image="nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"), id="an exporter"),
+        pytest.param(with_limit(None, memory_reservation_mib=64), id="a reservation alone"),
+        pytest.param(with_limit(128), id="enough for a small program"),
+        pytest.param(with_limit(UNKNOWN), id="a limit of the deploy"),
+        pytest.param(task_of(container(gpu()), Container(name="agent", memory_limit_mib=64)), id="a sidecar"),
+    ],
+)
+def test_a_limit_of_other_programs_is_silent(task: Task) -> None:
+    assert said(memory_for_cuda, fleet_of(task)) == []
