@@ -141,19 +141,21 @@ class _Block:
             How many are left.
         """
         need, asked, limit = load.need, load.need.asked, load.most
-        first, amount = asked[0] if asked else (0, 0)
         index, groups = 0, self.groups
         while left and index < len(groups):
             group = groups[index]
-            # Most hosts of a large pool have nothing left of what is asked for first.
-            most = _most(group, need, asked, room, limit) if group.free[first] >= amount else 0
-            if most:
-                after, left = _filled(group, need, most, left, room)
+            free = group.free
+            # Most hosts of a large pool lack something that is asked for: they are passed over without a call.
+            for unit, amount in asked:
+                if free[unit] < amount:
+                    index += 1
+                    break
+            else:
+                most = _most(group, need, asked, room, limit)
+                after, left = _filled(group, need, most, left, room) if most else ([group], left)
                 groups[index : index + 1] = after
                 index += len(after)
-                self.is_changed = True
-            else:
-                index += 1
+                self.is_changed |= most > 0
         if left and self.is_changed:
             self.most = tuple(map(max, zip(*[each.free for each in groups], strict=True)))
             self.is_changed = False

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attri
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
 
 from gpu_constructs.template.mentions import references_in
 from gpu_constructs.template.model import Reference, Resource
@@ -27,23 +27,31 @@ class Order:
 
     def puts_after(self, resource: Resource) -> bool:
         """Whether a resource is created after one of the goals."""
-        waiting, opened = [resource.reference], set[Reference]()
+        first = resource.reference
+        if first in self._found:
+            return self._found[first]
+        waiting, opened = [(first, self._before(first))], {first}
         while waiting:
-            at = waiting[-1]
-            if at in self._found:
+            at, earlier = waiting[-1]
+            for each in earlier:
+                known = self._found.get(each)
+                if known:  # whatever led here comes after it too
+                    self._found.update((later, True) for later, _ in waiting)
+                    return True
+                if known is None and each not in opened:
+                    opened.add(each)
+                    waiting.append((each, self._before(each)))
+                    break
+            else:
+                self._found[at] = False
                 waiting.pop()
-                continue
-            earlier = self._before(at)
-            if at in opened:
-                self._found[at] = any(self._found.get(each, False) for each in earlier)
-                continue
-            opened.add(at)
-            waiting.extend(each for each in earlier if each not in self._found and each not in opened)
-        return self._found[resource.reference]
+        return False
 
-    def _before(self, reference: Reference) -> Sequence[Reference]:
+    def _before(self, reference: Reference) -> Iterator[Reference]:
         resource = self._index.at(reference)
         if resource is None:
-            return ()
-        named = [Reference(resource.stack, each) for each in resource.depends_on]
-        return (*named, *references_in(resource.properties)) if resource.type.startswith(_LOOKED_AT) else named
+            return
+        for each in resource.depends_on:
+            yield Reference(resource.stack, each)
+        if resource.type.startswith(_LOOKED_AT):
+            yield from references_in(resource.properties)
