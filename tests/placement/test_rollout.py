@@ -61,8 +61,8 @@ def test_on_an_unknown_fleet_a_task_may_stop_first() -> None:
 @given(
     st.integers(min_value=1, max_value=50),
     st.integers(min_value=0, max_value=100),
-    st.none() | st.integers(min_value=0, max_value=300),
-    st.none() | st.integers(min_value=1, max_value=400),
+    st.none() | st.integers(min_value=0, max_value=100),
+    st.none() | st.integers(min_value=100, max_value=400),
 )
 def test_what_is_given_stays_and_the_other_goes_with_it(
     desired: int, spare: int, low: int | None, high: int | None
