@@ -61,6 +61,26 @@ class StrategyItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityGap:
+    """What is missing on the way from a load balancer to a container.
+
+    Attributes:
+        group: The logical id of the security group whose rules do not suffice.
+        lets_out: Whether that group is the load balancer's, from which the requests do not get out; else it is that of
+            tasks or hosts, which do not let them in.
+        ports: The first and the last port that have to be open.
+        open_ports: The parts of them that are.
+        from_addresses: Whether the load balancer has no security group, so that rules for groups do not let it in.
+    """
+
+    group: str
+    lets_out: bool = False
+    ports: tuple[int, int] = (0, 0)
+    open_ports: tuple[tuple[int, int], ...] = ()
+    from_addresses: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceTarget:
     """Where a load balancer sends requests of a service; only templates say so.
 
@@ -71,8 +91,7 @@ class ServiceTarget:
         has_listener: Whether a listener or a rule of one sends requests to the target group, as far as the files say.
         late_listeners: Those that CloudFormation may create after the service, by their logical ids; none where one
             certainly comes before.
-        closed_by: The security group of tasks or hosts that lets the load balancer in on no port of theirs; empty where
-            one may, and where that is not known.
+        gap: Where security groups do not let the load balancer through to the container; None where they may.
         health_port: The port that health checks go to, where it is a fixed one; None where it is that of each target.
         group_origin: Where the target group was written; None where no file that was read defines it.
         origin: Where it was written.
@@ -83,7 +102,7 @@ class ServiceTarget:
     target_type: str | Unknown = UNKNOWN
     has_listener: bool | Unknown = UNKNOWN
     late_listeners: tuple[str, ...] = ()
-    closed_by: str = ""
+    gap: SecurityGap | None = None
     health_port: int | Unknown | None = None
     group_origin: Origin | None = field(default=None, compare=False, repr=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)

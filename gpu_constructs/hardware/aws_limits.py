@@ -44,6 +44,7 @@ __all__ = [
     "RESERVED_PORTS",
     "RESERVED_PROVIDER_PREFIXES",
     "SPOT_NOTICE_SECONDS",
+    "USUAL_DYNAMIC_PORTS",
     "is_ecs_name",
     "is_region",
     "reserved_prefix",
@@ -172,6 +173,9 @@ is not known, 49153 to 65535. CDK allows the same.
 
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
 """
+
+USUAL_DYNAMIC_PORTS = (32_768, 60_999)
+"""Those of them that Docker chooses from, unless the kernel or the agent of a host is told otherwise (likewise)."""
 
 RESERVED_PORTS = frozenset((port, "tcp") for port in (22, 2375, 2376, 51678, 51679, 51680))
 """Ports that the agent keeps on every host by default.

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import ServiceTarget, Task, Unknown, Workload
-from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS
+from gpu_constructs.fleet import SecurityGap, ServiceTarget, Task, Unknown, Workload
+from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS, USUAL_DYNAMIC_PORTS
 from gpu_constructs.hardware.servers import server_of_image
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _LOAD_BALANCER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LoadBalancer.html"
 # Less than that is for servers that answer at once; those that load a model are given 600 seconds (servers.json).
 _LOADS_FOR = 120
-_OWN_PORTS = frozenset({"awsvpc", "host"})
 _DYNAMIC = "{} to {}".format(*DYNAMIC_PORTS)
 # "has target type ip, which is incompatible with the bridge network mode specified in the task definition" says ECS
 # (https://github.com/hashicorp/terraform/issues/24266).
@@ -86,24 +85,22 @@ def a_port_for_requests(context: Context) -> Problems:
 
 @warning(
     "GPU206",
-    question="do security groups let the load balancer in at the port of the container?",
+    question="do security groups let requests of the load balancer through to the port of the container?",
     because="a target that a load balancer cannot reach never becomes healthy, and ECS replaces its task again and "
-    f"again; in network mode bridge a container without a host port has one of {_DYNAMIC}",
+    f"again; in network mode bridge a container without a host port has one of {_DYNAMIC}, usually up to "
+    f"{USUAL_DYNAMIC_PORTS[1]}",
     source=_LOAD_BALANCER,
     unless=("GPU204", "GPU205"),
 )
 def a_way_for_requests(context: Context) -> Problems:
     for workload, task, target in _targets(context):
-        if target.closed_by:
+        if target.gap is not None:
             whose = "tasks" if task.network_mode == "awsvpc" else "hosts"
-            is_fixed = task.network_mode in _OWN_PORTS or _has_host_port(task, target)
-            ports = f"port {target.port}" if is_fixed else f"ports {_DYNAMIC}"
             yield Problem(
                 about=workload,
                 origin=target.origin,
-                message=f"no load balancer reaches container {target.container}: {target.closed_by}, the security "
-                f"group of its {whose}, lets none in on {ports}",
-                fix=f"SecurityGroupIngress of {target.closed_by} from the load balancer's security group on {ports}",
+                message=f"load balancers do not reach container {target.container}: {_closed(target.gap, whose)}",
+                fix=_rule_for(target.gap, whose),
             )
 
 
@@ -205,13 +202,32 @@ def _targets(context: Context) -> Iterator[tuple[Workload, Task, ServiceTarget]]
                 yield workload, workload.task, target
 
 
-def _has_host_port(task: Task, target: ServiceTarget) -> bool:
-    return any(
-        on_host and inside == target.port
-        for each in task.containers
-        if each.name == target.container and not isinstance(each.port_mappings, Unknown)
-        for inside, on_host in each.port_mappings
-    )
+def _closed(gap: SecurityGap, whose: str) -> str:
+    """What is closed, and by which security group."""
+    way, of = ("out", "the load balancer") if gap.lets_out else ("in", f"its {whose}")
+    group = f"{gap.group}, the security group of {of},"
+    if gap.open_ports:
+        return f"{group} lets them {way} on {and_list(map(_range, gap.open_ports))}, and not on all of {_ports(gap)}"
+    by_address = ", and none by its address" if gap.from_addresses else ""
+    return f"{group} lets none {way} on {_ports(gap)}{by_address}"
+
+
+def _rule_for(gap: SecurityGap, whose: str) -> str:
+    if gap.lets_out:
+        return f"SecurityGroupEgress of {gap.group} to the security group of the {whose} on {_ports(gap)}"
+    source = "the load balancer's security group"
+    if gap.from_addresses:
+        source = "the addresses of clients and of the load balancer's subnets, or SecurityGroups of a new load balancer"
+    return f"SecurityGroupIngress of {gap.group} from {source} on {_ports(gap)}"
+
+
+def _ports(gap: SecurityGap) -> str:
+    ports = DYNAMIC_PORTS if gap.ports == USUAL_DYNAMIC_PORTS else gap.ports
+    return f"port {ports[0]}" if ports[0] == ports[1] else f"ports {_range(ports)}"
+
+
+def _range(ports: tuple[int, int]) -> str:
+    return str(ports[0]) if ports[0] == ports[1] else f"{ports[0]} to {ports[1]}"
 
 
 def _has_dynamic_port(task: Task, target: ServiceTarget) -> bool:

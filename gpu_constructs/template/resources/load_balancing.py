@@ -5,11 +5,11 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-prope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
-from gpu_constructs.fleet import UNKNOWN, ServiceTarget, Task, Unknown
-from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS
+from gpu_constructs.fleet import UNKNOWN, SecurityGap, ServiceTarget, Task, Unknown
+from gpu_constructs.hardware.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
@@ -17,7 +17,7 @@ from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.section import Notes, Section
-from gpu_constructs.template.resources.security_groups import Groups, SecurityGroups
+from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 
 __all__ = ["Balancing"]
 
@@ -52,17 +52,17 @@ class Balancing:
             container, port = entry.text("ContainerName"), entry.integer("ContainerPort")
             group = self._index.find(entry.get("TargetGroupArn"), _TARGET_GROUP)
             ports = None if task is None else self._ports_reached(task, container, port)
-            closed_by = ""
+            gap = None
             if group is not None and ports is not None and task is not None and _takes_tcp(group):
                 hosts = self._groups_of_tasks(service, task) if hosts is None else hosts
-                closed_by = self._closed_by(self._once(group, self._groups_before), hosts, ports)
+                gap = self._gap(group, hosts, ports)
             yield ServiceTarget(
                 container=container,
                 port=port,
                 target_type=UNKNOWN if group is None else _of(group).text("TargetType") or "instance",
                 has_listener=UNKNOWN if group is None else self._has_listener(group),
                 late_listeners=() if group is None else self._late_listeners(group, resource),
-                closed_by=closed_by,
+                gap=gap,
                 health_port=None if group is None else _health_port(_of(group)),
                 group_origin=None if group is None else group.origin,
                 origin=entry.origin,
@@ -127,8 +127,8 @@ class Balancing:
         order = self._orders[group.reference]
         return () if order.puts_after(service) else tuple(each.logical_id for each in own)
 
-    def _groups_before(self, target_group: Resource) -> Groups:
-        """The security groups of every load balancer in front of a target group."""
+    def _balancers_before(self, target_group: Resource) -> Groups:
+        """Every load balancer in front of a target group; none where one is not known."""
         balancers: dict[Reference, Resource] = {}
         for listener in self._listeners.get(target_group.reference, {}).values():
             arn = None if listener is None else _of(listener).get("LoadBalancerArn")
@@ -136,7 +136,12 @@ class Balancing:
             if balancer is None:
                 return ()
             balancers[balancer.reference] = balancer
-        return self._security.together(self._once(each, self._groups_of_balancer) for each in balancers.values())
+        return tuple(balancers.values())
+
+    def _groups_before(self, target_group: Resource) -> Groups:
+        """The security groups of every load balancer in front of a target group."""
+        balancers = self._balancers_before(target_group)
+        return self._security.together(self._once(each, self._groups_of_balancer) for each in balancers)
 
     def _groups_of_balancer(self, balancer: Resource) -> Groups:
         return self._security.listed(_of(balancer), "SecurityGroups")
@@ -172,16 +177,40 @@ class Balancing:
 
     def _groups_of_template(self, template: Resource) -> Groups:
         data = _of(template).section("LaunchTemplateData")
+        if _chooses_ports(data.get("UserData")):
+            return ()
         interfaces = data.sections("NetworkInterfaces")
         if not interfaces:
             return self._security.listed(data, "SecurityGroupIds")
         return self._security.together(self._security.listed(each, "Groups") for each in interfaces)
 
-    def _closed_by(self, sources: Groups, targets: Groups, ports: tuple[int, int]) -> str:
-        """The security group that lets none of the load balancers in; empty where one may, or where it is not known."""
-        if not sources or not targets or self._security.may_let_in(targets, sources, ports):
-            return ""
-        return targets[0].logical_id
+    def _gap(self, target_group: Resource, targets: Groups, ports: tuple[int, int]) -> SecurityGap | None:
+        """What certainly keeps load balancers from a container; None where nothing does, or where it is not known."""
+        sources = self._once(target_group, self._groups_before)
+        from_addresses = not sources and self._comes_from_addresses(target_group)
+        if not targets or not (sources or from_addresses):
+            return None
+        for groups, direction, others in ((targets, INGRESS, sources), (sources, EGRESS, targets)):
+            ranges = self._security.open_ports(groups, direction, others) if groups else [ports]
+            if not _covers(ranges, ports):
+                return SecurityGap(
+                    group=groups[0].logical_id,
+                    lets_out=direction == EGRESS,
+                    ports=ports,
+                    open_ports=_within(ranges, ports),
+                    from_addresses=from_addresses,
+                )
+        return None
+
+    def _comes_from_addresses(self, target_group: Resource) -> bool:
+        """Whether every load balancer in front of a target group is a Network Load Balancer without security groups.
+
+        https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-security-groups.html
+        """
+        balancers = [_of(each) for each in self._balancers_before(target_group)]
+        return bool(balancers) and all(
+            each.text("Type") == "network" and not each.has("SecurityGroups") for each in balancers
+        )
 
     def _ports_reached(
         self, task: Task, container: str | Unknown | None, port: int | Unknown | None
@@ -207,6 +236,25 @@ def _health_port(properties: Section) -> int | Unknown | None:
     return None if properties.text("HealthCheckPort") == "traffic-port" else properties.integer("HealthCheckPort")
 
 
+def _chooses_ports(user_data: object) -> bool:
+    """Whether hosts set their dynamic ports themselves: ip_local_port_range or ECS_DYNAMIC_HOST_PORT_RANGE."""
+    return "port_range" in repr(user_data).lower()
+
+
+def _covers(ranges: Iterable[Ports], ports: tuple[int, int]) -> bool:
+    reached, last = ports
+    for first, end in sorted(ranges):
+        if first <= reached <= end:
+            reached = int(min(end, last)) + 1
+    return reached > last
+
+
+def _within(ranges: Iterable[Ports], ports: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    """What ranges have of some ports."""
+    parts = ((max(first, ports[0]), min(last, ports[1])) for first, last in sorted(ranges))
+    return tuple((int(first), int(last)) for first, last in parts if first <= last)
+
+
 def _takes_tcp(target_group: Resource) -> bool:
     """Whether requests certainly come over TCP."""
     return _of(target_group).text("Protocol") in _OVER_TCP
@@ -218,6 +266,6 @@ def _ports_of_containers(task: Task) -> _PortsOfContainers:
     for each in reversed(task.containers):
         mapped = () if isinstance(each.port_mappings, Unknown) else each.port_mappings
         found[each.name] = {
-            inside: (on_host, on_host) if on_host else DYNAMIC_PORTS for inside, on_host in reversed(mapped)
+            inside: (on_host, on_host) if on_host else USUAL_DYNAMIC_PORTS for inside, on_host in reversed(mapped)
         }
     return found

@@ -5,8 +5,9 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 from gpu_constructs.budget import ADMISSIONS
@@ -15,19 +16,23 @@ from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section
 
-__all__ = ["EGRESS", "INGRESS", "Groups", "SecurityGroups"]
+__all__ = ["EGRESS", "INGRESS", "Groups", "Ports", "SecurityGroups"]
 
 INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
 _ALL_TRAFFIC = "-1"
 _WITHOUT_TCP = frozenset({"1", "17", "58", "icmp", "icmpv6", "udp"})
+# CDK and the documentation of CloudFormation allow these, to allow none.
+_NO_ADDRESS = frozenset({"255.255.255.255/32", "127.0.0.1/32"})
 _GROUP = "AWS::EC2::SecurityGroup"
 _OTHER_SIDE = {INGRESS: "SourceSecurityGroupId", EGRESS: "DestinationSecurityGroupId"}
 
 Groups = tuple[Resource, ...]
 """Security groups, each once; none where one of them is not known."""
 
-_Ports = tuple[float, float]
-_ANY_PORT: _Ports = (-inf, inf)
+Ports = tuple[float, float]
+"""The first and the last port of a range."""
+
+_ANY_PORT: Ports = (-inf, inf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +44,7 @@ class _Rules:
         all_traffic: The groups with which a rule for groups allows all traffic, or may.
     """
 
-    ports: Mapping[Reference | None, Collection[_Ports]]
+    ports: Mapping[Reference | None, Collection[Ports]]
     all_traffic: frozenset[Reference | None]
 
 
@@ -91,7 +96,7 @@ class SecurityGroups:
             groups: Security groups of what goes out.
             port: The port on the other side.
         """
-        if any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{EGRESS}")):
+        if self._has_open_egress:
             return True
         for group in groups:
             ranges = [each for found in self._rules(group, EGRESS).ports.values() for each in found]
@@ -101,28 +106,36 @@ class SecurityGroups:
                 return True
         return False
 
+    @cached_property
+    def _has_open_egress(self) -> bool:
+        """Whether a rule for what goes out is for a group that is not known."""
+        return any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{EGRESS}"))
+
     def _is_open(self, rule: Resource) -> bool:
         """Whether a rule that is a resource of its own is for a group that is not known."""
         return self._index.find(rule.properties.get("GroupId"), _GROUP) is None
 
-    def may_let_in(self, groups: Groups, sources: Groups, ports: tuple[int, int]) -> bool:
-        """Whether one of some groups may let one of others in at one of these ports.
+    def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
+        """Ranges of ports at which some groups let others through, or may: all ports where that is not known.
 
         Args:
-            groups: Security groups of what is to be reached.
-            sources: Security groups of what reaches it.
-            ports: The first and the last port.
+            groups: Security groups whose rules are read.
+            direction: `INGRESS` or `EGRESS`.
+            others: Security groups on the other side; of none, rules for addresses alone count.
         """
-        allowed = (None, *(each.reference for each in sources))
+        allowed = (None, *(each.reference for each in others))
+        found: list[Ports] = []
         for group in groups:
-            rules = self._rules(group, INGRESS)
-            for source in allowed:
-                open_ports = rules.ports.get(source, ())
-                if not self._takes(1 + len(open_ports), group):
-                    return True
-                if any(first <= ports[1] and ports[0] <= last for first, last in open_ports):
-                    return True
-        return False
+            # A group without egress of its own has the rule that EC2 gives each group, which lets all out.
+            if direction == EGRESS and (not group.properties.get(EGRESS) or self._has_open_egress):
+                return (_ANY_PORT,)
+            rules = self._rules(group, direction)
+            for other in allowed:
+                ports = rules.ports.get(other, ())
+                if not self._takes(1 + len(ports), group):
+                    return (_ANY_PORT,)
+                found += ports
+        return found
 
     def without_all_traffic(self, groups: Groups, direction: str) -> bool:
         """Whether it is certain that no rule of some groups allows all traffic with these groups.
@@ -156,14 +169,15 @@ class SecurityGroups:
         return self._known[key]
 
     def _read(self, rules: Iterable[Section], direction: str) -> _Rules:
-        ports: dict[Reference | None, dict[_Ports, None]] = {}
+        ports: dict[Reference | None, dict[Ports, None]] = {}
         all_traffic: set[Reference | None] = set()
         for rule in rules:
             found = self._index.find(rule.get(_OTHER_SIDE[direction]), _GROUP)
             other = None if found is None else found.reference
             protocol = rule.text("IpProtocol")
             first, last = rule.integer("FromPort"), rule.integer("ToPort")
-            if isinstance(protocol, str) and protocol.lower() in _WITHOUT_TCP:
+            is_without_tcp = isinstance(protocol, str) and protocol.lower() in _WITHOUT_TCP
+            if is_without_tcp or rule.get("CidrIp") in _NO_ADDRESS:
                 continue
             here = _ANY_PORT
             if protocol != _ALL_TRAFFIC and isinstance(first, int) and isinstance(last, int):

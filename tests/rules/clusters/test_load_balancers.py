@@ -24,6 +24,11 @@ _RULES = ("GPU204", "GPU205", "GPU206")
 _WEIGHTED = "{Type: forward, ForwardConfig: {TargetGroups: [{TargetGroupArn: !Ref Targets}]}}"
 _OF_TASKS = "{AwsvpcConfiguration: {Subnets: !Ref Subnets, SecurityGroups: [!Ref HostGroup]}}"
 _CHECKED_AT_8000 = "  Targets: {Properties: {HealthCheckPort: '8000'}}\n"
+_OUT = "{{Properties: {{SecurityGroupEgress: [{{IpProtocol: tcp, FromPort: 1024, ToPort: 65535, {}}}]}}}}"
+_NETWORK = """
+  Balancer: {Properties: {Type: network, SecurityGroups: null}}
+  Targets: {Properties: {Protocol: TCP, HealthCheckPath: null}}
+"""
 _AWSVPC = """
   Task: {Properties: {NetworkMode: awsvpc}}
   Targets: {Properties: {TargetType: ip}}
@@ -40,7 +45,29 @@ def found(part: str) -> list[str]:
 @pytest.mark.parametrize(
     "part",
     [
-        pytest.param("  LetIn: {Properties: {FromPort: 40000, ToPort: 40000}}", id="some of the dynamic ports"),
+        pytest.param("  LetIn: {Properties: {ToPort: 60999}}", id="the ports that Docker usually chooses from"),
+        pytest.param(
+            "  LetIn: {Properties: {ToPort: 40000}}\n"
+            "  More: {Type: AWS::EC2::SecurityGroupIngress, Properties: {GroupId: !Ref HostGroup, "
+            "CidrIp: 10.0.0.0/8, IpProtocol: tcp, FromPort: 40001, ToPort: 65535}}",
+            id="ports in two parts",
+        ),
+        pytest.param(
+            "  LetIn: {Properties: {FromPort: 49153}}\n"
+            "  Template: {Properties: {LaunchTemplateData: {UserData: 'sysctl net.ipv4.ip_local_port_range=…'}}}",
+            id="hosts with ports of their own",
+        ),
+        pytest.param(f"  BalancerGroup: {_OUT.format('DestinationSecurityGroupId: !Ref HostGroup')}", id="let out"),
+        pytest.param(f"  BalancerGroup: {_OUT.format('CidrIp: 10.0.0.0/8')}", id="let out to addresses"),
+        pytest.param(
+            f"  LetIn: {{Properties: {{SourceSecurityGroupId: null, CidrIp: 10.0.0.0/8}}}}{_NETWORK}",
+            id="a network load balancer by its address",
+        ),
+        pytest.param(
+            f"  LetIn: null{_NETWORK}  Other: {{Type: AWS::ElasticLoadBalancingV2::Listener, Properties: "
+            "{LoadBalancerArn: arn, DefaultActions: [{Type: forward, TargetGroupArn: !Ref Targets}]}}",
+            id="two load balancers, one of elsewhere",
+        ),
         pytest.param("  LetIn: {Properties: {IpProtocol: '-1'}}", id="all traffic"),
         pytest.param(
             "  LetIn: {Properties: {SourceSecurityGroupId: null, CidrIp: 10.0.0.0/8}}", id="a range of addresses"
@@ -73,7 +100,23 @@ def test_what_may_be_let_in_is_no_hole(part: str) -> None:
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
-        ("  LetIn: null", "GPU206 no load balancer reaches container vllm: HostGroup, the security group of its hosts"),
+        (
+            "  LetIn: null",
+            "GPU206 load balancers do not reach container vllm: HostGroup, the security group of its hosts, lets none",
+        ),
+        (
+            "  LetIn: {Properties: {FromPort: 49153}}",
+            "lets them in on 49153 to 60999, and not on all of ports 32768 to",
+        ),
+        (
+            f"  BalancerGroup: {_OUT.format('CidrIp: 255.255.255.255/32')}",
+            "lets none out on ports 32768 to 65535; SecurityGroupEgress of BalancerGroup to the security group of the",
+        ),
+        (
+            f"  BalancerGroup: {_OUT.format('DestinationSecurityGroupId: !Ref BalancerGroup')}",
+            "lets none out on ports 32768 to 65535",
+        ),
+        (_NETWORK, "lets none in on ports 32768 to 65535, and none by its address; SecurityGroupIngress of HostGroup"),
         ("  LetIn: {Properties: {SourceSecurityGroupId: !Ref HostGroup}}", "lets none in on ports 32768 to 65535"),
         (
             "  Task: {Properties: {NetworkMode: host}}\n  LetIn: {Properties: {FromPort: 80, ToPort: 80}}",

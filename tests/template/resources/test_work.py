@@ -76,14 +76,14 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_what_is_in_front_of_services_is_read_once(looked_up: list[str]) -> None:
     number = 200
     workloads = _balanced(number).workloads
-    assert {target.closed_by for each in workloads for target in each.targets} == {"Behind"}
+    assert {target.gap.group for each in workloads for target in each.targets if target.gap} == {"Behind"}
     assert len(looked_up) < 20 * number  # not the square, 40,000
 
 
 def test_beyond_the_budget_no_security_group_is_closed_and_that_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(security_groups, "ADMISSIONS", 10)
     found = _balanced(20)
-    assert [target.closed_by for each in found.workloads for target in each.targets].count("") > 10
+    assert [target.gap for each in found.workloads for target in each.targets].count(None) > 10
     (remark,) = found.remarks
     assert "more security groups than are compared" in remark.text
 
