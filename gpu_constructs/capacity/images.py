@@ -28,6 +28,7 @@ from gpu_constructs.hardware import (
     default_image,
     image,
     newest_release,
+    why_none,
 )
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE
 
@@ -35,8 +36,7 @@ __all__ = ["GpuMachineImage"]
 
 _Choice = TypeVar("_Choice", bound=Enum)
 
-_AMI_NAME = re.compile(r"[a-z0-9]+-[A-Za-z0-9._-]{1,200}")
-_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-f]{1,40})?")
+_VERSION = re.compile(r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?")
 _DEVICE = re.compile(r"/dev/[a-z0-9/]{1,60}")
 
 
@@ -117,6 +117,7 @@ class GpuMachineImage:
         architecture: Architecture = Architecture.X86_64,
         accelerator: Vendor | None = Vendor.NVIDIA,
         driver_branch: int | None = None,
+        driver_version: str | None = None,
         operating_system: OperatingSystem = OperatingSystem.AMAZON_LINUX_2023,
         root_device: str = ROOT_DEVICE,
         image_device: str | None = None,
@@ -128,8 +129,10 @@ class GpuMachineImage:
                 agent must be on it.
             architecture: Processor architecture it was built for.
             accelerator: Vendor whose driver is on it; None for a plain image.
-            driver_branch: NVIDIA driver branch, such as 580. Without it a warning says that no source confirms that the
-                image drives the types.
+            driver_branch: NVIDIA driver branch, such as 580. New GPUs came in the middle of a branch; where that
+                decides, a warning says so.
+            driver_version: The whole NVIDIA driver version, such as ``580.95.05``. Without it and a branch a warning
+                says that no source confirms that the image drives the types.
             operating_system: Decides the form of the user data.
             root_device: The system's own volume, such as ``/dev/sda1`` on Ubuntu.
             image_device: The volume that holds container images. By default the system's own, on Bottlerocket
@@ -164,8 +167,8 @@ class GpuMachineImage:
             ssm_parameter="",
             pinned_ssm_parameter="",
             known_release=None,
-            driver_branch=None if driver_branch is None else _branch(driver_branch),
-            driver_version=None,
+            driver_branch=_branch(driver_branch, driver_version),
+            driver_version=driver_version,
             agent_version=None,
             end_of_life=None,
             root_device=root_device,
@@ -238,21 +241,14 @@ def _require_release(row: Image, release: str) -> None:
             argument="release",
             fix="take the release from context instead of a parameter",
         )
-    bottlerocket = row.operating_system is OperatingSystem.BOTTLEROCKET
-    # Amazon Linux names its AMIs by what is in them, "-hvm-" and the date, which distinguishes the names of two images.
-    what, hvm, _date = (row.known_release or "").partition("-hvm-")
-    prefix = what + hvm if hvm and not bottlerocket else ""
-    pattern = _VERSION if bottlerocket else _AMI_NAME
-    # Amazon Linux 2023 names the architecture as well.
-    others = [each.value for each in Architecture if each is not row.architecture]
-    is_of_other = isinstance(release, str) and not bottlerocket and any(f"-{each}-" in release for each in others)
-    if not isinstance(release, str) or not pattern.fullmatch(release) or not release.startswith(prefix) or is_of_other:
+    reason = why_none(row, release) if isinstance(release, str) else f"is not a release of {row.name}"
+    if reason is not None:
         raise InvalidValueError(
-            f"{shown(release)} is not a release of {row.name}",
+            f"{shown(release)} {reason}",
             argument="release",
             value=release,
-            allowed="a version such as 1.66.0" if bottlerocket else f"an AMI name such as {row.known_release}",
-            fix=f"GpuMachineImage.newest({row.name!r}) for the newest at every deploy",
+            fix=f"GpuMachineImage.pinned({row.name!r}) for {row.known_release}, the newest that is known here, or "
+            f"GpuMachineImage.newest({row.name!r}) for the newest at every deploy",
         )
 
 
@@ -268,14 +264,34 @@ def _one_of(argument: str, value: object, choices: type[_Choice]) -> _Choice:
         ) from None
 
 
-def _branch(driver_branch: int) -> int:
-    branch = whole_number(
-        "driver_branch", driver_branch, smallest=1, largest=9999, unit="a driver branch", fix="driver_branch=580"
-    )
-    if isinstance(branch, Unknown):
+def _branch(branch: int | None, version: str | None) -> int | None:
+    """The branch of a driver, of which a branch, a version, both or neither is given."""
+    declared = None
+    if branch is not None:
+        declared = whole_number(
+            "driver_branch", branch, smallest=1, largest=9999, unit="a driver branch", fix="driver_branch=580"
+        )
+    if isinstance(declared, Unknown):
         raise InvalidValueError(
             "a branch that is only known at deploy time cannot be compared with instance types",
             argument="driver_branch",
             fix="driver_branch=580",
         )
-    return branch
+    if version is None:
+        return declared
+    if not isinstance(version, str) or not _VERSION.fullmatch(version):
+        raise InvalidValueError(
+            f"{shown(version)} is not a version of the NVIDIA driver",
+            argument="driver_version",
+            value=version,
+            fix="driver_version='580.95.05', or driver_branch=580 where only that is known",
+        )
+    of_version = int(version.partition(".")[0])
+    if declared not in {None, of_version}:
+        raise InvalidValueError(
+            f"driver {version} is of branch {of_version}, not {declared}",
+            argument="driver_version",
+            value=version,
+            fix=f"leave driver_branch={declared} out",
+        )
+    return of_version

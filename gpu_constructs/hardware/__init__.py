@@ -10,11 +10,12 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
 
 Where things are: `model` has the frozen values, `catalogue` the look-ups, `declared` and `overlay` what users add to
-it, `type_names` the form of names, `drivers` which NVIDIA driver branch drives which compute capability, `cuda` which
-CUDA a container image has and what that needs, `image_table` the ECS images, `images` what they run on, `prices` list
-prices with their date, `gp3` what an EBS volume can be, `mps` and `precision` what GPUs can do, `aws_limits` what the
-services accept, `managed_instances` what ECS Managed Instances launch, `records` the data files' format. The data is
-made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``.
+it, `type_names` the form of names, `drivers` which NVIDIA driver drives which GPU, `cuda` which CUDA a container image
+has and what that needs, `image_table` the ECS images, `releases` which driver each release of them has, `images` what
+they run on, `prices` list prices with their date, `gp3` what an EBS volume can be, `mps` and `precision` what GPUs can
+do, `aws_limits` what the services accept, `managed_instances` what ECS Managed Instances launch, `records` the data
+files' format. The data is made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``;
+``data/image_releases.json`` is kept by hand.
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ from gpu_constructs.hardware.catalogue import (
     regions,
 )
 from gpu_constructs.hardware.declared import InstanceTypeRecord, declare_instance_types
-from gpu_constructs.hardware.drivers import DRIVER_SUPPORT, DriverSupport, driver_support, drives
+from gpu_constructs.hardware.drivers import DRIVER_SUPPORT, Drivers, DriverSupport, driver_support, drives
 from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
 from gpu_constructs.hardware.images import (
     Compatibility,
     compatibility,
     default_image,
+    drivers_of,
+    first_release,
     image,
     images_by_folder,
     is_published,
@@ -64,6 +67,7 @@ from gpu_constructs.hardware.model import (
     Vendor,
 )
 from gpu_constructs.hardware.prices import Price, on_demand_price
+from gpu_constructs.hardware.releases import Change, Line, Release, line_of, numbers, release_number, why_none
 
 __all__ = [
     "DRIVER_SUPPORT",
@@ -72,20 +76,24 @@ __all__ = [
     "RECORDED",
     "Accelerators",
     "Architecture",
+    "Change",
     "Compatibility",
     "Correction",
     "DriverSupport",
+    "Drivers",
     "FamilyTraits",
     "Image",
     "ImageException",
     "InstanceType",
     "InstanceTypeRecord",
+    "Line",
     "LocalDisk",
     "Network",
     "OperatingSystem",
     "Price",
     "PurchaseClass",
     "Quota",
+    "Release",
     "Vendor",
     "Verdict",
     "accelerated",
@@ -94,10 +102,12 @@ __all__ = [
     "declare_instance_types",
     "default_image",
     "driver_support",
+    "drivers_of",
     "drives",
     "families",
     "family",
     "find",
+    "first_release",
     "general",
     "image",
     "images_by_folder",
@@ -105,14 +115,18 @@ __all__ = [
     "is_published",
     "known_gpu",
     "known_type",
+    "line_of",
     "may_be_accelerated",
     "may_exist",
     "may_run",
     "models",
     "near_types",
     "newest_release",
+    "numbers",
     "on_demand_price",
     "recorded_type",
     "regions",
+    "release_number",
     "system_of_parameter",
+    "why_none",
 ]

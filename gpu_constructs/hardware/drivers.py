@@ -1,43 +1,118 @@
-"""Which NVIDIA driver branch drives which GPU: a table by CUDA compute capability and pure look-ups over it.
+"""Which versions of the NVIDIA driver drive which GPU: a table of GPUs and pure look-ups over it.
 
-A branch is the part of a driver version before the first dot: 580 of 580.178.04. Newer branches drop old
-architectures and older ones do not know new architectures, so each row holds a first and a last branch.
+NVIDIA lists the GPUs that it drives with each version. A new GPU comes in the middle of a branch, and not in all
+branches at once; an old one leaves with a branch, the part before the first dot: 580 of 580.178.04.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from datetime import date
+from typing import TypeAlias
 
-__all__ = ["DRIVER_SUPPORT", "DriverSupport", "driver_support", "drives"]
+from gpu_constructs.hardware.model import Accelerators
 
+__all__ = ["DRIVER_SUPPORT", "DriverSupport", "Drivers", "driver_support", "drives"]
+
+Version: TypeAlias = "tuple[int, ...]"
+"""A version as numbers, such as (580, 178, 4) or, for all of a branch, (580,)."""
+
+_LAST = sys.maxsize
 _UNIX_LEGACY = "https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/"
 _DEPRECATIONS = "NVIDIA's Unix graphics feature deprecation schedule: 580 is the last branch for Maxwell, Pascal, Volta"
 _DRIVERS = "https://docs.nvidia.com/datacenter/tesla/drivers/"
-_BLACKWELL = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/ (CUDA 12.8 adds Blackwell, its driver is 570)"
+_OPEN_MODULES = "README of https://github.com/NVIDIA/open-gpu-kernel-modules at the tags of these versions"
+_PUBLISHED = "https://developer.download.nvidia.com/compute/nvidia-driver/redist/redistrib_{}.json (its day)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drivers:
+    """The driver versions that an image may have: one that is known, or all between two.
+
+    Attributes:
+        lowest: The oldest that it may be; empty where nothing says so.
+        highest: The newest that it may be.
+    """
+
+    lowest: Version = ()
+    highest: Version = (_LAST,)
+
+    @classmethod
+    def of(cls, text: str) -> Drivers:
+        """One version, or every version of a branch.
+
+        Args:
+            text: Such as ``580.178.04`` or ``580``.
+        """
+        version = tuple(map(int, text.split(".")))
+        return cls(lowest=version, highest=(*version, _LAST) if len(version) == 1 else version)
+
+    @property
+    def branch(self) -> int | None:
+        """The branch that they all are of; None if that is not known."""
+        return self.lowest[0] if self.lowest and self.lowest[0] == self.highest[0] else None
+
+    def __str__(self) -> str:
+        low, high = shown_version(self.lowest), shown_version(self.highest)
+        if self.lowest == self.highest:
+            return f"driver {low}"
+        if low and self.highest == (*self.lowest, _LAST):
+            return f"driver branch {low}"
+        if low and high:
+            return f"a driver from {low} to {high}"
+        return f"driver {low} or later" if low else f"driver {high} or earlier" if high else "a driver of any version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverSupport:
-    """The driver branches that drive the GPUs of a range of compute capabilities.
+    """The driver versions that drive some GPUs.
 
     Attributes:
-        architecture: NVIDIA's names for the range.
+        architecture: NVIDIA's names for the range of compute capabilities.
         lowest: First compute capability of the range, as (major, minor).
         highest: Last compute capability of the range.
         source: Where the bounds are from.
-        first_branch: First branch that drives it; None where every branch in use today is recent enough.
-        last_branch: Last branch that drives it; None where no end is announced.
+        models: The GPUs of this range that it is about, as the catalogue names them; empty for all.
+        since: First version that drives them; of each branch in which they came later than in an older one, a further
+            one. Empty where every version in use today is recent enough.
+        without: Versions and branches between these that are known not to list them.
+        published: Day of the first of `since`; None where no source says it.
+        last_branch: Last branch that drives them; None where no end is announced.
     """
 
     architecture: str
     lowest: tuple[int, int]
     highest: tuple[int, int]
     source: str
-    first_branch: int | None = None
+    models: frozenset[str] = frozenset()
+    since: tuple[Version, ...] = ()
+    without: tuple[Version, ...] = ()
+    published: date | None = None
     last_branch: int | None = None
 
+    def has(self, version: Version) -> bool | None:
+        """Whether one version drives them; None where no source says it."""
+        if self.last_branch is not None and version and version[0] > self.last_branch:
+            return False
+        if not self.since or version >= self.since[-1]:
+            return True
+        if version < self.since[0]:
+            return False
+        own = next((each for each in self.since if each[0] == version[0]), None)
+        if own is not None:
+            return version >= own
+        return False if any(version[: len(each)] == each for each in self.without) else None
 
-# As of 2026-11-21. Lower bounds are given only where a published ECS image can be too old for the GPU.
+    @property
+    def turns(self) -> tuple[Version, ...]:
+        """The versions at which the answer may turn, besides the ends of what is asked about."""
+        ends = (self.last_branch,) if self.last_branch is not None else ()
+        branches = (*(each[0] for each in (*self.since, *self.without)), *ends)
+        return (*self.since, *((each,) for each in branches), *((each + 1,) for each in branches))
+
+
+# As of 2026-11-22. First versions are given only where a published ECS image can be too old for the GPU.
 DRIVER_SUPPORT: tuple[DriverSupport, ...] = (
     DriverSupport(architecture="Kepler", lowest=(3, 0), highest=(3, 7), last_branch=470, source=_UNIX_LEGACY),
     DriverSupport(
@@ -45,36 +120,93 @@ DRIVER_SUPPORT: tuple[DriverSupport, ...] = (
     ),
     DriverSupport(architecture="Turing, Ampere, Ada, Hopper", lowest=(7, 5), highest=(9, 0), source=_DRIVERS),
     DriverSupport(
-        architecture="Blackwell, Blackwell Ultra", lowest=(10, 0), highest=(12, 1), first_branch=570, source=_BLACKWELL
+        architecture="Blackwell",
+        lowest=(10, 0),
+        highest=(10, 0),
+        models=frozenset({"B200"}),
+        since=((570, 86, 15),),
+        published=date(2025, 1, 27),
+        source=f"{_OPEN_MODULES}; {_PUBLISHED.format('570.86.15')}",
+    ),
+    DriverSupport(
+        architecture="Blackwell",
+        lowest=(10, 0),
+        highest=(10, 0),
+        models=frozenset({"GB200"}),
+        since=((570, 133, 20),),
+        source=_OPEN_MODULES,
+    ),
+    DriverSupport(
+        architecture="Blackwell Ultra",
+        lowest=(10, 3),
+        highest=(10, 3),
+        models=frozenset({"B300"}),
+        since=((580, 82, 7),),
+        published=date(2025, 9, 2),
+        source=f"{_OPEN_MODULES}; {_PUBLISHED.format('580.82.07')}",
+    ),
+    DriverSupport(
+        architecture="Blackwell",
+        lowest=(12, 0),
+        highest=(12, 0),
+        models=frozenset({"RTX PRO Server 6000"}),
+        since=((575, 57, 8),),  # and in no version of 570, though some came later
+        source=_OPEN_MODULES,
+    ),
+    DriverSupport(
+        architecture="Blackwell",
+        lowest=(12, 0),
+        highest=(12, 0),
+        models=frozenset({"RTX PRO 4500"}),
+        since=((580, 142), (595, 58, 3)),
+        without=((590, 48),),
+        source=_OPEN_MODULES,
     ),
 )
 
 
-def driver_support(compute_capability: tuple[int, int]) -> DriverSupport | None:
-    """Find the row of a compute capability.
+def driver_support(devices: Accelerators) -> DriverSupport | None:
+    """Find the row of a GPU.
 
     Args:
-        compute_capability: As (major, minor), such as (8, 9).
+        devices: The accelerators of an instance type.
 
     Returns:
-        The row, or None for a capability that the table does not know.
+        The row, or None for a GPU that the table does not know.
     """
-    return next((row for row in DRIVER_SUPPORT if row.lowest <= compute_capability <= row.highest), None)
-
-
-def drives(branch: int, compute_capability: tuple[int, int]) -> bool | None:
-    """Tell whether a driver branch drives a GPU.
-
-    Args:
-        branch: Driver branch, such as 580.
-        compute_capability: As (major, minor), such as (8, 9).
-
-    Returns:
-        None if the table does not know the compute capability.
-    """
-    row = driver_support(compute_capability)
-    if row is None:
+    capability = devices.compute_capability
+    if capability is None:
         return None
-    return (row.first_branch is None or row.first_branch <= branch) and (
-        row.last_branch is None or branch <= row.last_branch
+    return next(
+        (
+            row
+            for row in DRIVER_SUPPORT
+            if row.lowest <= capability <= row.highest and (not row.models or devices.model in row.models)
+        ),
+        None,
     )
+
+
+def drives(drivers: Drivers, support: DriverSupport) -> bool | None:
+    """Tell whether a driver drives a GPU, whichever of the versions it is.
+
+    Args:
+        drivers: What the driver may be.
+        support: The row of the GPU.
+
+    Returns:
+        None if some of these versions do and others do not, or no source says it.
+    """
+    inside = (each for each in support.turns if drivers.lowest < each <= drivers.highest)
+    answers = {support.has(each) for each in (drivers.lowest, *inside, drivers.highest)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def shown_version(version: Version) -> str:
+    """A version as NVIDIA writes it, such as ``580.178.04``; empty where nothing is known.
+
+    Args:
+        version: Its numbers.
+    """
+    known = [each for each in version if each != _LAST]
+    return ".".join(str(each) if place == 0 else f"{each:02}" for place, each in enumerate(known))

@@ -61,12 +61,14 @@ class Image:
         stopped_in: Regions that had stopped before `known_release` when recorded, each with the newest release there;
             None if no region's releases are recorded.
         driver_branch: Branch of its NVIDIA driver; None without one.
-        driver_version: Version of that driver in `known_release`.
+        driver_version: Version of that driver in `known_release`; of an image of a user as declared, None if it is not.
         agent_version: Version of the ECS agent in `known_release`; None if unknown.
         end_of_life: Day after which AWS no longer supports it; None if no day is announced.
         root_device: Device name of its root volume.
         image_device: Device name of the volume that holds container images.
         source: Where the row is from.
+        line: Name of its releases in ``data/image_releases.json``; empty for images without an NVIDIA driver, and for
+            those of a user.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Image:
     image_device: str
     source: str
     stopped_in: tuple[tuple[str, str], ...] | None = None
+    line: str = ""
 
     def __str__(self) -> str:
         return self.name
@@ -113,6 +116,7 @@ class ImageException:
         reason: Why.
         source: Who says so.
         architecture: Architecture of these images; None for all.
+        below_branch: The driver branch from which on it no longer holds; None where it holds for all.
     """
 
     operating_system: OperatingSystem
@@ -121,6 +125,7 @@ class ImageException:
     reason: str
     source: str
     architecture: Architecture | None = None
+    below_branch: int | None = None
 
 
 _AL2023 = OperatingSystem.AMAZON_LINUX_2023
@@ -199,6 +204,7 @@ def _amazon_linux(system: OperatingSystem, kind: str = "", kernel: str = "") -> 
         image_device=IMAGE_VOLUMES[system].device,
         source=_ECS_AMI,
         stopped_in=tuple((region, RELEASE_DAY.sub(day, ami)) for region, day in _STOPPED.items()),
+        line=f"{short}-gpu" if device == "gpu" else "",
     )
 
 
@@ -224,6 +230,7 @@ def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor 
         root_device=ROOT_DEVICE,
         image_device=IMAGE_VOLUMES[_BOTTLEROCKET].device,
         source=_BOTTLEROCKET_DRIVERS if accelerator else _BOTTLEROCKET_VARIANTS,
+        line=f"bottlerocket-ecs-{variant}-nvidia" if accelerator else "",
     )
 
 
@@ -260,13 +267,11 @@ EXCEPTIONS: tuple[ImageException, ...] = (
         operating_system=_AL2023,
         families=frozenset({"g7"}),
         verdict=Verdict.UNCONFIRMED,
-        reason=(
-            "the RTX PRO 4500 needs the open kernel module; this image loads it for what it does not know, "
-            "but no source reports g7 with driver branch 580 on ECS"
-        ),
+        below_branch=595,
+        reason="NVIDIA lists the RTX PRO 4500 from driver 580.142 on, and AWS asks for branch 595 or later on g7",
         source=(
-            "https://github.com/aws/amazon-ecs-ami/pull/546 (how the module is chosen), "
-            "https://github.com/awslabs/amazon-eks-ami/issues/2768 (g7 needs the open one)"
+            "README of https://github.com/NVIDIA/open-gpu-kernel-modules at 580.142, "
+            "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html (595 or later)"
         ),
     ),
     ImageException(

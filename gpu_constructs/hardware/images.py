@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from difflib import get_close_matches
 from functools import cache
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
-from gpu_constructs.hardware.drivers import driver_support, drives
+from gpu_constructs.hardware.drivers import Drivers, driver_support, drives, shown_version
 from gpu_constructs.hardware.image_table import (
     EXCEPTIONS,
     IMAGES,
@@ -22,7 +23,8 @@ from gpu_constructs.hardware.image_table import (
     OperatingSystem,
     Verdict,
 )
-from gpu_constructs.hardware.model import Architecture, InstanceType, Vendor
+from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, Vendor
+from gpu_constructs.hardware.releases import Number, line_of, release_number
 
 from . import catalogue
 
@@ -30,6 +32,8 @@ __all__ = [
     "Compatibility",
     "compatibility",
     "default_image",
+    "drivers_of",
+    "first_release",
     "image",
     "images_by_folder",
     "is_published",
@@ -124,23 +128,74 @@ def is_published(image: Image, release: str, region: str | None) -> bool | None:
     return asked <= last_there
 
 
-def compatibility(image: Image, instance_type: InstanceType) -> Compatibility:
+def compatibility(image: Image, instance_type: InstanceType, release: str | None = None) -> Compatibility:
     """Tell whether an image runs on an instance type and drives what the type carries.
 
     Whether the image is past its end of life is another question, see `Image.end_of_life`.
+
+    Args:
+        image: The image.
+        instance_type: The type.
+        release: The release that the image is pinned to; by default the newest.
     """
     reason = _obstacle(image, instance_type)
     if reason is not None:
         return Compatibility(verdict=Verdict.CANNOT, reason=reason)
+    answer = _driver_answer(image, instance_type, release)
+    if answer.verdict is Verdict.CANNOT:
+        return answer
+    number = _number(image, release)
+    line = line_of(image) if number else None
+    change = line.missing(number, instance_type.family) if line and number else None
+    if change is not None:
+        reason = f"{_who(image, release)} is from before {change.since}, which brought {change.what}"
+        return Compatibility(verdict=change.without, reason=reason)
     for exception in EXCEPTIONS:
-        if _applies(exception, image, instance_type):
+        if _applies(exception, image, instance_type, release):
             return Compatibility(verdict=exception.verdict, reason=exception.reason)
-    return _driver_answer(image, instance_type)
+    return answer
 
 
-def may_run(image: Image, instance_type: InstanceType) -> bool:
-    """Whether an image runs on an instance type, or it is not known that it does not."""
-    return compatibility(image, instance_type).verdict is not Verdict.CANNOT
+def may_run(image: Image, instance_type: InstanceType, release: str | None = None) -> bool:
+    """Whether an image runs on an instance type, or it is not known that it does not.
+
+    Args:
+        image: The image.
+        instance_type: The type.
+        release: The release that the image is pinned to; by default the newest.
+    """
+    return compatibility(image, instance_type, release).verdict is not Verdict.CANNOT
+
+
+def drivers_of(image: Image, release: str | None = None) -> Drivers | None:
+    """The NVIDIA driver of an image, as far as it is known; None without one, or where its owner does not say it.
+
+    Args:
+        image: The image.
+        release: The release that the image is pinned to; by default the newest.
+    """
+    number = _number(image, release)
+    line = line_of(image) if number is not None else None
+    if line is not None and number is not None:
+        return line.drivers(number)
+    version = image.driver_version or image.driver_branch
+    return None if version is None else Drivers.of(str(version))
+
+
+def first_release(image: Image, instance_type: InstanceType) -> str | None:
+    """The first recorded release of an image that drives a type, or may; None if none does.
+
+    Args:
+        image: The image.
+        instance_type: The type.
+    """
+    line = line_of(image)
+    for wanted in ((Verdict.DRIVES,), (Verdict.DRIVES, Verdict.UNCONFIRMED)):
+        for each in line.releases.values() if line is not None else ():
+            name = RELEASE_DAY.sub(each.name, image.known_release or "") if each.name.isdigit() else each.name
+            if compatibility(image, instance_type, name).verdict in wanted:
+                return name
+    return None
 
 
 @cache
@@ -212,36 +267,63 @@ def _obstacle(image: Image, instance_type: InstanceType) -> str | None:
     return f"{image} has no driver for the {devices.model} of {instance_type}"
 
 
-def _applies(exception: ImageException, image: Image, instance_type: InstanceType) -> bool:
+def _number(image: Image, release: str | None) -> Number | None:
+    """The number of a release with facts of its own; None for the one that the row of the image is about."""
+    if not image.line or release is None or release == image.known_release:
+        return None
+    return release_number(image, release)
+
+
+def _who(image: Image, release: str | None) -> str:
+    number = _number(image, release)
+    return f"release {'.'.join(map(str, number))} of {image}" if number is not None else str(image)
+
+
+def _applies(exception: ImageException, image: Image, instance_type: InstanceType, release: str | None) -> bool:
+    drivers = drivers_of(image, release)
     return (
         exception.operating_system is image.operating_system
         and exception.architecture in (None, image.architecture)
         and instance_type.family in exception.families
-        and _driver_answer(image, instance_type).verdict is Verdict.DRIVES
+        and not (exception.below_branch and drivers and drivers.lowest >= (exception.below_branch,))
     )
 
 
-def _driver_answer(image: Image, instance_type: InstanceType) -> Compatibility:
+def _driver_answer(image: Image, instance_type: InstanceType, release: str | None) -> Compatibility:
     devices = instance_type.accelerators
     if devices is None:
         return Compatibility(verdict=Verdict.DRIVES, reason="a plain image on a type without accelerators")
-    if image.driver_branch is None and devices.vendor is Vendor.NVIDIA:
+    drivers = drivers_of(image, release)
+    if drivers is None and devices.vendor is Vendor.NVIDIA:
         return Compatibility(verdict=Verdict.UNCONFIRMED, reason=f"{image} does not say which driver branch it has")
-    if image.driver_branch is None or devices.compute_capability is None:
+    if drivers is None or devices.compute_capability is None:
         return Compatibility(verdict=Verdict.DRIVES, reason=f"{image} has the driver of {devices.model}")
-    support = driver_support(devices.compute_capability)
+    return _of_drivers(drivers, devices, image, release)
+
+
+def _of_drivers(drivers: Drivers, devices: Accelerators, image: Image, release: str | None) -> Compatibility:
+    support = driver_support(devices)
     if support is None:
-        capability = ".".join(map(str, devices.compute_capability))
         return Compatibility(
-            verdict=Verdict.UNCONFIRMED, reason=f"no driver branch is recorded for compute capability {capability}"
+            verdict=Verdict.UNCONFIRMED, reason=f"which driver is the first for {devices.model} is not recorded"
         )
-    has = f"driver branch {image.driver_branch}"
-    if drives(image.driver_branch, devices.compute_capability):
-        return Compatibility(verdict=Verdict.DRIVES, reason=f"{has} drives {devices.model}")
-    is_too_new = support.last_branch is not None and image.driver_branch > support.last_branch
-    bound = f"{support.last_branch} is the last" if is_too_new else f"{support.first_branch} is the first"
-    reason = f"{image} has {has}, {bound} that drives {devices.generation} ({devices.model})"
-    return Compatibility(verdict=Verdict.CANNOT, reason=reason)
+    has = f"{_who(image, release)} has {drivers}"
+    first = shown_version(support.since[0]) if support.since else ""
+    number = _number(image, release)
+    if support.published is not None and number and len(number) == 1 and number < (_as_day(support.published),):
+        reason = f"{_who(image, release)} is older than driver {first} of {support.published}, the first that drives "
+        return Compatibility(verdict=Verdict.CANNOT, reason=f"{reason}{devices.model}")
+    answer = drives(drivers, support)
+    if answer:
+        return Compatibility(verdict=Verdict.DRIVES, reason=f"{drivers} drives {devices.model}")
+    is_old_gpu = support.last_branch is not None
+    bound = f"{support.last_branch} is the last" if is_old_gpu else f"{first} is the first"
+    verdict = Verdict.UNCONFIRMED if answer is None else Verdict.CANNOT
+    return Compatibility(verdict=verdict, reason=f"{has}, {bound} that drives {devices.generation} ({devices.model})")
+
+
+def _as_day(day: date) -> int:
+    return int(f"{day:%Y%m%d}")
 
 
 def _instead(instance_type: InstanceType) -> str:

@@ -81,7 +81,9 @@ def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
 
 def gpu_support_is_off(pool: Pool) -> bool:
     """Whether user data keeps the agent from registering GPUs."""
-    return is_off(pool.user_data.get(_GPU_SUPPORT))
+    value = pool.user_data.get(_GPU_SUPPORT)
+    # ecs-init compares with this word alone: PreStartGPU in ecs-init/engine/engine.go of aws/amazon-ecs-agent.
+    return isinstance(value, str) and value.strip().strip("\"'") != "true"
 
 
 def is_off(value: str | Unknown | None) -> bool:
@@ -135,7 +137,7 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
             yield Doubt(kind=DoubtKind.HOSTS, text="what its machine image can do is not known")
         return
     image = pool.image.image
-    answer = compatibility(image, instance_type)
+    answer = compatibility(image, instance_type, pool.image.release)
     text = f"machine image: {answer.reason}"
     if answer.verdict is Verdict.CANNOT and not is_declared(image, instance_type):
         if is_refused_for_certain(image, instance_type) or (wants_devices and registers_no_gpu(pool, instance_type)):

@@ -55,7 +55,7 @@ def test_a_release_is_the_name_of_this_images_ami(release: Any) -> None:
 
 @pytest.mark.parametrize("release", ["latest", "1.66", "al2023-ami-ecs-gpu-hvm-2023"])
 def test_a_release_of_bottlerocket_is_a_version(release: str) -> None:
-    with pytest.raises(InvalidValueError, match="allowed: a version such as"):
+    with pytest.raises(InvalidValueError, match="whose releases are like 1.66.0"):
         GpuMachineImage.pinned("bottlerocket-ecs-2-nvidia-x86_64", release=release)
 
 
@@ -143,7 +143,10 @@ AMI = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
         ({"driver_branch": 470}, "p2.xlarge"),
         ({"driver_branch": 550}, "g4dn.xlarge"),
         ({"driver_branch": 580}, "p3.2xlarge"),
-        ({"driver_branch": 570}, "p6-b200.48xlarge"),
+        ({"driver_branch": 575}, "p6-b200.48xlarge"),
+        ({"driver_version": "570.86.15"}, "p6-b200.48xlarge"),
+        ({"driver_version": "580.82.07", "driver_branch": 580}, "p6-b300.48xlarge"),
+        ({"driver_version": "595.58.03"}, "g7.2xlarge"),
         ({"accelerator": Vendor.AMD}, "g4ad.xlarge"),
         ({"accelerator": Vendor.GAUDI}, "dl1.24xlarge"),
         ({"accelerator": Vendor.NEURON}, "trn2.48xlarge"),
@@ -163,7 +166,20 @@ def test_an_image_of_ones_own_drives_what_it_declares(declared: dict[str, Any], 
     [
         ({"driver_branch": 580}, "p2.xlarge", "custom has driver branch 580, 470 is the last", "g6e.2xlarge"),
         ({"driver_branch": 590}, "p3.2xlarge", "580 is the last that drives Volta", "image al2023-gpu"),
-        ({"driver_branch": 550}, "p6-b300.48xlarge", "570 is the first that drives Blackwell", "image al2023-gpu"),
+        (
+            {"driver_branch": 550},
+            "p6-b300.48xlarge",
+            "580.82.07 is the first that drives Blackwell Ultra",
+            "image al2023-gpu",
+        ),
+        (
+            {"driver_version": "580.65.06"},
+            "p6-b300.48xlarge",
+            "driver 580.65.06, 580.82.07 is the first",
+            "image al2023-gpu",
+        ),
+        ({"driver_branch": 570}, "g7e.2xlarge", "575.57.08 is the first", "image al2023-gpu"),
+        ({"driver_version": "570.195.03"}, "g7.2xlarge", "580.142 is the first", "image al2023-gpu"),
         ({"driver_branch": 580}, "g5g.xlarge", "built for x86_64", "bottlerocket-ecs-2-nvidia-arm64"),
         ({"driver_branch": 580}, "p6e-gb200.36xlarge", "built for x86_64", "p6-b200.48xlarge"),
         ({"driver_branch": 580}, "g4ad.xlarge", "no ECS image has a driver for AMD GPUs", "g6.xlarge"),
@@ -282,6 +298,58 @@ def test_a_release_that_is_not_published_in_the_region_is_refused(site: Site) ->
 def test_a_stack_without_a_region_takes_every_release(site: Site, release: str | None) -> None:
     pool = site.capacity("g6.xlarge", image=GpuMachineImage.pinned("al2023-gpu", release=release)).pool
     assert pool.image.release == (release or NEWER)  # type: ignore[union-attr] # it was just given
+
+
+@pytest.mark.parametrize(
+    ("type_name", "day", "words", "first"),
+    [
+        (
+            "p6-b300.48xlarge",
+            "20250224",
+            "older than driver 580.82.07 of 2025-09-02, the first that drives B300",
+            "20251015",
+        ),
+        ("g7.2xlarge", "20260129", "driver 580.126.09, 580.142 is the first that drives", "20260323"),
+        ("g6f.large", "20250224", "from before 20251027, which brought the GRID kernel module", "20260323"),
+        ("p3.2xlarge", "20250916", "from before 20251027, which brought the proprietary kernel module", "20250224"),
+    ],
+)
+def test_a_release_that_is_too_old_for_the_gpus_is_refused_with_the_first_that_is_not(
+    ground: Ground, type_name: str, day: str, words: str, first: str
+) -> None:
+    old = GpuMachineImage.pinned("al2023-gpu", NEWER.replace("20260922", day))
+    with pytest.raises(IncompatibleError, match=words) as refused:
+        ground.capacity(type_name, image=old)
+    assert refused.value.rule == "GPU052"
+    assert refused.value.argument == "image"
+    assert refused.value.fix == f"release {NEWER.replace('20260922', first)} of image al2023-gpu, or a later one"
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "first"),
+    [
+        ("bottlerocket-ecs-4-nvidia-x86_64", "1.16.0", "1.59.0"),
+        ("bottlerocket-ecs-3-nvidia-arm64", "1.50.0", "1.51.0"),
+        ("al2023-gpu", NEWER.replace("20260922", "20241217"), "20250224"),
+    ],
+)
+def test_a_release_from_before_the_first_of_its_image_is_refused(name: str, release: str, first: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"is from before the first release of {name}, {first}"):
+        GpuMachineImage.pinned(name, release)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"driver_version": "580"}, "'580' is not a version of the NVIDIA driver"),
+        ({"driver_version": 580}, "580 is not a version of the NVIDIA driver"),
+        ({"driver_version": "580.95.05", "driver_branch": 570}, "driver 580.95.05 is of branch 580, not 570"),
+    ],
+)
+def test_a_driver_version_is_whole_and_of_its_branch(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidValueError, match=words) as refused:
+        GpuMachineImage.custom(AMI, **arguments)
+    assert refused.value.argument == "driver_version"
 
 
 def test_a_release_of_another_architecture_is_refused() -> None:

@@ -28,7 +28,8 @@ from gpu_constructs import (
     ScaleBy,
     WarmHosts,
 )
-from gpu_constructs.fleet import Pool, Task, Workload
+from gpu_constructs.fleet import HostImage, Pool, Task, Workload
+from gpu_constructs.hardware import image
 from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.tasks.task_target import Capacity
 from tests.synthesis import Ground, Site
@@ -272,6 +273,13 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "GPU200",
         "image",
         lambda site: _far_away(site, GpuMachineImage.pinned("al2023-gpu", _NEWER)),
+    ),
+    (
+        "GPU286",
+        "image",
+        lambda site: site.capacity(
+            "g6.xlarge", image=GpuMachineImage(HostImage(image=image("al2023-gpu"), release="1.66.0"))
+        ),
     ),
 ]
 """A rule, the argument that the error names, and a call that it refuses."""

@@ -61,7 +61,7 @@ def run(folder: Path) -> None:
     drivers.DRIVER_SUPPORT = (
         *drivers.DRIVER_SUPPORT,
         drivers.DriverSupport(
-            architecture="Rubin", lowest=(13, 0), highest=(13, 0), first_branch=580, last_branch=None, source="invented"
+            architecture="Rubin", lowest=(13, 0), highest=(13, 0), since=((580, 65, 6),), source="invented"
         ),
     )
     good, wrong = folder / "good.json", folder / "wrong.json"

@@ -92,7 +92,7 @@ def test_a_family_that_only_the_data_names_works_everywhere(facts: Facts, tmp_pa
     assert "warning" not in good
     assert "776 vCPUs of on-demand G/VT instances" in " ".join(good.split())
     assert "a launch configuration cannot launch g9.xlarge" in " ".join(wrong.split())
-    assert "driver branch 550, 580 is the first that drives Rubin (R200)" in " ".join(wrong.split())
+    assert "driver 550.163.01, 580.65.06 is the first that drives Rubin (R200)" in " ".join(wrong.split())
     assert [line.split()[:4] for line in instances.splitlines() if line.startswith("g9")] == [
         ["g9.xlarge", "1", "R200", "288.0"],
         ["g9.48xlarge", "8", "R200", "288.0"],

@@ -62,7 +62,7 @@ _FIT = (task_fits, gpu_needs, host_kinds, unused_tasks, hosts_from_zero)
 _OF_CONSTRAINTS = (satisfied_by_hosts, satisfied_by_all_types)
 FIT_RULES = (fed, *_OF_CONSTRAINTS, *(each for module in _FIT for each in rules_of(module)))
 GPU_TASK = Task(name="chat", containers=(Container(name="vllm", requirements=(ResourceRequirement.gpus(1),)),))
-_RELEASE = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
+_KNOWN = "the newest that is known"
 
 
 def gpu(value: str | Unknown | None = "1") -> ResourceRequirement:
@@ -94,8 +94,9 @@ def member_of(expression: str) -> PlacementConstraint:
     return PlacementConstraint(type="memberOf", expression=expression)
 
 
-def of_image(name: str = "al2023-gpu", *, release: str | None = _RELEASE) -> HostImage:
-    return HostImage(image=image(name), release=release)
+def of_image(name: str = "al2023-gpu", *, release: str | None = _KNOWN) -> HostImage:
+    row = image(name)
+    return HostImage(image=row, release=row.known_release if release == _KNOWN else release)
 
 
 def a_pool(*types: str, **changes: Any) -> Pool:

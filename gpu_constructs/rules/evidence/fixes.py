@@ -120,7 +120,7 @@ def without_type_lists(constraints: Iterable[PlacementConstraint]) -> tuple[Plac
 def of_types(pool: Pool, types: tuple[InstanceType, ...]) -> Pool:
     """The pool with other types, and with an image for them where its own cannot be."""
     new = replace(pool, instance_types=types, requirements=None, has_unknown_types=False, unknown_type_names=())
-    if isinstance(pool.image, Unknown) or may_run(pool.image.image, types[0]):
+    if isinstance(pool.image, Unknown) or may_run(pool.image.image, types[0], pool.image.release):
         return new
     try:
         return replace(new, image=HostImage(image=default_image(types[0])))

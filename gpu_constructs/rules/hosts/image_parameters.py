@@ -19,9 +19,14 @@ from gpu_constructs.hardware import (
     RECORDED,
     Image,
     default_image,
+    drivers_of,
     images_by_folder,
     is_published,
+    line_of,
     may_run,
+    newest_release,
+    release_number,
+    why_none,
 )
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
@@ -139,6 +144,37 @@ def made_for_ecs(context: Context) -> Problems:
 
 
 @error(
+    "GPU286",
+    question="can the machine image have the release that it is pinned to?",
+    because="the parameter of a release that was never published does not exist, which fails the deploy",
+    source=_PAGE,
+)
+def release_can_be(pool: Pool) -> Problems:
+    if (pinned := _pinned(pool)) and (reason := why_none(*pinned)):
+        image, release = pinned
+        yield _of_release(pool, image, f"{shown(brief(release))} {reason}")
+
+
+@warning(
+    "GPU287",
+    question="is the release of the machine image known?",
+    because="the driver of a release that is not recorded is judged by those of its neighbours, and where no such "
+    "release was published the deploy fails",
+    source="https://github.com/aws/amazon-ecs-ami/releases, https://bottlerocket.dev/en/os/",
+    unless=("GPU200", "GPU201", "GPU286"),
+)
+def release_is_known(pool: Pool) -> Problems:
+    pinned = _pinned(pool)
+    line = line_of(pinned[0]) if pinned else None
+    if pinned is None or line is None or why_none(*pinned):
+        return
+    image, release = pinned
+    if release_number(image, release) not in line.releases:
+        text = f"release {shown(brief(release))} of image {image.name} is not recorded; as far as that says, it has "
+        yield _of_release(pool, image, f"{text}{drivers_of(image, release)}")
+
+
+@error(
     "GPU200",
     question="is the release of the machine image published in the region?",
     because="each region has its own public parameters, and a parameter that does not exist fails the deploy; the "
@@ -183,15 +219,16 @@ def _has_no_agent(pool: Pool) -> bool:
 
 def _pinned(pool: Pool) -> tuple[Image, str] | None:
     """The image of a pool and the release that it is pinned to."""
-    if isinstance(pool.image, Unknown) or pool.image.release is None:
+    image = pool.image
+    if isinstance(image, Unknown) or image.release is None or image.release == "custom":
         return None
-    return pool.image.image, pool.image.release
+    return image.image, image.release
 
 
 def _of_release(pool: Pool, image: Image, message: str) -> Problem:
-    newest = f"follow the newest with {image.ssm_parameter}"
-    stopped = dict(image.stopped_in or ()).get(pool.region or "")
-    fix = f"pin {stopped}, the newest that is recorded there, or {newest}" if stopped else newest
+    known, is_last = newest_release(image, pool.region), pool.region in dict(image.stopped_in or ())
+    there = ", the newest that is recorded there," if is_last else ""
+    fix = f"pin {known}{there} or follow the newest with {image.ssm_parameter}"
     return Problem(message=message, fix=fix, property_name="ImageId", value=image.name)
 
 

@@ -27,6 +27,7 @@ from gpu_constructs.hardware import (
     Verdict,
     compatibility,
     default_image,
+    first_release,
     may_run,
     newest_release,
 )
@@ -101,7 +102,7 @@ def confirmed(pool: Pool) -> Problems:
         return
     doubts: dict[str, list[InstanceType]] = {}
     for each in pool.instance_types:
-        answer = compatibility(image, each)
+        answer = compatibility(image, each, _release(pool))
         if answer.verdict is Verdict.UNCONFIRMED:
             doubts.setdefault(answer.reason, []).append(each)
     for reason, types in doubts.items():
@@ -196,7 +197,7 @@ class _Undriven:
         if pool.requirements is None and any(image.architecture is not each.architecture for each in self.types):
             return False  # types that were written by name are launched, and do not boot
         return not pool.types_are_known or any(
-            each.accelerators is not None and may_run(image, each) for each in pool.instance_types
+            each.accelerators is not None and may_run(image, each, _release(pool)) for each in pool.instance_types
         )
 
     @property
@@ -209,12 +210,19 @@ class _Undriven:
         """The images to take."""
         if isinstance(self._others, IncompatibleError):
             return (Way(text=f"{self._others.fix}, or an AMI of your own with a driver"),)
-        return tuple(_with_image(self.pool, each) for each in self._others)
+        return tuple(self._newer() if each is self.image else _with_image(self.pool, each) for each in self._others)
+
+    def _newer(self) -> Way:
+        """The same image in a later release, where it is pinned to one that is too old."""
+        first = next(filter(None, (first_release(self.image, each) for each in self.types)), None)
+        new = replace(self.pool, image=HostImage(image=self.image, release=first))
+        return Way(text=f"release {first} of image {self.image.name}, or a later one", things=(new,))
 
     @property
     def ways(self) -> Ways:
         """Leaving the types out, where the pool has other ones, or an image that drives those as well."""
-        driven = tuple(each for each in self.pool.instance_types if may_run(self.image, each))
+        release = _release(self.pool)
+        driven = tuple(each for each in self.pool.instance_types if may_run(self.image, each, release))
         if not driven and self.pool.types_are_known:
             return (self.images,)
         images = () if isinstance(self._others, IncompatibleError) else self.images
@@ -250,10 +258,10 @@ def _undriven(pool: Pool) -> list[_Undriven]:
     groups: dict[Hashable, list[InstanceType]] = {}
     reasons: dict[Hashable, str] = {}
     for each in pool.instance_types:
-        answer = compatibility(image, each)
+        answer = compatibility(image, each, _release(pool))
         devices = each.accelerators
         if answer.verdict is Verdict.CANNOT and not is_declared(image, each):
-            kind: Hashable = (each.architecture, devices and (devices.vendor, devices.generation))
+            kind: Hashable = (each.architecture, devices and (devices.vendor, devices.generation, devices.model))
             groups.setdefault(kind, []).append(each)
             reasons.setdefault(kind, answer.reason)
     return [
@@ -300,6 +308,10 @@ def _jobs(context: Context, undriven: Iterable[_Undriven]) -> tuple[Task, ...]:
 
 def _image(pool: Pool) -> Image | None:
     return None if isinstance(pool.image, Unknown) else pool.image.image
+
+
+def _release(pool: Pool) -> str | None:
+    return None if isinstance(pool.image, Unknown) else pool.image.release
 
 
 def _idle(undriven: _Undriven) -> str:

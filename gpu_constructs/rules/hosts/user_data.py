@@ -111,16 +111,17 @@ def _is_of_cloud_init(pool: Pool) -> bool:
 @error(
     "GPU058",
     question="does the ECS agent register the GPUs?",
-    because="with ECS_ENABLE_GPU_SUPPORT off the agent registers a host without its GPUs; on the GPU image, too, the "
-    "user data overrides the setting of the image",
+    because="ecs-init looks for GPUs only where ECS_ENABLE_GPU_SUPPORT is the word true, not True or 1, and otherwise "
+    "the agent registers a host without its GPUs; user data overrides the setting of the GPU image",
     source=_AGENT,
 )
 def gpu_support(context: Context) -> Problems:
     for pool, waiting in context.awaited(gpu_support_is_off):
+        value = shown(pool.user_data.get("ECS_ENABLE_GPU_SUPPORT"))
         yield Problem(
             about=pool,
-            message="ECS_ENABLE_GPU_SUPPORT is off, which keeps the agent from registering the GPUs that "
-            f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for",
+            message=f"ECS_ENABLE_GPU_SUPPORT is {value}, not 'true', which keeps the agent from registering the GPUs "
+            f"that {with_verb((each.name for each in waiting), 'asks', 'ask')} for",
             fix="leave ECS_ENABLE_GPU_SUPPORT out; the GPU image sets it",
             property_name="UserData",
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Container, Task, Unknown
-from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware import Drivers, InstanceType, drivers_of
 from gpu_constructs.hardware.cuda import (
     CUDA_COMPATIBILITY,
     CUDA_RELEASE_NOTES,
@@ -36,13 +36,14 @@ _OLDER = "an image with an older CUDA"
 def recent_driver(context: Context) -> Problems:
     for route, container, found, each in _pairs(context, _lacks_driver):
         image, first = each.pool.image, first_branch(found.cuda)
-        if not isinstance(image, Unknown):
+        drivers = _drivers(each)
+        if not isinstance(image, Unknown) and drivers is not None:
             yield Problem(
                 about=route.task,
                 container=container,
                 involves=(each.pool,),
                 message=f"{_has(route.task, container, found)}, which needs driver branch {first} or later; the hosts "
-                f"of {each.pool.name} have branch {image.image.driver_branch} ({image.image.name})",
+                f"of {each.pool.name} have {drivers} ({image.image.name})",
                 fix=f"a machine image with driver branch {first} or later, such as al2023-gpu, or {_OLDER}",
                 property_name="Image",
                 value=container.image,
@@ -98,9 +99,13 @@ def _pairs(
 
 
 def _lacks_driver(found: CudaImage, there: Destination) -> bool:
-    image, first = there.pool.image, first_branch(found.cuda)
-    branch = None if isinstance(image, Unknown) else image.image.driver_branch
-    return branch is not None and first is not None and branch < first and not found.is_compatible
+    drivers, first = _drivers(there), first_branch(found.cuda)
+    return drivers is not None and first is not None and drivers.highest[0] < first and not found.is_compatible
+
+
+def _drivers(there: Destination) -> Drivers | None:
+    image = there.pool.image
+    return None if isinstance(image, Unknown) else drivers_of(image.image, image.release)
 
 
 def _lacks_kernels(found: CudaImage, there: Destination) -> bool:

@@ -7,10 +7,11 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, HostImage, Pool
 from gpu_constructs.hardware import image
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.hosts import image_parameters
+from gpu_constructs.rules.hosts import image_parameters, images
 from tests.rules.given import a_pool, only, running_on, said
 
 RULES = (image_parameters.release_in_region, image_parameters.release_in_records)
+OF_RELEASE = (image_parameters.release_can_be, image_parameters.release_is_known, *RULES)
 
 
 def al2023(day: str) -> HostImage:
@@ -56,3 +57,65 @@ def test_what_is_not_recorded_is_a_warning(region: str, day: str) -> None:
 )
 def test_what_a_region_may_well_have_is_fine(pool: Pool) -> None:
     assert said(RULES, running_on(pool)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "reason"),
+    [
+        ("bottlerocket-ecs-4-nvidia-x86_64", "1.16.0", "is from before the first release of"),
+        ("al2023-gpu", "al2023-ami-ecs-gpu-hvm-2023.0.20241217-kernel-6.1-x86_64-ebs", "is from before the first"),
+        ("al2023-gpu", "1.66.0", "is not a release of al2023-gpu, whose releases are like al2023-ami-ecs-gpu-hvm-"),
+        ("al2023", "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs", "is not a release of al2023"),
+    ],
+)
+def test_a_release_that_cannot_have_been_is_an_error(name: str, release: str, reason: str) -> None:
+    pool = a_pool("g6.xlarge", image=HostImage(image=image(name), release=release), region="us-east-1")
+    finding = next(each for each in said(OF_RELEASE, running_on(pool)) if each.rule == "GPU286")
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(f"'{release}' {reason}")
+    assert f"pin {image(name).known_release} or follow the newest with" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("host_image", "driver"),
+    [
+        (al2023("20260101"), "a driver from 580.95.05 to 580.126.09"),
+        (al2023("20270105"), "driver 580.178.04 or later"),
+        (HostImage(image=image("bottlerocket-ecs-2-nvidia-x86_64"), release="1.57.1"), "driver 580.126.09"),
+    ],
+)
+def test_a_release_that_is_not_recorded_is_a_warning_that_says_which_driver_it_may_have(
+    host_image: HostImage, driver: str
+) -> None:
+    finding = only(OF_RELEASE, running_on(in_region("us-east-1", host_image)))
+    assert (finding.rule, finding.severity) == ("GPU287", Severity.WARNING)
+    assert finding.message.endswith(f"is not recorded; as far as that says, it has {driver}")
+
+
+@pytest.mark.parametrize(
+    "host_image",
+    [
+        al2023("20250224"),
+        al2023("20261113"),
+        HostImage(image=image("bottlerocket-ecs-2-nvidia-x86_64"), release="1.66.0-0a1b2c3d"),
+        HostImage(image=image("al2023"), release="al2023-ami-ecs-hvm-2023.0.20260101-kernel-6.1-x86_64"),
+        HostImage(image=image("al2023-gpu"), release="custom"),
+        HostImage(image=image("al2023-gpu")),
+    ],
+    ids=str,
+)
+def test_a_release_of_the_records_or_without_a_driver_is_silent(host_image: HostImage) -> None:
+    assert said(OF_RELEASE, running_on(in_region("us-east-1", host_image))) == []
+
+
+def test_a_release_that_is_too_old_for_the_gpus_is_an_error_with_the_first_that_is_not() -> None:
+    finding = only(images.drives, running_on(a_pool("p6-b300.48xlarge", image=al2023("20250224"))))
+    assert finding.rule == "GPU052"
+    assert "release 20250224 of al2023-gpu is older than driver 580.82.07 of 2025-09-02" in finding.message
+    assert finding.fix == f"release {al2023('20251015').release} of image al2023-gpu, or a later one"
+
+
+def test_a_release_whose_driver_may_be_too_old_is_a_doubt() -> None:
+    finding = only(images.confirmed, running_on(a_pool("p6-b300.48xlarge", image=al2023("20250923"))))
+    assert finding.rule == "GPU004"
+    assert "a driver from 580 to 580.95.05, 580.82.07 is the first that drives Blackwell Ultra" in finding.message

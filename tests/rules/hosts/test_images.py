@@ -33,7 +33,9 @@ TOLD = "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
 
 
 def _custom(**changes: Any) -> HostImage:
-    return HostImage(image=replace(image("al2023-gpu"), name="custom", **changes), release="custom")
+    return HostImage(
+        image=replace(image("al2023-gpu"), name="custom", line="", driver_version=None, **changes), release="custom"
+    )
 
 
 def test_an_image_that_floats_is_told_the_release_to_pin() -> None:
@@ -54,7 +56,10 @@ def test_an_image_past_its_end_of_life_is_told_the_day() -> None:
 def test_a_type_that_nobody_confirms_is_a_doubt_with_its_reason() -> None:
     found = asked(RULES, a_pool("g7.2xlarge"))
     assert list(found) == ["GPU004"]
-    assert "no source confirms that image al2023-gpu drives g7.2xlarge: the RTX PRO 4500" in found["GPU004"].message
+    assert (
+        "no source confirms that image al2023-gpu drives g7.2xlarge: NVIDIA lists the RTX PRO 4500"
+        in found["GPU004"].message
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,8 +70,13 @@ def test_a_type_that_nobody_confirms_is_a_doubt_with_its_reason() -> None:
         ("g6.xlarge", "al2023-arm64", "built for arm64, g6.xlarge is x86_64", "image al2023-gpu"),
         ("inf2.xlarge", "al2023-gpu", "no driver for the Inferentia2", "image al2023-neuron"),
         ("g5.xlarge", "al2023-neuron", "no driver for the A10G", "image al2023-gpu"),
-        ("p2.xlarge", "al2023-gpu", "driver branch 580, 470 is the last that drives Kepler", f"use g6e.2xlarge{OWN}"),
-        ("p6-b200.48xlarge", "al2-kernel-5.10-gpu", "550, 570 is the first that drives Blackwell", "image al2023-gpu"),
+        ("p2.xlarge", "al2023-gpu", "driver 580.178.04, 470 is the last that drives Kepler", f"use g6e.2xlarge{OWN}"),
+        (
+            "p6-b200.48xlarge",
+            "al2-kernel-5.10-gpu",
+            "550.163.01, 570.86.15 is the first that drives Blackwell",
+            "image al2023-gpu",
+        ),
         ("g6f.large", "al2-gpu", "GRID kernel module", "image al2023-gpu"),
         ("g4ad.xlarge", "al2023-gpu", "ECS schedules NVIDIA GPUs only", f"use g6.xlarge{OWN}"),
     ],
@@ -86,7 +96,7 @@ def test_types_of_one_kind_are_one_error_and_those_that_are_driven_are_none() ->
 @pytest.mark.parametrize(
     ("types", "image_name", "changes", "wrong"),
     [
-        (("g5.xlarge", "p2.xlarge"), "al2023-gpu", {}, "p2.xlarge: al2023-gpu has driver branch 580"),
+        (("g5.xlarge", "p2.xlarge"), "al2023-gpu", {}, "p2.xlarge: al2023-gpu has driver 580.178.04"),
         (("g5.xlarge", "inf2.xlarge"), "al2023-gpu", {}, "inf2.xlarge: "),
         (("p2.xlarge",), "al2023-gpu", {"has_unknown_types": True}, "p2.xlarge: "),
         (("g5.xlarge", "g5g.xlarge"), "al2023-gpu", {"requirements": InstanceRequirements()}, "g5g.xlarge: "),

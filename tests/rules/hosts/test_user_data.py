@@ -86,11 +86,11 @@ def test_the_form_does_not_matter_where_the_image_is_unknown() -> None:
     assert asked(RULES, a_pool(image=UNKNOWN, user_data=UserData(format=UserDataFormat.TOML))) == {}
 
 
-@pytest.mark.parametrize("value", ["false", "False", "0"])
+@pytest.mark.parametrize("value", ["false", "False", "0", "1", "True", "yes", ""])
 def test_gpus_that_are_switched_off_are_an_error_for_a_gpu_task(value: str) -> None:
     found = asked(RULES, running_on(a_pool(user_data=_setting("ECS_ENABLE_GPU_SUPPORT", value))))
     assert list(found) == ["GPU058"]
-    assert "ECS_ENABLE_GPU_SUPPORT is off, which keeps the agent" in found["GPU058"].message
+    assert f"ECS_ENABLE_GPU_SUPPORT is '{value}', not 'true', which keeps the agent" in found["GPU058"].message
     assert "chat-service asks for" in found["GPU058"].message
 
 

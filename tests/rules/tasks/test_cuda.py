@@ -31,7 +31,7 @@ def _on(pool: Pool, image: str) -> Fleet:
 def test_a_driver_of_an_older_major_version_is_said() -> None:
     text = only(cuda.recent_driver, _on(_old("g5.xlarge"), _CUDA_13)).message
     assert "has CUDA 13.0 (vllm/vllm-openai:v0.27.1), which needs driver branch 580 or later" in text
-    assert text.endswith("the hosts of Hosts have branch 550 (al2-gpu)")
+    assert text.endswith("the hosts of Hosts have driver 550.163.01 (al2-gpu)")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,205 @@
+"""The releases of the ECS images with NVIDIA drivers: which driver and agent each has, and what it changed for GPUs.
+
+``data/image_releases.json`` holds them by line: images that share their releases and drivers, such as one variant of
+Bottlerocket for both architectures. It is read when a release that is not the newest known one is asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+
+from gpu_constructs.hardware.drivers import Drivers
+from gpu_constructs.hardware.image_table import Image, OperatingSystem, Verdict
+from gpu_constructs.hardware.model import Architecture
+from gpu_constructs.hardware.records import Row, read
+
+__all__ = ["Change", "Line", "Release", "line_of", "numbers", "release_number", "why_none"]
+
+_DAY = re.compile(r"-2(?:023)?\.0\.(20\d{6})-[a-z0-9_.-]{1,60}")
+_BOTTLEROCKET = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9a-f]{1,40})?")
+# The parameters of Amazon Linux have a folder for each AMI id as well.
+_AMI_ID = re.compile(r"ami-[0-9a-f]{8,17}")
+
+Number = tuple[int, ...]
+"""A release as numbers that are in order: (20260922,) or (1, 66, 0)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One published release.
+
+    Attributes:
+        name: Its day on Amazon Linux, such as ``20260922``, its version on Bottlerocket.
+        published: Its day; None if no source says it.
+        agent_version: Version of its ECS agent; None if unknown.
+        driver: Its driver, or the branch of that; None where its notes were not found.
+        source: Who says which driver it has; empty where nobody does.
+    """
+
+    name: str
+    published: date | None = None
+    agent_version: str | None = None
+    driver: Drivers | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a release brought for GPUs.
+
+    Attributes:
+        since: The release.
+        what: What it brought.
+        source: Who says so.
+        families: Instance families that need it; empty where none depends on it.
+        without: What an image without it is on them.
+        after: The release from which on they need it; empty for all before `since`.
+    """
+
+    since: str
+    what: str
+    source: str
+    families: frozenset[str] = frozenset()
+    without: Verdict = Verdict.DRIVES
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """The releases of images that are made together, oldest first.
+
+    Attributes:
+        releases: The recorded ones, by their numbers.
+        changes: What they brought, oldest first.
+        first: Number of the first that there was; None if the records do not go back to it.
+        least: The oldest driver that any of them can have.
+    """
+
+    releases: Mapping[Number, Release]
+    changes: tuple[Change, ...]
+    first: Number | None
+    least: Drivers
+
+    def drivers(self, number: Number) -> Drivers:
+        """The driver that a release has, as far as its neighbours say it: an image never gets an older one.
+
+        Args:
+            number: Of the release, which may be missing in the records.
+        """
+        known = [(each, release.driver) for each, release in self.releases.items() if release.driver is not None]
+        return Drivers(
+            lowest=max([driver.lowest for each, driver in known if each <= number], default=self.least.lowest),
+            highest=min([driver.highest for each, driver in known if each >= number], default=Drivers().highest),
+        )
+
+    def missing(self, number: Number, family: str) -> Change | None:
+        """The first change that a release lacks though a family needs it.
+
+        Args:
+            number: Of the release.
+            family: The instance family.
+        """
+        return next(
+            (
+                each
+                for each in self.changes
+                if family in each.families and numbers(each.after) <= number < numbers(each.since)
+            ),
+            None,
+        )
+
+
+def line_of(image: Image) -> Line | None:
+    """The releases of an image; None for images without an NVIDIA driver and for those of a user.
+
+    Args:
+        image: The image.
+    """
+    return _lines().get(image.line)
+
+
+def release_number(image: Image, release: str) -> Number | None:
+    """The number of a release, which says whether it is before another one; None where its name does not say it.
+
+    Args:
+        image: The image.
+        release: The name of an AMI on Amazon Linux, a version on Bottlerocket.
+    """
+    if image.operating_system is OperatingSystem.BOTTLEROCKET:
+        version = _BOTTLEROCKET.fullmatch(release)
+        return version and tuple(map(int, version.groups()))
+    found = _DAY.search(release)
+    return None if found is None or _day(found[1]) is None else (int(found[1]),)
+
+
+def why_none(image: Image, release: str) -> str | None:
+    """Why an image of the table cannot have a release, in words that come after its name; None if it can.
+
+    Args:
+        image: The image.
+        release: As it stands in an SSM parameter.
+    """
+    number = release_number(image, release)
+    if image.operating_system is not OperatingSystem.BOTTLEROCKET:
+        # An AMI has the parts of the image in its name, "-hvm-", the day and, on Amazon Linux 2023, the architecture.
+        what, hvm, _day_on = (image.known_release or "").partition("-hvm-")
+        is_of_other = any(f"-{each}-" in release for each in Architecture if each is not image.architecture)
+        if _AMI_ID.fullmatch(release) is None and (not release.startswith(what + hvm) or is_of_other):
+            number = None
+    if number is None and _AMI_ID.fullmatch(release) is None:
+        return f"is not a release of {image}, whose releases are like {image.known_release}"
+    line = line_of(image)
+    if line is not None and line.first is not None and number is not None and number < line.first:
+        return f"is from before the first release of {image}, {'.'.join(map(str, line.first))}"
+    return None
+
+
+def numbers(name: str) -> Number:
+    """The numbers of a release in the data files; none in an empty name."""
+    return tuple(map(int, name.split("."))) if name else ()
+
+
+@cache
+def _lines() -> Mapping[str, Line]:
+    return {name: _line(row) for name, row in read("image_releases")["lines"].items()}
+
+
+def _line(row: Row) -> Line:
+    return Line(
+        releases={numbers(name): _release(name, each) for name, each in row["releases"].items()},
+        changes=tuple(
+            Change(
+                since=each["since"],
+                what=each["what"],
+                source=each["source"],
+                families=frozenset(each.get("families", ())),
+                without=Verdict(each.get("without", Verdict.DRIVES.value)),
+                after=each.get("after", ""),
+            )
+            for each in row["changes"]
+        ),
+        first=numbers(row["first"]) if "first" in row else None,
+        least=Drivers.of(row["least"]["driver"]) if "least" in row else Drivers(),
+    )
+
+
+def _release(name: str, row: Row) -> Release:
+    day = _day(name) if "." not in name else date.fromisoformat(row["published"]) if "published" in row else None
+    return Release(
+        name=name,
+        published=day,
+        agent_version=row.get("agent"),
+        driver=Drivers.of(row["driver"]) if "driver" in row else None,
+        source=row.get("source", ""),
+    )
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date(int(text[:4]), int(text[4:6]), int(text[6:]))
+    except ValueError:
+        return None
