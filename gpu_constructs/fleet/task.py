@@ -251,6 +251,9 @@ class Task:
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         is_api_request: Whether it is written as the API of ECS takes it, outside of a template.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
+        environments: Names of the compute environments that AWS Batch may place it on; None where any may be meant.
+        submissions: What runs instead of it: it as states of state machines submit it, with the sizes that they ask
+            for, to their queue; only templates say so.
         is_multi_node: Whether it is a multi-node parallel job of AWS Batch.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.
@@ -280,6 +283,8 @@ class Task:
     is_part: bool = field(default=False, compare=False)
     is_api_request: bool = field(default=False, compare=False)
     attempt_seconds: int | Unknown | None = field(default=None, compare=False)
+    environments: frozenset[str] | None = field(default=None, compare=False)
+    submissions: tuple[Task, ...] = field(default=(), compare=False)
     is_multi_node: bool = field(default=False, compare=False)
     scheduler: Scheduler = Scheduler.ECS
     origin: Origin | None = field(default=None, compare=False, repr=False)

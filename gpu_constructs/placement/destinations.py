@@ -72,7 +72,7 @@ def assignments(fleet: Fleet) -> tuple[Assignment, ...]:
 def routes_of(fleet: Fleet, task: Task) -> tuple[Route, ...]:
     """How a task gets to its hosts: a route for each workload, or one to all pools where none runs it."""
     found = tuple(each for each in _of_workloads(fleet) if each.task.name == task.name)
-    return found or (by_hand(fleet, task),)
+    return found or tuple([by_hand(fleet, each) for each in task.submissions or (task,)])
 
 
 @by_identity(maxsize=4)
@@ -87,7 +87,8 @@ def by_hand(fleet: Fleet, task: Task) -> Route:
     pools = pools_by_hand(fleet, task)
     demand = demand_of(task)
     destinations = tuple(_destinations(task, (), tuple([(each, False) for each in pools])))
-    others = tuple(_others(fleet, demand, _strays(fleet)[task.scheduler]))
+    strays = _strays(fleet)[task.scheduler] if task.environments is None else ()
+    others = tuple(_others(fleet, demand, strays))
     is_closed = bool(pools) and not others and not _ELSEWHERE.intersection(task.compatibilities)
     if is_closed and len(destinations) == 1:
         destinations = (replace(destinations[0], is_certain=True),)
@@ -170,7 +171,8 @@ def unassigned(fleet: Fleet) -> Iterator[Task]:
 @by_identity(maxsize=4)
 def _run_by_none(fleet: Fleet) -> tuple[Task, ...]:
     run = {each.task.name for each in fleet.workloads if each.task is not None}
-    return tuple([each for each in tasks_of(fleet) if each.name not in run])
+    left = [each for each in tasks_of(fleet) if each.name not in run]
+    return tuple([each for task in left for each in task.submissions or (task,)])
 
 
 @by_identity(maxsize=4)
@@ -220,9 +222,11 @@ def runs_on_fargate(workload: Workload) -> str | None:
 def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:
     """Pools on which the scheduler of a task that no workload runs may place it.
 
-    AWS Batch places jobs on its compute environments, ECS its tasks on all other hosts.
+    AWS Batch places jobs on its compute environments, where it is known on those of their queue, ECS its tasks on all
+    other hosts.
     """
-    return _by_scheduler(fleet)[task.scheduler]
+    pools = _by_scheduler(fleet)[task.scheduler]
+    return pools if task.environments is None else tuple([each for each in pools if each.name in task.environments])
 
 
 def carries_gpus(pool: Pool) -> bool:

@@ -45,7 +45,10 @@ def changed(fleet: Fleet, things: Iterable[Pool | Task | Workload]) -> Fleet:
     return replace(
         fleet,
         pools=_swapped(fleet.pools, pools),
-        tasks=_swapped(fleet.tasks, tasks),
+        tasks=tuple(
+            replace(each, submissions=_swapped(each.submissions, tasks)) if each.submissions else each
+            for each in _swapped(fleet.tasks, tasks)
+        ),
         workloads=tuple(_joined(each, pools, tasks) for each in _swapped(fleet.workloads, workloads)),
     )
 

@@ -49,18 +49,20 @@ def nodes_stay(context: Context) -> Problems:
 )
 def has_gpus(context: Context) -> Problems:
     fleet = context.fleet
-    environments = [each.lacks_gpus for each in fleet.environments]
-    others = (each for each in (*fleet.pools, *fleet.strays) if each.kind is PoolKind.BATCH)
-    if not fleet.is_whole or not environments or not all(environments) or any(others):
+    if not fleet.is_whole or not fleet.environments:
         return
-    named = "; ".join(f"{brief(each.name)} {each.lacks_gpus}" for each in fleet.environments[:_MOST_NAMED])
-    for task in context.tasks:
-        is_on_hosts = task.scheduler is Scheduler.BATCH and "FARGATE" not in task.compatibilities
-        if is_on_hosts and task.wants_gpu and not _asks_for_zero(task):
+    for task in unassigned(fleet):
+        names = task.environments
+        environments = [each for each in fleet.environments if names is None or each.name in names]
+        others = [each for each in fleet.strays if each.kind is PoolKind.BATCH and names is None]
+        is_known = bool(environments) and not others and not pools_by_hand(fleet, task)
+        lacks_gpus = is_known and all(each.lacks_gpus for each in environments)
+        if lacks_gpus and task.scheduler is Scheduler.BATCH and not _asks_for_zero(task):
+            named = "; ".join(f"{brief(each.name)} {each.lacks_gpus}" for each in environments[:_MOST_NAMED])
             yield Problem(
                 about=task,
-                origin=fleet.environments[0].origin,
-                property_name=fleet.environments[0].property_name,
+                origin=environments[0].origin,
+                property_name=environments[0].property_name,
                 message=f"{task.name} asks for GPUs, and no compute environment here has any: {named}",
                 fix="a compute environment of Type EC2 with InstanceTypes that have GPUs, such as g6.xlarge",
             )

@@ -21,9 +21,9 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import amount_of, architecture_of
 
-__all__ = ["batch_tasks"]
+__all__ = ["JOB_DEFINITION", "batch_tasks", "job_container"]
 
-_JOB_DEFINITION = "AWS::Batch::JobDefinition"
+JOB_DEFINITION = "AWS::Batch::JobDefinition"
 _GENERAL = frozenset({"MEMORY", "VCPU"})
 _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one
 
@@ -34,7 +34,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
     Yields:
         The job definition, what stands behind its name for one of several ranges, and the task.
     """
-    for resource in index.all(_JOB_DEFINITION):
+    for resource in index.all(JOB_DEFINITION):
         properties = Section.of(resource, notes)
         platforms = properties.known_texts("PlatformCapabilities")
         common = Task(
@@ -65,11 +65,11 @@ def _task(section: Section, container_key: str, common: Task) -> Task | None:
     properties = section.section("EcsProperties").sections("TaskProperties")
     if properties:
         task = properties[0]
-        containers = tuple(_container(each, container_name(each)) for each in task.sections("Containers"))
+        containers = tuple(job_container(each, container_name(each)) for each in task.sections("Containers"))
         ipc = task.text("IpcMode")
     elif section.get(container_key) is not None:
         task = section.section(container_key)
-        containers = (_container(task, _ONLY_CONTAINER),)
+        containers = (job_container(task, _ONLY_CONTAINER),)
         ipc = None
     else:
         return None
@@ -84,7 +84,8 @@ def _task(section: Section, container_key: str, common: Task) -> Task | None:
     )
 
 
-def _container(section: Section, name: str) -> Container:
+def job_container(section: Section, name: str) -> Container:
+    """A container of a job, or what a submission has instead of one."""
     requirements = requirements_of(section)
     asked = {each.type: each.value for each in requirements if isinstance(each.type, str)}
     cpu = section.integer("Vcpus")

@@ -8,12 +8,13 @@ from dataclasses import replace
 from gpu_constructs.fleet import Fleet, Remark
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.hardware.overlay import for_one_check
-from gpu_constructs.template.model import Resource, Stack
+from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.declarations import declared_in
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.names import Names
@@ -22,7 +23,9 @@ from gpu_constructs.template.resources.runs import Runs, workload_of
 from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import Services
+from gpu_constructs.template.resources.state_machines import StateMachines
 from gpu_constructs.template.resources.strays import strays_of
+from gpu_constructs.template.resources.submissions import Submissions
 from gpu_constructs.template.resources.task_roles import TaskRoles
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
@@ -49,10 +52,6 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     found_tasks = [(each, "", task_of(each, each.logical_id, notes, roles)) for each in index.all(TASK_DEFINITION)]
     found_tasks += batch_tasks(index, notes)
     task_names = names.unique([(resource, suffix) for resource, suffix, _ in found_tasks])
-    tasks_by_resource = [
-        (resource.reference, replace(task, name=name))
-        for (resource, _, task), name in zip(found_tasks, task_names, strict=True)
-    ]
     launches = Launches(index, notes, clusters.named)
     found = [*ecs_pools(index, clusters, launches, notes), *batch_pools(index, launches, notes)]
     found_pools = [each for each in found if not each.is_stray]
@@ -60,6 +59,16 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     pools = [
         (each.provider, replace(each.pool, name=name, region=each.resource.origin.region))
         for each, name in zip(found_pools, pool_names, strict=True)
+    ]
+    texts = JsonTexts()
+    machines = StateMachines(texts, notes)
+    calls = [call for each in index.all(*STATE_MACHINES) for call in machines.calls(each)]
+    names_of_pools = {each.resource.reference: name for each, name in zip(found_pools, pool_names, strict=True)}
+    names_of_calls = names.unique([(each.resource, f"[{each.state}]") for each in calls])
+    submissions = Submissions(index, zip(names_of_calls, calls, strict=True), names_of_pools)
+    tasks_by_resource = [
+        (resource.reference, submissions.with_submissions(replace(task, name=name), resource.reference))
+        for (resource, _, task), name in zip(found_tasks, task_names, strict=True)
     ]
     pools_by_provider = {provider: pool for provider, pool in pools if provider is not None}
     services = Services(
@@ -71,7 +80,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         balancing=Balancing(index, notes),
         notes=notes,
     )
-    found_services, found_runs = tuple(index.all(SERVICE)), Runs(index, notes).all()
+    found_services, found_runs = tuple(index.all(SERVICE)), Runs(index, texts, calls, notes).all()
     called = names.unique(
         [*((each, "") for each in found_services), *((each.resource, each.suffix) for each in found_runs)]
     )

@@ -18,6 +18,8 @@ _NAMED_BY = {
     "AWS::AutoScaling::AutoScalingGroup": "AutoScalingGroupName",
     "AWS::AutoScaling::LaunchConfiguration": "LaunchConfigurationName",
     "AWS::Batch::ComputeEnvironment": "ComputeEnvironmentName",
+    "AWS::Batch::JobDefinition": "JobDefinitionName",
+    "AWS::Batch::JobQueue": "JobQueueName",
     "AWS::EC2::LaunchTemplate": "LaunchTemplateName",
     "AWS::EC2::PlacementGroup": "GroupName",
     "AWS::ECS::CapacityProvider": "Name",

@@ -6,18 +6,18 @@ strategy, a launch type and constraints as a service does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpu_constructs.budget import RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Container, Starter, Task, Unknown, Workload
-from gpu_constructs.template.model import STATE_MACHINES, Resource, Text, Value
+from gpu_constructs.template.model import Resource, Text, Value
 from gpu_constructs.template.resources.containers import requirements_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 from gpu_constructs.template.resources.services import Services
-from gpu_constructs.template.resources.state_machines import StateMachines
+from gpu_constructs.template.resources.state_machines import RUN_TASK, StateCall
 from gpu_constructs.template.resources.tasks import constraints_of
 
 __all__ = ["Run", "Runs", "workload_of"]
@@ -63,11 +63,11 @@ class Run:
 class Runs:
     """Finds everything that runs tasks, other than services."""
 
-    def __init__(self, index: Index, notes: Notes) -> None:
+    def __init__(self, index: Index, texts: JsonTexts, calls: Sequence[StateCall], notes: Notes) -> None:
         self._index = index
         self._notes = notes
-        self._texts = JsonTexts()
-        self._machines = StateMachines(self._texts, notes)
+        self._texts = texts
+        self._calls = calls
 
     def all(self) -> tuple[Run, ...]:
         """Every call of ``RunTask``, up to as many as there may be resources."""
@@ -107,9 +107,9 @@ class Runs:
                     overrides=parameters.section("Overrides"),
                     is_off=properties.get("DesiredState") in _OFF,
                 )
-        for resource in self._index.all(*STATE_MACHINES):
-            for name, arguments in self._machines.calls(resource):
-                yield _called(resource, f"[{name}]", Starter.STATE_MACHINE, arguments)
+        for call in self._calls:
+            if call.action == RUN_TASK:
+                yield _called(call.resource, f"[{call.state}]", Starter.STATE_MACHINE, call.request)
 
     def _target(self, resource: Resource, suffix: str, starter: Starter, properties: Section, target: Section) -> Run:
         parameters = target.section("EcsParameters")

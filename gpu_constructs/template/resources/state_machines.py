@@ -1,11 +1,12 @@
-"""State machines of AWS Step Functions: the states that run a task of ECS, however deep in them.
+"""State machines of AWS Step Functions: the states that run a task of ECS or a job of AWS Batch, however deep in them.
 
-https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html
+https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html and connect-batch.html
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from gpu_constructs.budget import RESOURCES
 from gpu_constructs.fleet import UNKNOWN
@@ -13,9 +14,12 @@ from gpu_constructs.template.model import Resource, Text, Value
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 
-__all__ = ["StateMachines"]
+__all__ = ["RUN_TASK", "SUBMIT_JOB", "StateCall", "StateMachines"]
 
-_RUN_TASK = ("ecs:runTask", "ecs:runTask.sync", "ecs:runTask.waitForTaskToken")
+RUN_TASK, SUBMIT_JOB = "ecs:runTask", "batch:submitJob"
+"""What states call, at the end of the ARN of an integration."""
+
+_PATTERNS = ("", ".sync", ".waitForTaskToken")
 _DEFINITION = "Definition"
 _TEXT = "DefinitionString"
 _INSIDE = ("ItemProcessor", "Iterator")
@@ -23,6 +27,23 @@ _LATER = ".$"  # ends a key whose value is a path into the input of the state
 _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
 
 _Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateCall:
+    """A state that runs something.
+
+    Attributes:
+        resource: Its state machine.
+        state: Its name.
+        action: `RUN_TASK` or `SUBMIT_JOB`.
+        request: What it gives the action, unknown where the input of the state says it.
+    """
+
+    resource: Resource
+    state: str
+    action: str
+    request: Section
 
 
 class StateMachines:
@@ -33,8 +54,8 @@ class StateMachines:
         self._notes = notes
         self._left = RESOURCES
 
-    def calls(self, resource: Resource) -> Iterator[tuple[str, Section]]:
-        """Each state that runs a task: its name, and what it gives ``RunTask``, unknown where the input says it."""
+    def calls(self, resource: Resource) -> Iterator[StateCall]:
+        """Each state that runs a task or a job."""
         properties = Section.of(resource, self._notes)
         variables = properties.get("DefinitionSubstitutions")
         variables = variables if isinstance(variables, Mapping) else {}
@@ -45,10 +66,11 @@ class StateMachines:
             else self._texts.object_in(properties.get(_TEXT), variables)
         )
         key = _DEFINITION if isinstance(written, Mapping) else _TEXT
-        for name, path, given in self._states(definition or {}):
-            yield name, Section(given, resource.origin, ("Properties", key, *path), self._notes)
+        for name, path, action, given in self._states(definition or {}):
+            request = Section(given, resource.origin, ("Properties", key, *path), self._notes)
+            yield StateCall(resource=resource, state=name, action=action, request=request)
 
-    def _states(self, definition: Mapping[str, Value]) -> Iterator[tuple[str, _Path, Mapping[str, Value]]]:
+    def _states(self, definition: Mapping[str, Value]) -> Iterator[tuple[str, _Path, str, Mapping[str, Value]]]:
         waiting: list[tuple[_Path, Value]] = [((), definition)]
         while waiting:
             path, machine = waiting.pop()
@@ -61,11 +83,12 @@ class StateMachines:
                 if not isinstance(state, Mapping):
                     continue
                 here = (*path, "States", name)
-                if _runs_task(state.get("Resource")):
+                action = _action_of(state.get("Resource"))
+                if action:
                     key = "Arguments" if state.get("Arguments") is not None else "Parameters"
                     given = _known_before(state.get(key))
                     if isinstance(given, Mapping):
-                        yield name, (*here, key), given
+                        yield name, (*here, key), action, given
                 inner += [((*here, key), state.get(key)) for key in _INSIDE]
                 branches = state.get("Branches")
                 inner += [
@@ -75,10 +98,13 @@ class StateMachines:
             waiting += reversed(inner)
 
 
-def _runs_task(resource: Value) -> bool:
-    """Whether the ARN of an integration is that of ``RunTask``, of which the partition may only be known later."""
+def _action_of(resource: Value) -> str:
+    """What the ARN of an integration runs, of which the partition may only be known later; empty for anything else."""
     end = resource.pieces[-1] if isinstance(resource, Text) else resource
-    return isinstance(end, str) and end.startswith(("arn:", ":")) and end.endswith(_RUN_TASK) and ":states:" in end
+    if not isinstance(end, str) or not end.startswith(("arn:", ":")) or ":states:" not in end:
+        return ""
+    called = (each for each in (RUN_TASK, SUBMIT_JOB) if end.endswith(tuple(f":{each}{how}" for how in _PATTERNS)))
+    return next(called, "")
 
 
 def _known_before(value: Value) -> Value:

@@ -1,0 +1,102 @@
+"""Jobs that something submits to a queue of AWS Batch: on which compute environments, and with which sizes.
+
+https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gpu_constructs.fleet import UNKNOWN, Container, Task, Unknown
+from gpu_constructs.template.model import Reference, Resource, Value
+from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall
+
+__all__ = ["Submissions"]
+
+_QUEUE = "AWS::Batch::JobQueue"
+_ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
+# Other overrides than those of the only container, and old ones, which only take the place of old sizes.
+_OTHERS = ("EcsPropertiesOverride", "EksPropertiesOverride", "NodeOverrides")
+_OLD_SIZES = ("Memory", "Vcpus")
+
+
+class Submissions:
+    """Finds what states of state machines submit.
+
+    Args:
+        index: Every resource.
+        calls: What states run, by what that is called.
+        pools: What the pools of compute environments are called.
+    """
+
+    def __init__(self, index: Index, calls: Iterable[tuple[str, StateCall]], pools: Mapping[Reference, str]) -> None:
+        self._index = index
+        self._pools = pools
+        self._by_job: dict[Reference, list[tuple[str, Section]]] = {}
+        for name, each in calls:
+            job = self._job(each.request.get("JobDefinition")) if each.action == SUBMIT_JOB else None
+            if job is not None:
+                self._by_job.setdefault(job.reference, []).append((name, each.request))
+
+    def with_submissions(self, task: Task, job: Reference) -> Task:
+        """A job with everything that is submitted of it; the same object where that says nothing more about it."""
+        requests = () if task.is_multi_node else self._by_job.get(job, ())
+        runs = [self._run(task, name, request) for name, request in requests]
+        return task if all(each is task for each in runs) else replace(task, submissions=tuple(runs))
+
+    def _job(self, value: Value) -> Resource | None:
+        found = self._index.find(value, JOB_DEFINITION)
+        if found is None and isinstance(value, str):
+            # "name:revision", which is also how the ARN ends.
+            found = self._index.named(value.rpartition("/")[2].partition(":")[0], JOB_DEFINITION)
+        return found
+
+    def _run(self, task: Task, name: str, request: Section) -> Task:
+        environments, containers = self._environments(request), _containers(task, request)
+        if environments is None and containers is task.containers:
+            return task
+        origin = task.origin if containers is task.containers else request.origin.at("ContainerOverrides")
+        return replace(task, name=name, environments=environments, containers=containers, origin=origin)
+
+    def _environments(self, request: Section) -> frozenset[str] | None:
+        """The compute environments of the queue; None where the files do not say all of them."""
+        queue = self._index.find(request.get("JobQueue"), _QUEUE)
+        order = () if queue is None else Section.of(queue, []).sections("ComputeEnvironmentOrder")
+        found = [self._index.find(each.get("ComputeEnvironment"), _ENVIRONMENT) for each in order]
+        managed = [each for each in found if each is not None and str(each.properties.get("Type")).upper() == "MANAGED"]
+        if not found or len(managed) < len(found):
+            return None
+        return frozenset(self._pools.get(each.reference, each.logical_id) for each in managed)
+
+
+def _containers(task: Task, request: Section) -> tuple[Container, ...]:
+    """What the containers ask for where the request asks for something else; unknown where only the deploy knows."""
+    override = request.section("ContainerOverrides")
+    is_open = override.is_unknown or any(map(request.has, _OTHERS)) or any(map(override.has, _OLD_SIZES))
+    if not is_open and not override.has("ResourceRequirements"):
+        return task.containers
+    asked = job_container(override, "")
+    kinds = {each.type for each in asked.requirements}
+    if is_open or len(task.containers) != 1 or any(isinstance(each, Unknown) for each in kinds):
+        return tuple(_open(each) for each in task.containers)
+    container = task.containers[0]
+    kept = (each for each in container.requirements if each.type not in kinds)
+    memory = container.memory_limit_mib if asked.memory_limit_mib is None else asked.memory_limit_mib
+    changed = replace(
+        container,
+        requirements=(*kept, *asked.requirements),
+        cpu=asked.cpu or container.cpu,
+        memory_limit_mib=memory,
+        origin=override.origin,
+    )
+    return (changed,)
+
+
+def _open(container: Container) -> Container:
+    """The same with sizes that are only known when it is submitted."""
+    requirements = tuple(replace(each, value=UNKNOWN) for each in container.requirements)
+    return replace(container, requirements=requirements, cpu=UNKNOWN, memory_limit_mib=UNKNOWN)
