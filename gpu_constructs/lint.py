@@ -16,7 +16,8 @@ and gives line 1 of a file of custom rules the id 9001
 ``E9500`` says that nothing was checked, because the template could not be read as CloudFormation reads it.
 An error has its warning as well, for what goes wrong with another allowed value of a parameter only. cfn-lint shows
 informational rules with ``--include-checks I``, and leaves out what ``--ignore-checks W9502`` or a resource's metadata
-names; what is acknowledged under ``gpu-constructs`` is not reported either.
+names; what is acknowledged under ``gpu-constructs`` is not reported either. What ``gpu-constructs.yaml`` in the working
+directory says of instance types, hosts and the region counts here too.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ from cfnlint.rules import CloudFormationLintRule, RuleMatch
 from cfnlint.template import Template
 
 from gpu_constructs.budget import MESSAGE, brief
+from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Origin
+from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 
 __all__ = ["GpuRule", "lint_id"]
@@ -99,9 +102,17 @@ def _reviewed_or_not(cfn: Template) -> list[Finding]:
 
 def _reviewed(cfn: Template) -> Iterator[Finding]:
     """Findings with the values of every parameter file that cfn-lint was given; with the defaults if there is none."""
-    region = cfn.regions[0] if len(cfn.regions) == 1 and cfn.regions[0] != _DEFAULT_REGION else None
+    configuration = found_configuration()
+    named = cfn.regions[0] if len(cfn.regions) == 1 and cfn.regions[0] != _DEFAULT_REGION else None
     for parameters in [each.parameters for each in cfn.context.parameter_sets or ()] or [None]:
-        yield from check_files([cfn.template], parameters=_texts(parameters), region=region).findings
+        with for_one_check(configuration.instance_types):
+            yield from check_files(
+                [cfn.template],
+                parameters=_texts(parameters),
+                region=named or configuration.region,
+                hosts=configuration.hosts,
+                partial=configuration.partial,
+            ).findings
 
 
 def _texts(parameters: Mapping[str, object] | None) -> dict[str, str] | None:

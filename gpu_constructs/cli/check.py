@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from gpu_constructs.checking.configuration import FAIL_ON
 from gpu_constructs.checking.report import Report
 from gpu_constructs.cli import json_report, sarif_report, text_report
-from gpu_constructs.cli.inputs import add_inputs, reviewed
+from gpu_constructs.cli.inputs import add_inputs, configured, reviewed
 from gpu_constructs.cli.output import add_format, deliver, require_writable, say
 from gpu_constructs.cli.terminal import show, unstyled, width_of
 from gpu_constructs.rules import RULES, Severity, find_rule
@@ -37,8 +38,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add_format(parser, "sarif")
     parser.add_argument(
         "--fail-on",
-        choices=[*map(str, Severity), _UNCHECKED, _NEVER],
-        default=str(Severity.ERROR),
+        choices=FAIL_ON,
         help="exit with 1 at a finding of this severity or higher; unchecked: at an error, or if the hosts of a task "
         "are not known; default: error",
     )
@@ -59,14 +59,17 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         1 if something was found that is as grave as ``--fail-on`` says, else 0.
     """
-    ignored = {find_rule(each).id for each in arguments.ignore}
+    configuration = configured(arguments)
+    fail_on = arguments.fail_on or configuration.fail_on or str(Severity.ERROR)
+    ignored = {find_rule(each).id for each in arguments.ignore} or set(configuration.ignore)
+    arguments.paths = [*arguments.paths, *filter(None, [configuration.file])]
     require_writable(arguments.output, arguments.paths)
-    result = reviewed(arguments, rules=tuple(each for each in RULES if each.id not in ignored))
+    result = reviewed(arguments, configuration, rules=tuple(each for each in RULES if each.id not in ignored))
     # A template names more files: nested ones, those of an assembly. What says so must not replace them either.
     arguments.paths = [*arguments.paths, *result.read]
     require_writable(arguments.output, arguments.paths)
     # Whoever fails on infos wants to see them.
-    verbose = arguments.verbose or arguments.fail_on == str(Severity.INFO)
+    verbose = arguments.verbose or fail_on == str(Severity.INFO)
     if arguments.format in _MACHINES:
         deliver(_MACHINES[arguments.format](result), arguments.output)
     elif arguments.output is None:
@@ -75,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         deliver("".join(f"{unstyled(each)}\n" for each in text_report.lines(result, verbose=verbose)), arguments.output)
     if arguments.output is not None:
         say(text_report.summary(result))
-    return int(_is_too_grave(result, arguments.fail_on))
+    return int(_is_too_grave(result, fail_on))
 
 
 def _is_too_grave(result: Report, fail_on: str) -> bool:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Sequence
 
 from gpu_constructs.budget import BYTES
+from gpu_constructs.checking.configuration import Configuration, configuration_of, found_configuration
 from gpu_constructs.checking.report import Report, check_files
-from gpu_constructs.cli.output import say
+from gpu_constructs.cli.output import add_configuration, say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import regions
+from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.rules import Rule
 from gpu_constructs.template import UnreadableError
 
-__all__ = ["add_inputs", "reviewed"]
+__all__ = ["add_inputs", "configured", "reviewed"]
 
 _STDIN = "-"
 _OPTIONS = {"region": "--region", "hosts": "--hosts"}
@@ -39,6 +42,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="TYPE=NUMBER",
         help="hosts of clusters that these files do not define, such as g6.xlarge=4; can be repeated",
     )
+    add_configuration(parser)
     parser.add_argument("--region", help="region of the templates, where they do not say it themselves")
     parser.add_argument(
         "--parameter",
@@ -49,32 +53,54 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def reviewed(arguments: argparse.Namespace, *, rules: Iterable[Rule]) -> Report:
+def configured(arguments: argparse.Namespace) -> Configuration:
+    """The configuration that the arguments name, or that of the working directory.
+
+    Raises:
+        UnreadableError: It cannot be read, or something in it is wrong.
+    """
+    return found_configuration() if arguments.config is None else configuration_of(arguments.config)
+
+
+def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rules: Iterable[Rule]) -> Report:
     """Reads what the arguments name, and asks the rules.
+
+    Args:
+        arguments: What the command line says, which counts before the configuration.
+        configuration: What it leaves out.
+        rules: Which rules to ask.
 
     Raises:
         InvalidValueError: A parameter has no name, no value or two of them, or the region is none.
         UnreadableError: A file cannot be read.
     """
-    parameters = _parameters(arguments.parameter)
-    hosts = _hosts(arguments.hosts)
-    stdin = _standard_input() if _STDIN in arguments.paths else None
+    parameters = _parameters(arguments.parameter) or configuration.parameters
+    hosts = _hosts(arguments.hosts) or configuration.hosts
+    region = configuration.region if arguments.region is None else arguments.region
+    paths = [each for each in arguments.paths if not _is(each, configuration.file)] or arguments.paths
+    stdin = _standard_input() if _STDIN in paths else None
     try:
-        result = check_files(
-            arguments.paths,
-            stdin=stdin,
-            parameters=parameters,
-            region=arguments.region,
-            partial=arguments.partial,
-            hosts=hosts,
-            rules=rules,
-        )
+        with for_one_check(configuration.instance_types):
+            result = check_files(
+                paths,
+                stdin=stdin,
+                parameters=parameters,
+                region=region,
+                partial=arguments.partial or configuration.partial,
+                hosts=hosts,
+                rules=rules,
+            )
     except InvalidValueError as error:
         error.argument = _OPTIONS.get(error.argument or "", error.argument)
         raise
-    if arguments.region is not None and arguments.region not in regions():
-        say(f"nothing is recorded about region {arguments.region}: what is offered there was not checked")
+    if region is not None and region not in regions():
+        say(f"nothing is recorded about region {region}: what is offered there was not checked")
     return result
+
+
+def _is(path: str, configuration: str | None) -> bool:
+    """Whether a path, such as one of ``*.yaml``, is the configuration, which is not a template."""
+    return configuration is not None and os.path.normpath(path) == os.path.normpath(configuration)
 
 
 def _standard_input() -> bytes:

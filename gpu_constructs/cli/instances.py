@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import cast
 
-from gpu_constructs.cli.output import add_format, json_text
+from gpu_constructs.cli.output import add_configuration, add_format, json_text
 from gpu_constructs.cli.terminal import show, table, width_of
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
 from gpu_constructs.hardware import (
@@ -20,6 +23,8 @@ from gpu_constructs.hardware import (
     family,
     find,
 )
+from gpu_constructs.hardware.overlay import for_one_check
+from gpu_constructs.hardware.type_names import CONFIGURATIONS
 
 __all__ = ["define", "run"]
 
@@ -51,6 +56,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--region", help="a region that offered it on the day of the data")
     parser.add_argument("--purchase", choices=list(map(str, PurchaseClass)), help="how it can be bought")
     parser.add_argument("--arch", choices=list(map(str, Architecture)), help="processor architecture")
+    add_configuration(parser)
     add_format(parser)
 
 
@@ -61,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         0, also where there is none.
     """
     try:
-        found = _found(arguments)
+        with for_one_check(_declared(arguments)):
+            found = _found(arguments)
     except GpuConstructsError as error:
         if error.argument is not None and not error.argument.startswith("--"):
             error.argument = f"--{error.argument.replace('_', '-')}"
@@ -73,6 +80,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(f"no instance type of the catalogue of {RECORDED} satisfies all of that\n")
     return 0
+
+
+def _declared(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
+    """The types of the configuration; what reads it is loaded only where there is one."""
+    if arguments.config is None and not any(map(os.path.exists, CONFIGURATIONS)):
+        return {}
+    inputs = import_module("gpu_constructs.cli.inputs")
+    return cast("Mapping[str, InstanceType]", inputs.configured(arguments).instance_types)
 
 
 def _found(arguments: argparse.Namespace) -> tuple[InstanceType, ...]:

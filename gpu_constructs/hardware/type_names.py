@@ -12,7 +12,18 @@ from difflib import SequenceMatcher, get_close_matches
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
 
-__all__ = ["how_to_declare", "is_family_name", "letters_of", "name_problem", "nearest_families", "nearest_types"]
+__all__ = [
+    "CONFIGURATIONS",
+    "how_to_declare",
+    "is_family_name",
+    "letters_of",
+    "name_problem",
+    "nearest_families",
+    "nearest_types",
+]
+
+CONFIGURATIONS = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
+"""Files of the working directory in which users of the command line declare types."""
 
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
 _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
@@ -44,7 +55,7 @@ def how_to_declare(name: str) -> str:
     facts = ["vcpus=…", "memory_mib=…", *filter(None, [_DEVICES.get(letters_of(name))])]
     return (
         f"if it is newer, declare_instance_types(InstanceTypeRecord({name!r}, {', '.join(facts)})), or instance_types "
-        "in gpu-constructs.yaml for the command line"
+        f"in {CONFIGURATIONS[0]} for the command line"
     )
 
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpu_constructs.checking.configuration import Configuration, configuration_of
 from gpu_constructs.checking.report import Report, check_files
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.hardware.aws_limits import is_region
+from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.rules import check
 from gpu_constructs.testing.assertions import GpuAssertions
 from gpu_constructs.testing.snapshot import HasTemplate
@@ -26,6 +28,7 @@ def gpus(
     *,
     parameters: Mapping[str, str] | None = None,
     region: str | None = None,
+    configuration: str | Path | None = None,
 ) -> GpuAssertions:
     """Reads what is asserted about.
 
@@ -36,24 +39,35 @@ def gpus(
             nothing be added to it.
         parameters: Values of CloudFormation parameters by name, instead of their defaults.
         region: Where it is deployed to, where it does not say so itself.
+        configuration: A file such as ``gpu-constructs.yaml``, whose instance types, hosts, parameters and region count
+            as they do for the command line.
 
     Raises:
         InvalidValueError: It is none of these, or an argument is wrong.
         UnreadableError: It cannot be read.
     """
-    return GpuAssertions(_reviewed(source, parameters, region))
+    said = Configuration() if configuration is None else configuration_of(str(configuration))
+    with for_one_check(said.instance_types):
+        return GpuAssertions(_reviewed(source, parameters, region, said))
 
 
-def _reviewed(source: object, parameters: Mapping[str, str] | None, region: str | None) -> Report:
+def _reviewed(source: object, parameters: Mapping[str, str] | None, region: str | None, said: Configuration) -> Report:
     if isinstance(source, Fleet):
         return Report(fleet=source, findings=check(source))
     _require_parameters(parameters)
     if isinstance(source, HasTemplate):
         source = source.to_json()
     if isinstance(source, str | Path | Mapping):
-        return check_files([source], parameters=parameters, region=region)
-    path, own_region = _synthesized(source)
-    return check_files([path], parameters=parameters, region=region or own_region)
+        path, own_region = source, None
+    else:
+        path, own_region = _synthesized(source)
+    return check_files(
+        [path],
+        parameters=parameters or said.parameters,
+        region=region or own_region or said.region,
+        hosts=said.hosts,
+        partial=said.partial,
+    )
 
 
 def _require_parameters(parameters: object) -> None:
