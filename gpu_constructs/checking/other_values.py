@@ -16,7 +16,7 @@ from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.template import REGION, Choice, Inputs, Stacks
 
-__all__ = ["OtherValue", "Trial", "ValueTable", "Verdict", "other_values", "place", "tables", "warnings"]
+__all__ = ["OtherValue", "Trial", "ValueTable", "Verdict", "is_settled", "other_values", "place", "tables", "warnings"]
 
 Place = tuple[str, str, str, "str | None"]
 """Rule, subject, resource and file: what makes two findings one, whatever their words are."""
@@ -61,11 +61,13 @@ class Trial:
         tried: The value.
         found: Everything grave, where it was found.
         new: Those of `found` that the values of the first reading do not bring.
+        left_open: The places of findings that say what is not known with it.
     """
 
     tried: OtherValue
     found: tuple[Finding, ...]
     new: tuple[Finding, ...]
+    left_open: frozenset[Place] = frozenset()
 
     def without(self, is_accepted: Callable[[Finding], object]) -> Trial:
         """The same without what somebody has accepted."""
@@ -135,6 +137,26 @@ def other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[OtherVa
     size = len(choices) + sum(len(stack.resources) for stack in stacks.stacks)
     most = min(READINGS, READ_RESOURCES // max(1, size))
     return others[:most], Counter(each.parameter for each in others[most:])
+
+
+def is_settled(finding: Finding, trials: Iterable[Trial], untried: Mapping[str, int]) -> bool:
+    """Whether what was not known at first is known with each value that one parameter can have.
+
+    Args:
+        finding: What says that something is not known.
+        trials: What was found with each other value.
+        untried: How many values were not tried, by parameter.
+    """
+    tried: dict[tuple[Choice, ...], list[Trial]] = {}
+    for each in trials:
+        tried.setdefault(each.tried.choices, []).append(each)
+    return any(
+        choices[0].default is None
+        and choices[0].parameter not in untried
+        and all(each.is_complete for each in choices)
+        and not any(place(finding) in each.left_open for each in of_choices)
+        for choices, of_choices in tried.items()
+    )
 
 
 def warnings(trials: Iterable[Trial]) -> Iterator[tuple[Finding, Finding]]:

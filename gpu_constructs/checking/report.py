@@ -18,7 +18,7 @@ from pathlib import Path
 from gpu_constructs.budget import NAME
 from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
 from gpu_constructs.checking.described_hosts import with_hosts
-from gpu_constructs.checking.other_values import Trial, ValueTable, other_values, place, tables, warnings
+from gpu_constructs.checking.other_values import Trial, ValueTable, is_settled, other_values, place, tables, warnings
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.hardware import regions
@@ -28,6 +28,8 @@ from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import Input, Inputs, Places, Stacks, fleet_of
 
 __all__ = ["Acknowledged", "Report", "check_files", "findings_in"]
+
+_SAY_WHAT_IS_OPEN = frozenset({"GPU005", "GPU014", UNCHECKED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,15 +166,18 @@ def _found(
     others, untried = other_values(stacks, asked.given)
     known = {place(each) for each in found if each.is_grave}
     grave = tuple(each for each in asked.rules if each.severity is not Severity.INFO)
+    tried = (*grave, *(each for each in asked.rules if each.id == UNCHECKED))
     trials: list[Trial] = []
     for other in others if grave else ():
         there = other.read(inputs, asked.given)
         places = Places(there)
-        found_there = check(asked.fleet(there), rules=grave, fixes=False)
+        found_there = check(asked.fleet(there), rules=tried, fixes=False)
+        left_open = frozenset(place(each) for each in found_there if each.rule in _SAY_WHAT_IS_OPEN)
         now = tuple(_located(each, places) for each in found_there if each.is_grave)
         new = tuple(each for each in now if place(each) not in known)
-        trials.append(Trial(tried=other, found=now, new=new))
-    return found, trials, untried
+        trials.append(Trial(tried=other, found=now, new=new, left_open=left_open))
+    kept = [each for each in found if each.rule not in _SAY_WHAT_IS_OPEN or not is_settled(each, trials, untried)]
+    return kept, trials, untried
 
 
 def _require_region(region: object) -> None:

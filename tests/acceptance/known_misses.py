@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Its file, and why: either nothing is said, or not as gravely as it is.
-KNOWN_MISSES = {}
+KNOWN_MISSES: dict[str, str] = {}
 
 # Said, and not of the resource whose property has to be changed.
 KNOWN_MISPLACED = {

@@ -41,6 +41,8 @@ class Choice:
         stack: The stack that asks for it.
         default: The value that was read with; None where it was unknown.
         values: Every value that is allowed, or else that a condition or a mapping knows, as texts.
+        is_complete: Whether no other value can be deployed: these are the values that are allowed, or the keys of a
+            mapping in which it is looked up are among them.
         weight: What it decides.
         origin: Where it is declared.
     """
@@ -49,11 +51,13 @@ class Choice:
     stack: str
     default: str | None
     values: tuple[str, ...]
+    is_complete: bool
     weight: Weight
     origin: Origin
 
 
 _TWO = 2
+_WITHOUT_DEFAULT = 3  # steps of Fn::FindInMap; DefaultValue of AWS::LanguageExtensions is a fourth
 _PARTS = ("Condition", "Metadata", "Properties", "UpdatePolicy")
 _VARIABLE = re.compile(r"\$\{([^${}!]+)\}")
 
@@ -117,6 +121,7 @@ def _choices(evaluator: Evaluator, *, is_nested: bool) -> Iterator[Choice]:
                 stack=evaluator.name,
                 default=default,
                 values=known,
+                is_complete=name in uses.looked_up or (bool(declaration.allowed) and not declaration.is_list),
                 weight=uses.weights[name],
                 origin=evaluator.origin(("Parameters", name)),
             )
@@ -127,6 +132,7 @@ def _choices(evaluator: Evaluator, *, is_nested: bool) -> Iterator[Choice]:
             stack=evaluator.name,
             default=None,
             values=regions,
+            is_complete=REGION in uses.looked_up,
             weight=uses.weights[REGION],
             origin=evaluator.origin(uses.place_of_region),
         )
@@ -155,12 +161,14 @@ class _Uses:
     Attributes:
         weights: The most that each parameter decides; one that reaches nothing is not in it.
         values: Values of which conditions and mappings make a difference, by parameter.
+        looked_up: Parameters that are keys of a mapping, which CloudFormation refuses where it does not have them.
         place_of_region: The first condition or mapping that depends on the region.
     """
 
     def __init__(self, evaluator: Evaluator, *, is_nested: bool) -> None:
         self.weights: dict[str, Weight] = {}
         self.values: dict[str, dict[str, None]] = {}
+        self.looked_up: set[str] = set()
         self.place_of_region: Path = ()
         self._evaluator = evaluator
         self._conditions: dict[str, Weight] = {}
@@ -234,6 +242,7 @@ class _Uses:
         for name, columns in zip(map(_name, steps[1:]), [(rows or {}), *(rows or {}).values()][:_TWO], strict=False):
             if name is not None and isinstance(columns, dict):
                 self._know(name, columns, ("Mappings", str(mapping)))
+                self.looked_up.update([name] if len(steps) == _WITHOUT_DEFAULT else [])
 
     def _know(self, name: str, values: Iterable[str], place: Path) -> None:
         self.values.setdefault(name, {}).update(dict.fromkeys(values))
