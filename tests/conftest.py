@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 # The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
 os.environ.setdefault("CDK_VALIDATION", "false")
+
+# Images of containers set it; without bytecode, each worker and each command that a test runs compiles everything.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# The collection leaves nothing to free but what stays to the end.
+gc.disable()
 
 from pathlib import Path
 
@@ -77,8 +85,8 @@ def recommended_flags(tmp_path: Path) -> Site:
 
 def pytest_collection_finish() -> None:
     """Leaves what stays to the end, all of aws_cdk among it, out of every later garbage collection."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 20)
 
 

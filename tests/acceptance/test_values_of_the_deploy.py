@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ import pytest
 
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.hardware import image
-from gpu_constructs.rules import Severity
+from gpu_constructs.rules import RULES, Severity, check
+from gpu_constructs.template import Inputs, fleet_of
 from gpu_constructs.template.documents.yaml_text import parse_yaml
 
 GOOD = sorted(each for each in (Path(__file__).parent / "good").iterdir() if each.is_file())
+ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
 AMI = image("al2023-gpu").ssm_parameter
 
 STORED = {
@@ -38,10 +41,11 @@ def joined(*pieces: Any) -> dict[str, Any]:
     return {"Fn::Join": ["", list(pieces)]}
 
 
-def errors(template: Mapping[str, Any], tmp_path: Path) -> set[str]:
-    file = tmp_path / "template.json"
-    file.write_text(json.dumps(template))
-    return {each.rule for each in check_files([file]).findings if each.severity is Severity.ERROR}
+def errors(template: Mapping[str, Any]) -> set[str]:
+    """Rules that find an error with the default values of all parameters; other values bring warnings alone."""
+    stacks = Inputs(["-"], stdin=json.dumps(template).encode()).stacks()
+    fleet = fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
+    return {each.rule for each in check(fleet, rules=ERRORS, fixes=False) if each.severity is Severity.ERROR}
 
 
 def cluster() -> dict[str, Any]:
@@ -169,13 +173,13 @@ def cluster() -> dict[str, Any]:
     }
 
 
-def changed(template: dict[str, Any], path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
-    result = copy.deepcopy(template)
-    node: Any = result
-    for step in path[:-1]:
-        node = node[step]
-    node[path[-1]] = value
-    return result
+def changed(node: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """A copy with another value in one place; it shares the other parts."""
+    if not path:
+        return value
+    copied = copy.copy(node)
+    copied[path[0]] = changed(node.get(path[0]) if isinstance(node, dict) else node[path[0]], path[1:], value)
+    return copied
 
 
 DATA = "Resources.Template.Properties.LaunchTemplateData."
@@ -260,16 +264,16 @@ def steps(path: str) -> tuple[str | int, ...]:
     return tuple(int(each) if each.isdecimal() else each for each in path.split("."))
 
 
-def test_the_cluster_has_no_error(tmp_path: Path) -> None:
-    assert errors(cluster(), tmp_path) == set()
+def test_the_cluster_has_no_error() -> None:
+    assert errors(cluster()) == set()
 
 
-def test_a_value_of_the_deploy_brings_no_error(tmp_path: Path) -> None:
+def test_a_value_of_the_deploy_brings_no_error() -> None:
     template = cluster()
     wrong = {
         f"{path}: {value}": found
         for path, value in POSITIONS
-        if (found := errors(changed(template, steps(path), value), tmp_path))
+        if (found := errors(changed(template, steps(path), value)))
     }
     assert not wrong
 
@@ -289,9 +293,9 @@ ARM = image("al2023-arm64").ssm_parameter
     ],
     ids=str,
 )
-def test_where_an_image_is_wanted_its_parameter_is_judged(path: str, value: Any, tmp_path: Path) -> None:
+def test_where_an_image_is_wanted_its_parameter_is_judged(path: str, value: Any) -> None:
     template = changed(cluster(), ("Parameters", "ArmAmi"), {**STORED["StoredAmi"], "Default": ARM})
-    assert errors(changed(template, steps(path), value), tmp_path) == {"GPU052"}
+    assert errors(changed(template, steps(path), value)) == {"GPU052"}
 
 
 @pytest.mark.parametrize(
@@ -331,6 +335,11 @@ def test_what_exists_under_an_undecided_condition_is_checked(condition: Any, tmp
     assert told == found(asked)
 
 
+@lru_cache(maxsize=None)
+def template_in(path: Path) -> object:
+    return parse_yaml(path.read_text(encoding="utf-8"), file=path.name)[0]
+
+
 _NAMES = ("Ref", "Condition", "Fn::GetAtt")
 
 
@@ -348,8 +357,8 @@ def scalars(node: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_no_scalar_of_a_good_template_becomes_an_error_when_it_is_stored(path: Path, tmp_path: Path) -> None:
-    template, _ = parse_yaml(path.read_text(encoding="utf-8"), file=path.name)
+def test_no_scalar_of_a_good_template_becomes_an_error_when_it_is_stored(path: Path) -> None:
+    template = template_in(path)
     if not isinstance(template, dict) or "Resources" not in template:
         return  # a task definition by itself is registered without CloudFormation, which resolves nothing in it
     good: dict[str, Any] = {**template, "Parameters": {**(template.get("Parameters") or {}), **STORED}}  # type: ignore[dict-item]
@@ -358,13 +367,13 @@ def test_no_scalar_of_a_good_template_becomes_an_error_when_it_is_stored(path: P
         # The beginning alone says that a role's name is another one, and that user data is not encoded.
         is_certain = place[-1] in {"RoleName", "UserData"}
         value = (REF, WRITTEN, REF if is_certain else part("a-${StoredText}"))[number % 3]
-        found = errors(changed(good, ("Resources", *place), value), tmp_path)
+        found = errors(changed(good, ("Resources", *place), value))
         assert found == set(), (place, value)
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_no_parameter_of_a_good_template_brings_an_error_when_it_is_stored(path: Path, tmp_path: Path) -> None:
-    template, _ = parse_yaml(path.read_text(encoding="utf-8"), file=path.name)
+def test_no_parameter_of_a_good_template_brings_an_error_when_it_is_stored(path: Path) -> None:
+    template = template_in(path)
     parameters = template.get("Parameters") if isinstance(template, dict) else None
     for name, declared in parameters.items() if isinstance(parameters, dict) else ():
         assert isinstance(template, dict)
@@ -372,4 +381,4 @@ def test_no_parameter_of_a_good_template_brings_an_error_when_it_is_stored(path:
         several = "List" in str(declared.get("Type"))
         kind = "List<String>" if several else "String"
         stored = {"Type": f"AWS::SSM::Parameter::Value<{kind}>", "Default": "/x"}
-        assert errors(changed(template, ("Parameters", name), stored), tmp_path) == set(), name
+        assert errors(changed(template, ("Parameters", name), stored)) == set(), name
