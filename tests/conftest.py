@@ -10,13 +10,6 @@ from collections.abc import Iterator
 # The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
 os.environ.setdefault("CDK_VALIDATION", "false")
 
-# Images of containers set it; without bytecode, each worker and each command that a test runs compiles everything.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-# The collection leaves nothing to free but what stays to the end.
-gc.disable()
-
 from pathlib import Path
 
 import aws_cdk as cdk
@@ -24,6 +17,13 @@ import hypothesis
 import pytest
 
 from tests.synthesis import Ground, Landlord, Site, Tenant
+
+# Images of containers set it; without bytecode, each worker and each command that a test runs compiles everything.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# The collection leaves nothing to free but what stays to the end.
+gc.disable()
 
 # A busy machine fails no test.
 hypothesis.settings.register_profile("untimed", deadline=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -316,7 +316,9 @@ def test_what_exists_under_an_undecided_condition_is_checked(condition: Any, tmp
     asked = {"Fn::Equals": [{"Ref": "Asked"}, "gpu"]}
 
     def template(when: Any) -> dict[str, Any]:
-        written = changed(cluster(), ("Conditions",), {"When": when, "Otherwise": {"Fn::Not": [{"Condition": "When"}]}})
+        written: dict[str, Any] = changed(
+            cluster(), ("Conditions",), {"When": when, "Otherwise": {"Fn::Not": [{"Condition": "When"}]}}
+        )
         written["Parameters"] = {**STORED, "Asked": {"Type": "String"}}
         resources = written["Resources"]
         broken = changed(
@@ -335,7 +337,7 @@ def test_what_exists_under_an_undecided_condition_is_checked(condition: Any, tmp
     assert told == found(asked)
 
 
-@lru_cache(maxsize=None)
+@cache
 def template_in(path: Path) -> object:
     return parse_yaml(path.read_text(encoding="utf-8"), file=path.name)[0]
 
@@ -361,7 +363,7 @@ def test_no_scalar_of_a_good_template_becomes_an_error_when_it_is_stored(path: P
     template = template_in(path)
     if not isinstance(template, dict) or "Resources" not in template:
         return  # a task definition by itself is registered without CloudFormation, which resolves nothing in it
-    good: dict[str, Any] = {**template, "Parameters": {**(template.get("Parameters") or {}), **STORED}}  # type: ignore[dict-item]
+    good: dict[str, Any] = {**template, "Parameters": {**(template.get("Parameters") or {}), **STORED}}
     places = [each for each in scalars(good["Resources"]) if each[1] == "Properties"]
     for number, place in enumerate(places):
         # The beginning alone says that a role's name is another one, and that user data is not encoded.
