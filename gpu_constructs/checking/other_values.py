@@ -107,6 +107,14 @@ class ValueTable:
     verdicts: tuple[Verdict, ...]
 
     @property
+    def row(self) -> Origin:
+        """Where the first value that does not work is written, if a mapping has it; else where the parameter is."""
+        wrong = next((each.value for each in self.verdicts if each.finding is not None), None)
+        if wrong is None or self.origin.path[:1] != ("Mappings",):
+            return self.origin
+        return self.origin.at(wrong)
+
+    @property
     def alike(self) -> Iterator[tuple[Finding | None, tuple[Verdict, ...]]]:
         """Values of one verdict together: those that work, then rule by rule, with what the first of them brings."""
         by_rule: dict[tuple[str, str] | None, list[Verdict]] = {None: []}

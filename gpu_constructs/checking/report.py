@@ -20,7 +20,7 @@ from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgeme
 from gpu_constructs.checking.described_hosts import with_hosts
 from gpu_constructs.checking.other_values import Trial, ValueTable, is_settled, other_values, place, tables, warnings
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Fleet
+from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.hardware import regions
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
@@ -145,14 +145,15 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
             kept.append(finding)
         else:
             acknowledged.append(replace(accepted, finding=finding))
-    unaccepted = [each.without(acknowledgements.of) for each in trials]
+    values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
+    rows = {(stacks.locate(each.origin), each.subject): stacks.locate(each.row) for each in values}
     return Report(
         fleet=fleet,
-        findings=tuple(kept),
+        findings=tuple(_in_row(each, rows) for each in kept),
         acknowledged=tuple(acknowledged),
         files=_files(stacks) or inputs.named,
         read=tuple(stacks.documents),
-        values=tuple(replace(each, origin=stacks.locate(each.origin)) for each in tables(unaccepted, kept)),
+        values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
         untried=untried,
     )
 
@@ -203,6 +204,13 @@ def _located(finding: Finding, places: Places) -> Finding:
 
 def _at_parameter(finding: Finding, stacks: Stacks) -> Finding:
     return finding if finding.origin is None else replace(finding, origin=stacks.locate(finding.origin))
+
+
+def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str], Origin]) -> Finding:
+    """What only another value brings, where the table of the values is."""
+    if finding.origin is None or not finding.parameter:
+        return finding
+    return replace(finding, origin=rows.get((finding.origin, finding.subject), finding.origin))
 
 
 def _files(stacks: Stacks) -> tuple[str, ...]:

@@ -9,6 +9,4 @@ KNOWN_MISSES: dict[str, str] = {}
 KNOWN_MISPLACED = {
     "017-smallest-type-of-a-mixed-group.yaml",
     "164-cdk-load-balancer-reaches-no-host.json",
-    "170-task-definition-beside-its-hosts",
-    "189-one-region-of-a-mapping.yaml",
 }

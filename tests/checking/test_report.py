@@ -160,7 +160,11 @@ def test_regions_are_tried_where_nothing_says_which_it_is(tmp_path: Path) -> Non
     body = template(
         instance_type={"Fn::FindInMap": ["Types", {"Ref": "AWS::Region"}, "Type"]}, Mappings={"Types": types}
     )
-    assert ("GPU901", "warning", "with AWS::Region=eu-west-1: g5.xlarge is not a g6") in told(reviewed(body, tmp_path))
+    review = reviewed(body, tmp_path)
+    assert ("GPU901", "warning", "with AWS::Region=eu-west-1: g5.xlarge is not a g6") in told(review)
+    (table,) = review.values
+    assert table.origin.path == ("Mappings", "Types", "eu-west-1")
+    assert table.origin in {each.origin for each in review.findings if each.parameter}
     there = told(reviewed(body, tmp_path, region="eu-west-1"))
     assert ("GPU901", "error", "g5.xlarge is not a g6") in there
 

@@ -26,7 +26,7 @@ _FIX = "check the files that define its hosts together with these"
     question="does a task that no service runs fit a host?",
     because="ECS cannot place it on any of these hosts, whoever starts it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
-    changes="ResourceRequirements",
+    changes="ResourceRequirements.Value",
     unless=("GPU063",),
 )
 def fits_somewhere_here(context: Context) -> Problems:
