@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 
-__all__ = ["Way", "Ways", "changed"]
+__all__ = ["Way", "Ways", "changed", "either"]
 
 _Thing = TypeVar("_Thing", Pool, Task, Workload)
 
@@ -29,6 +29,15 @@ class Way:
 
 Ways: TypeAlias = tuple[tuple[Way, ...], ...]
 """Ways to settle a problem. Of each group, smallest change first, the first that works is shown."""
+
+
+def either(*changes: tuple[str, Pool | Task | Workload]) -> Ways:
+    """Ways of one thing each; every one that works is shown.
+
+    Args:
+        changes: For each its text, and the thing as it would be.
+    """
+    return tuple((Way(text=text, things=(thing,)),) for text, thing in changes)
 
 
 def changed(fleet: Fleet, things: Iterable[Pool | Task | Workload]) -> Fleet:

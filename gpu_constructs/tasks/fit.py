@@ -26,7 +26,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "ComputeCapability": "min_compute_capability",
     "Precision": "precision",
     "Nvlink": "nvlink",
-    "MemoryMiB of NvidiaMps": "memory_mib of the shares",
+    "Memory of NvidiaMps": "memory_mib of the shares",
     "hosts of a type such as": "capacity of a type such as",
     "a separate capacity provider for": "separate capacity for",
 }

@@ -1,22 +1,28 @@
 """Every fix with a value does what it says: with it the finding is gone, and nothing else is broken.
 
-Broken fleets at random; the changes that findings carry are made, and the fleet is checked again from the beginning.
+The wrong example of each rule, the broken configurations of `tests/acceptance` and broken fleets at random: the changes
+that findings carry are made, and the fleet is checked again from the beginning.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
 
 import pytest
 
+from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
     Fleet,
     GroupSettings,
     HostImage,
+    InstanceRequirements,
     NvidiaMps,
     Pool,
     ResourceRequirement,
@@ -24,10 +30,47 @@ from gpu_constructs.fleet import (
     Task,
     Workload,
 )
-from gpu_constructs.hardware import IMAGES, Architecture, instance_type
-from gpu_constructs.rules import Severity, check
+from gpu_constructs.hardware import IMAGES, Architecture, accelerated, general, instance_type
+from gpu_constructs.rules import RULES, Finding, Severity, check
 from gpu_constructs.rules.change import changed
+from tests.acceptance.recall import expectations, given
 from tests.properties.small_fleets import small_fleet
+from tools.rule_examples import example_of
+
+
+def _ids(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What the fixes of each error rule are. Values of their own have only those that are tried.
+TRIED = _ids(
+    """
+    GPU009 GPU020 GPU021 GPU022 GPU027 GPU028 GPU031 GPU032 GPU033 GPU035 GPU036 GPU042 GPU046 GPU050 GPU052 GPU054
+    GPU060 GPU061 GPU062 GPU067 GPU068 GPU073 GPU080 GPU083 GPU084 GPU086 GPU089 GPU090 GPU091 GPU093 GPU100 GPU111
+    GPU129 GPU130 GPU133 GPU134 GPU176 GPU180 GPU193 GPU194 GPU200 GPU212 GPU218 GPU219 GPU221 GPU235 GPU250 GPU266
+    GPU267 GPU283 GPU286 GPU290 GPU293 GPU296 GPU297 GPU309 GPU310
+    """
+)
+READ_OFF = _ids(
+    """
+    GPU040 GPU047 GPU048 GPU070 GPU102 GPU121 GPU122 GPU125 GPU204 GPU205 GPU217 GPU233 GPU256 GPU258 GPU262 GPU276
+    GPU277 GPU280 GPU281 GPU292 GPU301 GPU317
+    """
+)  # names and values of the file itself, or the only ones that AWS takes
+SENTENCES = _ids(
+    """
+    GPU023 GPU026 GPU029 GPU041 GPU044 GPU045 GPU055 GPU057 GPU058 GPU063 GPU092 GPU094 GPU098 GPU107 GPU110 GPU119
+    GPU120 GPU124 GPU126 GPU127 GPU132 GPU135 GPU160 GPU163 GPU168 GPU170 GPU190 GPU215 GPU228 GPU231 GPU232 GPU237
+    GPU230 GPU255 GPU257 GPU264 GPU265 GPU272 GPU275 GPU278 GPU279 GPU284 GPU291 GPU294 GPU295 GPU298 GPU300 GPU305
+    GPU306 GPU314 GPU315
+    """
+)  # what to do, without a value
+TRIED_WARNINGS = _ids(
+    """
+    GPU003 GPU006 GPU030 GPU051 GPU064 GPU065 GPU066 GPU072 GPU074 GPU081 GPU099 GPU105 GPU106 GPU117 GPU118 GPU141
+    GPU142 GPU201 GPU234 GPU311 GPU312
+    """
+)
 
 _TYPES = (
     "g4dn.xlarge",
@@ -95,50 +138,111 @@ def _task(random: Random, name: str) -> Task:
     return Task(name=name, containers=(container,), architecture=architecture)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A broken fleet, what is found in it, and the text that a reader has in front of them."""
+
+    fleet: Fleet
+    findings: tuple[Finding, ...]
+    text: str = ""
+
+
+def _of_files() -> Iterator[Shown]:
+    for rule in RULES:
+        example = example_of(rule.id)
+        if not example.python:
+            text = example.file(example.wrong)
+            report = check_files(["-"], stdin=text.encode())
+            yield Shown(fleet=report.fleet, findings=report.findings, text=text)
+    for each in expectations():
+        report = check_files(given(each.path))
+        text = "".join(Path(file).read_text(encoding="utf-8") for file in report.read)
+        yield Shown(fleet=report.fleet, findings=report.findings, text=text)
+
+
+def _by_hand() -> Iterator[Shown]:
+    """What neither has."""
+    pool = Pool(
+        name="Hosts", min_instances=0, max_instances=1, requirements=InstanceRequirements(accelerator_count=(4, 1))
+    )
+    fleet = Fleet(pools=(pool,))
+    yield Shown(fleet=fleet, findings=check(fleet))
+
+
+def _at_random() -> Iterator[Shown]:
+    for seed in range(150):
+        random = Random(seed)  # noqa: S311 - no secret
+        for fleet in (broken_fleet(random), replace(small_fleet(random)[0], is_whole=True)):
+            yield Shown(fleet=fleet, findings=check(fleet))
+
+
+@pytest.fixture(scope="module")
+def of_files() -> tuple[Shown, ...]:
+    return tuple(_of_files())
+
+
+@pytest.fixture(scope="module")
+def made(of_files: tuple[Shown, ...]) -> Counter[str]:
+    """How many fixes of each rule were made, each of which did what it says."""
+    made: Counter[str] = Counter()
+    for each in (*of_files, *_by_hand(), *_at_random()):
+        before = _wrong(each.fleet)
+        for finding in each.findings:
+            for way in finding.ways:
+                assert way.text in finding.fix
+                if way.things:
+                    after = changed(each.fleet, way.things)
+                    assert _found(after, finding) < _found(each.fleet, finding), (finding, way.text)
+                    assert not _wrong(after) - before, (finding, way.text, _wrong(after) - before)
+                    made[finding.rule] += 1
+    return made
+
+
 def _wrong(fleet: Fleet) -> Counter[tuple[str, str]]:
     return Counter((each.rule, each.subject) for each in check(fleet, fixes=False) if each.severity is Severity.ERROR)
 
 
-def _found(fleet: Fleet, rule: str, subject: str) -> int:
-    return sum((each.rule, each.subject) == (rule, subject) for each in check(fleet, fixes=False))
+def _found(fleet: Fleet, finding: Finding) -> int:
+    return sum((each.rule, each.subject) == (finding.rule, finding.subject) for each in check(fleet, fixes=False))
 
 
-@pytest.fixture(scope="module")
-def fixed() -> Counter[str]:
-    """How many fixes of each rule were made, each of which did what it says."""
-    made: Counter[str] = Counter()
-    for seed in range(150):
-        random = Random(seed)  # noqa: S311 - no secret
-        for fleet in (broken_fleet(random), replace(small_fleet(random)[0], is_whole=True)):
-            before = _wrong(fleet)
-            for each in check(fleet):
-                for way in each.ways:
-                    assert way.text in each.fix
-                    if not way.things:
-                        continue
-                    after = changed(fleet, way.things)
-                    assert _found(after, each.rule, each.subject) < _found(fleet, each.rule, each.subject), each
-                    assert not _wrong(after) - before, (each, way.text, _wrong(after) - before)
-                    made[each.rule] += 1
-    return made
+@pytest.mark.parametrize("rule", sorted(TRIED | TRIED_WARNINGS))
+def test_every_fix_that_is_told_works(rule: str, made: Counter[str]) -> None:
+    assert made[rule]
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "GPU003",
-        "GPU006",
-        "GPU009",
-        "GPU052",
-        "GPU060",
-        "GPU061",
-        "GPU067",
-        "GPU068",
-        "GPU073",
-        "GPU111",
-        "GPU117",
-        *("GPU054", "GPU062", "GPU080", "GPU129"),
-    ],
+def test_no_other_error_rule_tries_its_fixes(made: Counter[str]) -> None:
+    assert not made.keys() & (READ_OFF | SENTENCES)
+
+
+def test_of_each_error_rule_it_is_known_where_its_values_are_from() -> None:
+    errors = [each.id for each in RULES if each.severity is Severity.ERROR]
+    assert sorted((*TRIED, *READ_OFF, *SENTENCES)) == errors
+
+
+_NAMES = [*(each.name for each in (*accelerated(), *general())), *(each.name for each in IMAGES)]
+# A number, an instance type or a machine image: what can be wrong on these hosts.
+_VALUE = re.compile(
+    "|".join(
+        (
+            r"(?<![\w.-])[0-9][0-9.]*(?![\w.-])",
+            *(rf"(?<![\w.-]){re.escape(each)}(?![\w-])" for each in _NAMES),
+        )
+    )
 )
-def test_every_fix_that_is_told_works(rule: str, fixed: Counter[str]) -> None:
-    assert fixed[rule]
+
+
+def test_a_fix_that_was_not_tried_names_no_value_that_the_file_does_not_have(of_files: tuple[Shown, ...]) -> None:
+    named = [
+        (finding.rule, value, finding.fix)
+        for each in of_files
+        for finding in each.findings
+        if finding.rule in TRIED | READ_OFF | SENTENCES
+        for value in _VALUE.findall(_untried(finding))
+        if value not in f"{finding.message} {finding.allowed}" and (finding.rule in SENTENCES or value not in each.text)
+    ]
+    assert not named
+
+
+def _untried(finding: Finding) -> str:
+    return ", or ".join(each.text for each in finding.ways if not each.things) if finding.ways else finding.fix

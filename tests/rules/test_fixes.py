@@ -97,6 +97,40 @@ def test_memory_is_what_the_hosts_have() -> None:
     assert told["GPU035"] == "Memory of 2048, in MiB"
 
 
+@pytest.mark.parametrize(("image", "rule"), [("al2", "GPU003"), ("al2023-gpu", "GPU099")])
+def test_hosts_on_which_a_gpu_task_waits_are_told_no_image_without_a_driver(image: str, rule: str) -> None:
+    hosts = a_pool("c7i.large", image=of_image(image, release=None))
+    assert fixes(running_on(hosts, task=NGINX))[rule].startswith("image al2023")
+    assert "al2023" not in fixes(running_on(hosts, task=with_memory(1024, "1")))[rule]
+
+
+def test_docker_chooses_no_host_port_in_network_mode_host() -> None:
+    ports = Container(name="web", memory_limit_mib=512, host_ports=((51678, "tcp"),))
+    bridged = Task(name="web", containers=(ports,))
+    for mode, told in (("bridge", "a dynamic host port (0), or another host port"), ("host", "another host port")):
+        task = replace(bridged, network_mode=mode)
+        assert fixes(running_on(a_pool(), task=task))["GPU084"] == told
+
+
+def test_a_parameter_of_another_architecture_is_not_completed() -> None:
+    wrong = "{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended}}"
+    for kind, is_told in (("g6.xlarge", True), ("g5g.xlarge", False)):
+        hosts = a_pool(kind, image=UNKNOWN, image_written=wrong)
+        told = fixes(running_on(hosts, task=with_memory(1024, "1")))["GPU130"]
+        assert told.endswith("gpu/recommended/image_id") is is_told
+
+
+def test_a_misspelt_type_is_told_the_types_that_run_the_task() -> None:
+    hosts = a_pool(instance_types=(), unknown_type_names=("g6xlarge",))
+    assert fixes(running_on(hosts, task=with_memory(1024, "1")))["GPU050"] == "g6.xlarge, or g6e.xlarge"
+
+
+def test_a_number_of_gpus_that_no_host_here_has_is_not_told() -> None:
+    told = fixes(running_on(a_pool("g6.xlarge"), task=with_memory(1024, " 8")))["GPU020"]
+    assert "8" not in told
+    assert fixes(running_on(a_pool("g6.48xlarge"), task=with_memory(1024, " 8")))["GPU020"] == 'write it "8"'
+
+
 @error("GPU991", question="?", because="b", source="https://docs.aws.amazon.com/")
 def too_many(pool: Pool) -> Iterator[Problem]:
     if pool.max_instances != 3:

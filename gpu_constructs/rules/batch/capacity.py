@@ -64,7 +64,7 @@ def has_gpus(context: Context) -> Problems:
                 origin=environments[0].origin,
                 property_name=environments[0].property_name,
                 message=f"{task.name} asks for GPUs, and no compute environment here has any: {named}",
-                fix="a compute environment of Type EC2 with InstanceTypes that have GPUs, such as g6.xlarge",
+                fix="a compute environment of Type EC2 with InstanceTypes that have GPUs",
             )
 
 
@@ -93,7 +93,7 @@ def has_vcpus(context: Context) -> Problems:
                 value=first.max_vcpus,
                 message=f"{task.name} asks for {vcpus} vCPUs, and {first.name} has {first.max_vcpus} at most",
                 allowed=f"{enough} or more",
-                fix=f"a MaxvCpus of {enough} or more",
+                fix="more MaxvCpus",
                 ways=((Way(text=f"a MaxvCpus of {enough}", things=(_with_vcpus(first, enough),)),),),
             )
 

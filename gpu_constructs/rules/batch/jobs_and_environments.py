@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Pool, PoolKind, ResourceRequirement, Scheduler, Task, Unknown, UserDataFormat
-from gpu_constructs.hardware import Image, OperatingSystem
-from gpu_constructs.hardware.aws_limits import MIN_JOB_TIMEOUT_SECONDS
+from gpu_constructs.fleet import (
+    Container,
+    HostImage,
+    Pool,
+    PoolKind,
+    ResourceRequirement,
+    Scheduler,
+    Task,
+    Unknown,
+    UserDataFormat,
+)
+from gpu_constructs.hardware import Image, OperatingSystem, image, instance_type
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_TIMEOUT_SECONDS
+from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.evidence.accelerated import is_gpu
+from gpu_constructs.rules.evidence.fixes import of_types, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
+_NEWER = ("g6.xlarge", "g6.12xlarge", "g6.48xlarge")  # the first that jobs fit on
 _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html"
 
 
@@ -33,7 +48,8 @@ def whole_gpus(task: Task) -> Problems:
                 yield Problem(
                     container=container,
                     message=f"the job {task.name} asks AWS Batch for {what}, and Batch hands out whole GPUs by number",
-                    fix=_ONE_GPU,
+                    fix="a number of whole GPUs",
+                    ways=either((_ONE_GPU, _with_one_gpu(task, container))),
                     property_name="ResourceRequirements",
                     value=each.value,
                 )
@@ -60,7 +76,8 @@ def has_sizes(task: Task) -> Problems:
             yield Problem(
                 container=container,
                 message=f"the job {task.name} asks for a GPU without {and_list(missing)}, which AWS Batch requires",
-                fix=", ".join(_SIZES[each] for each in missing),
+                fix=f"entries of type {and_list(missing)}",
+                ways=(tuple(_with_sizes(task, container, missing, *each) for each in _SIZES),),
                 property_name="ResourceRequirements",
             )
 
@@ -73,11 +90,13 @@ def has_sizes(task: Task) -> Problems:
     source=_CONFIGURATION,
 )
 def not_amazon_linux_2(pool: Pool) -> Problems:
-    image = _image_of_batch(pool)
-    if image is not None and image.operating_system is OperatingSystem.AMAZON_LINUX_2:
+    old = _image_of_batch(pool)
+    if old is not None and old.operating_system is OperatingSystem.AMAZON_LINUX_2:
+        name, kind = ("al2023-gpu", "ECS_AL2023_NVIDIA") if old.accelerator else ("al2023", "ECS_AL2023")
         yield Problem(
-            message=f"AWS Batch refuses new compute environments on {image.name} since 2026-06-30",
-            fix=f"imageType ECS_AL2023{'_NVIDIA' if image.accelerator else ''}",
+            message=f"AWS Batch refuses new compute environments on {old.name} since 2026-06-30",
+            fix="an image of Amazon Linux 2023",
+            ways=either((f"imageType {kind}", replace(pool, image=HostImage(image=image(name))))),
             property_name="ImageType",
         )
 
@@ -89,12 +108,18 @@ def not_amazon_linux_2(pool: Pool) -> Problems:
     source=_CONFIGURATION,
 )
 def listed(pool: Pool) -> Problems:
-    image = _image_of_batch(pool)
+    there = _image_of_batch(pool)
     unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
-    if image is not None and image.name == "al2023-gpu" and unlisted:
+    if there is not None and there.name == "al2023-gpu" and unlisted:
         yield Problem(
             message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
-            fix="a newer type, such as g6.xlarge",
+            fix="a newer type",
+            ways=(
+                tuple(
+                    Way(text=f"a newer type, such as {each}", things=(of_types(pool, (instance_type(each),)),))
+                    for each in _NEWER
+                ),
+            ),
             property_name="InstanceTypes",
             value=[each.name for each in unlisted],
         )
@@ -133,11 +158,36 @@ def long_enough(task: Task) -> Problems:
             f"{MIN_JOB_TIMEOUT_SECONDS} or more",
             allowed=f"{MIN_JOB_TIMEOUT_SECONDS} or more",
             one_value=True,
-            fix=f"an AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more",
+            fix="a longer AttemptDurationSeconds",
+            ways=either(
+                (
+                    f"an AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more",
+                    replace(task, attempt_seconds=MIN_JOB_TIMEOUT_SECONDS),
+                )
+            ),
         )
 
 
-_SIZES = {"VCPU": '{"Type": "VCPU", "Value": "4"}', "MEMORY": '{"Type": "MEMORY", "Value": "15000"} in MiB'}
+# vCPUs and MiB for one GPU, the first that its hosts have.
+_SIZES = ((4, 15_000), (4, 12_000), (2, 6_000), (1, 2_000))
+
+
+def _with_sizes(task: Task, container: Container, missing: list[str], vcpus: int, mib: int) -> Way:
+    sizes = {
+        "VCPU": f'{{"Type": "VCPU", "Value": "{vcpus}"}}',
+        "MEMORY": f'{{"Type": "MEMORY", "Value": "{mib}"}} in MiB',
+    }
+    new = replace(
+        container,
+        cpu=vcpus * CPU_UNITS_PER_VCPU if "VCPU" in missing else container.cpu,
+        memory_limit_mib=mib if "MEMORY" in missing else container.memory_limit_mib,
+    )
+    return Way(text=", ".join(sizes[each] for each in missing), things=(with_container(task, container, new),))
+
+
+def _with_one_gpu(task: Task, container: Container) -> Task:
+    others = tuple(each for each in container.requirements if not is_gpu(each))
+    return with_container(task, container, replace(container, requirements=(*others, ResourceRequirement.gpus(1))))
 
 
 def _is_gpu_job(task: Task) -> bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from gpu_constructs.budget import LABEL
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Container, Scheduler, Task
+from gpu_constructs.fleet import Container, Pool, Scheduler, Task
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
+from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.rule import Problem, Problems, error
+
+_NONE = "no name, and CloudFormation makes one"
 
 
 @error(
@@ -30,7 +35,8 @@ def accepted(context: Context) -> Problems:
                 value=name,
                 message=f"the capacity provider is called {shown(name)}; "
                 f"{'its name does not begin with aws, ecs or fargate' if prefix else f'a name has {ECS_NAME_FORM}'}",
-                fix=f"{f'gpu-{name[:200]}' if prefix else _fixed(name)}, or no name, and CloudFormation makes one",
+                fix=_NONE,
+                ways=(*_renamed(pool, f"gpu-{name[:LABEL]}" if prefix else name), (Way(text=_NONE),)),
                 one_value=True,
             )
     for task in (each for each in context.tasks if each.scheduler is Scheduler.ECS):
@@ -48,11 +54,26 @@ def _of_task(task: Task, name: str, what: str, container: Container | None = Non
             property_name="Family" if container is None else "Name",
             value=name,
             message=f"{what} {shown(name)}; a {'family' if container is None else 'name'} has {ECS_NAME_FORM}",
-            fix=_fixed(name),
+            fix="a shorter one" if name else "any name",
+            ways=_called(task, name, container),
             one_value=True,
         )
 
 
-def _fixed(name: str) -> str:
-    better = re.sub(r"[^A-Za-z0-9_-]+", "-", name[:LABEL]).strip("-")
-    return f"such as {better}" if better and better != name else "a shorter one" if name else "any name"
+def _renamed(pool: Pool, name: str) -> Ways:
+    better = _accepted(name)
+    return either((f"such as {better}", replace(pool, provider=better))) if better else ()
+
+
+def _called(task: Task, name: str, container: Container | None) -> Ways:
+    better = _accepted(name)
+    if not better or better == name:
+        return ()
+    if container is None:
+        return either((f"such as {better}", replace(task, family=better)))
+    return either((f"such as {better}", with_container(task, container, replace(container, name=better))))
+
+
+def _accepted(name: str) -> str:
+    """The nearest name that ECS accepts."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name[:LABEL]).strip("-")

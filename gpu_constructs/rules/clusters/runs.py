@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Origin, Starter, Workload
 from gpu_constructs.hardware.aws_limits import MAX_RUN_COPIES
+from gpu_constructs.rules.change import either
 from gpu_constructs.rules.rule import Problem, Problems, error
 
-_ROLE = "arn:aws:iam::111122223333:role/ecsEventsRole"
 # The property with a largest number; the models of rules and pipes have none.
 _COUNTS: Mapping[Starter, str] = {Starter.SCHEDULE: "TaskCount", Starter.STATE_MACHINE: "Count"}
 
@@ -30,7 +30,13 @@ def few_at_once(workload: Workload) -> Problems:
             message=f"{workload.name} starts {count} tasks at once, and RunTask takes {MAX_RUN_COPIES}",
             allowed=f"1 to {MAX_RUN_COPIES}",
             one_value=True,
-            fix=f"a {name} of {MAX_RUN_COPIES}, and another run for the others",
+            fix="fewer tasks, and another run for the others",
+            ways=either(
+                (
+                    f"a {name} of {MAX_RUN_COPIES}, and another run for the others",
+                    replace(workload, desired_count=MAX_RUN_COPIES),
+                )
+            ),
         )
 
 
@@ -47,8 +53,8 @@ def may_run(workload: Workload) -> Problems:
             origin=_above(workload.origin),
             message=f"{workload.name} runs {'a task' if workload.task is None else workload.task.name} without a role "
             "with which EventBridge may start it",
-            fix=f"a RoleArn beside the Arn of the target, such as {_ROLE}, which may call ecs:RunTask and pass the "
-            "roles of the task",
+            fix="a RoleArn beside the Arn of the target, of a role that may call ecs:RunTask and pass the roles of the "
+            "task",
         )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, MAX_PERCENT
 from gpu_constructs.placement.destinations import pools_of
+from gpu_constructs.rules.change import either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import and_list
@@ -103,7 +106,13 @@ def percentages_of_a_deployment(workload: Workload) -> Problems:
             allowed=f"0 to {MAX_PERCENT}",
             message=f"{workload.name} keeps {least} % of its tasks running during a deployment, and ECS takes "
             f"{MAX_PERCENT} at most",
-            fix=f"MinimumHealthyPercent: {MAX_PERCENT}, or less where a deployment has no room for one more task",
+            fix="a lower MinimumHealthyPercent",
+            ways=either(
+                (
+                    f"MinimumHealthyPercent: {MAX_PERCENT}, or less where a deployment has no room for one more task",
+                    replace(workload, min_healthy_percent=MAX_PERCENT),
+                )
+            ),
             one_value=True,
         )
     if isinstance(most, int) and most < MAX_PERCENT:
@@ -113,7 +122,11 @@ def percentages_of_a_deployment(workload: Workload) -> Problems:
             allowed=f"{MAX_PERCENT} or more",
             message=f"{workload.name} lets {most} % of its tasks run during a deployment, and ECS takes {MAX_PERCENT} "
             "at least",
-            fix=f"MaximumPercent: {MAX_PERCENT}, or leave it out for {DEFAULT_MAX_HEALTHY_PERCENT}",
+            fix="a higher MaximumPercent",
+            ways=either(
+                (f"MaximumPercent: {MAX_PERCENT}", replace(workload, max_healthy_percent=MAX_PERCENT)),
+                (f"leave it out for {DEFAULT_MAX_HEALTHY_PERCENT}", replace(workload, max_healthy_percent=None)),
+            ),
             one_value=True,
         )
 

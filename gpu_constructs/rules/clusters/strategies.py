@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS, MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.rules.change import either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+
+_WITHIN = "values within these limits"
 
 
 @error(
@@ -24,11 +28,12 @@ from gpu_constructs.rules.rule import Problem, Problems, error, warning
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
 )
 def accepted_by_ecs(workload: Workload) -> Problems:
-    for problem, fix in _problems(workload.strategy):
+    for problem, fix, better in _problems(workload.strategy):
         yield Problem(
             property_name="CapacityProviderStrategy",
             message=f"the strategy of {workload.name} {problem}",
-            fix=fix,
+            fix=_WITHIN if better else fix,
+            ways=either((fix, replace(workload, strategy=better))) if better else (),
         )
 
 
@@ -125,30 +130,39 @@ def one_kind(workload: Workload) -> Problems:
 
 
 @by_identity(maxsize=1 << 12)
-def _problems(strategy: tuple[StrategyItem, ...]) -> tuple[tuple[str, str], ...]:
+def _problems(strategy: tuple[StrategyItem, ...]) -> tuple[tuple[str, str, tuple[StrategyItem, ...]], ...]:
+    """What ECS does not accept, the fix, and the strategy with it where it names a value."""
     return tuple(_found(strategy))
 
 
-def _found(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
+def _found(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str, tuple[StrategyItem, ...]]]:
     if len(strategy) > MAX_STRATEGY_PROVIDERS:
         yield (
             f"has {len(strategy)} capacity providers, and {MAX_STRATEGY_PROVIDERS} are allowed",
             f"name at most {MAX_STRATEGY_PROVIDERS}, or split the service",
+            (),
         )
     for item in strategy:
         for name, value, most in (("weight", item.weight, MAX_WEIGHT), ("base", item.base, MAX_BASE)):
             if not isinstance(value, Unknown) and not 0 <= value <= most:
-                yield f"gives {item.provider} a {name} of {value}, and 0 to {most} are allowed", f"{name}={most}"
+                new = replace(item, weight=most) if name == "weight" else replace(item, base=most)
+                yield (
+                    f"gives {item.provider} a {name} of {value}, and 0 to {most} are allowed",
+                    f"{name}={most}",
+                    tuple(new if each is item else each for each in strategy),
+                )
     if len(strategy) > 1 and all(item.weight == 0 for item in strategy):
         yield (
             f"gives all of its {len(strategy)} providers a weight of 0, and at least one of several must have more",
             "give each of them a weight of 1",
+            tuple(replace(item, weight=1) for item in strategy),
         )
     with_base = [item for item in strategy if known(item.base) > 0]
     if len(with_base) > 1:
         yield (
             f"gives {and_list(item.provider for item in with_base)} a base, and only one provider can have one",
             "keep one base",
+            (),
         )
     fargate = [item for item in strategy if item.provider in FARGATE_PROVIDERS]
     of_groups = [item for item in strategy if item.pool is not None]
@@ -157,6 +171,7 @@ def _found(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
         yield (
             f"has {names}, and a strategy has providers of either Fargate or Auto Scaling groups",
             "write a separate service for Fargate",
+            (),
         )
 
 

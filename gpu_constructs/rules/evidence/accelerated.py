@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Task, Workload
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problems
+from gpu_constructs.rules.rule import Problems, Rule
 
 __all__ = [
     "MANAGED_INSTANCES",
     "accelerated_workloads",
     "asks_for_accelerator",
-    "in_other_tasks",
     "is_accelerated",
     "is_gpu",
     "tasks_on_accelerated_hosts",
+    "where_accelerated",
 ]
 
 MANAGED_INSTANCES = "MANAGED_INSTANCES"
@@ -40,14 +41,19 @@ def tasks_on_accelerated_hosts(context: Context) -> Iterator[Task]:
     return (each for each in context.tasks if each.name in run and not is_accelerated(each))
 
 
-def in_other_tasks(find: Callable[[Task], Problems]) -> Callable[[Context], Problems]:
-    """The same for tasks that ask for no accelerator and run on hosts that have some."""
+def where_accelerated(rule: Rule) -> Rule:
+    """A rule about tasks, asked of those that ask for accelerators or run on hosts that have some."""
 
-    def found(context: Context) -> Problems:
+    def alone(task: Task) -> Problems:
+        if is_accelerated(task):
+            yield from rule.ask(task)
+
+    def of_others(context: Context) -> Problems:
         for task in tasks_on_accelerated_hosts(context):
-            yield from find(task)
+            for each in rule.ask(task):
+                yield replace(each, about=task)
 
-    return found
+    return replace(rule, ask=alone, in_fleet=of_others)
 
 
 def is_accelerated(task: Task) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import (
     GPU,
+    Container,
     Fleet,
     HostImage,
     PlacementConstraint,
@@ -30,7 +31,7 @@ from gpu_constructs.placement import (
     profile_of,
     runs_somewhere,
 )
-from gpu_constructs.rules.change import Way, Ways
+from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.evidence.lists import and_list
 
 __all__ = [
@@ -42,7 +43,9 @@ __all__ = [
     "of_types",
     "own_strategies",
     "provider_for",
+    "such_as",
     "ways_of",
+    "with_container",
     "with_memory",
     "without_type_lists",
     "worst",
@@ -91,6 +94,12 @@ def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = Fa
     old = {each.family for each in pool.instance_types} if of_other_families else ()
     types = [each for each in alternatives(task, like=pool) if each.family not in old]
     return tuple(_as(task, pool, each, what) for each in types[:_MOST_TYPES])
+
+
+def such_as(task: Task) -> str:
+    """The smallest type with accelerators that can run a task, as the end of a sentence; empty where none can."""
+    types = [each for each in alternatives(task) if each.accelerators is not None]
+    return f", such as {types[0]}" if types else ""
 
 
 def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str) -> Way:
@@ -161,6 +170,11 @@ def own_strategies(fleet: Fleet, workload: Workload) -> tuple[Way, ...]:
     )
 
 
+def with_container(task: Task, old: Container, new: Container) -> Task:
+    """The task with another container in the place of one of its own."""
+    return replace(task, containers=tuple(new if each is old else each for each in task.containers))
+
+
 def worst(shortfalls: Iterable[Shortfall]) -> Shortfall | None:
     """The shortfall to settle first: that of accelerators, because CPU and memory go with them."""
     return min(shortfalls, key=lambda each: each.resource not in _ACCELERATORS, default=None)
@@ -183,7 +197,10 @@ def _less(task: Task, pool: Pool, found: Fit) -> Ways:
         return ((Way(text=text, things=(less,)),),)
     if not most and pool.shape is not None and task.wants_gpu:
         part = pool.shape.partition
-        return ((Way(text="whole GPUs" if part == 1 else f"{part:g} of a GPU, as its hosts have"),),)
+        if part == 1:
+            return ((Way(text="whole GPUs"),),)
+        with_part = _with_gpus(task, f"{part:g}")
+        return () if with_part is None else either((f"{part:g} of a GPU, as its hosts have", with_part))
     return ()
 
 
@@ -196,14 +213,14 @@ def _available(short: Shortfall, pool: Pool) -> int:
     return int(available or 0)
 
 
-def _with_gpus(task: Task, most: int) -> Task | None:
-    """A task with fewer GPUs; None where several containers have some, which only the user can divide."""
+def _with_gpus(task: Task, most: int | str) -> Task | None:
+    """A task with fewer GPUs or a part of one; None where several containers have some, as only the user can divide."""
     asking = [each for each in task.containers if each.wants_gpu]
     if len(asking) != 1:
         return None
     others = tuple(each for each in asking[0].requirements if each.type != GPU)
-    fewer = replace(asking[0], requirements=(*others, ResourceRequirement.gpus(most)))
-    return replace(task, containers=tuple(fewer if each is asking[0] else each for each in task.containers))
+    fewer = replace(asking[0], requirements=(*others, ResourceRequirement(value=str(most))))
+    return with_container(task, asking[0], fewer)
 
 
 def _with_cpu(task: Task, most: int) -> Task | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import takewhile
@@ -30,6 +31,7 @@ from gpu_constructs.placement.query import (
     host_of,
     instance_type_in,
 )
+from gpu_constructs.rules.change import either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list
@@ -61,16 +63,47 @@ def names_exist(context: Context) -> Problems:
     named = frozenset(_newer_types(context.fleet.pools))
     set_by_user = [pool.user_data.get(_CUSTOM) or "" for pool in context.fleet.pools]
     for place in constrained(context):
-        doubts = (each for text in readable(place.own) for each in _doubts(text, named))
+        doubts = dict.fromkeys(each for text in readable(place.own) for each in _doubts(text, named))
         slips = {each for text in readable(place.own) for each in _slips(text)}
-        for message, fix, custom in dict.fromkeys(doubts):
+        for doubt in doubts:
+            custom = doubt.custom
             if not (custom and any(isinstance(each, Unknown) or f'"{custom}"' in each for each in set_by_user)):
                 yield Problem(
                     about=place.about,
-                    message=f"in a placement expression of {place.about.name}, {message}",
-                    fix=fix,
-                    is_certain=any(message == _no_attribute(each) for each in slips),
+                    message=f"in a placement expression of {place.about.name}, {doubt.message}",
+                    fix=doubt.fix,
+                    ways=either(*((each, _with(place.about, doubt.wrong, each)) for each in doubt.instead)),
+                    is_certain=any(doubt.message == _no_attribute(each) for each in slips),
                 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Doubt:
+    """A name in an expression that does not exist.
+
+    Attributes:
+        message: What is wrong with it.
+        wrong: The name, as written.
+        instead: Names that may be meant.
+        fix: What to write where none of these is right.
+        custom: The custom attribute that it may be; empty where it is something else.
+    """
+
+    message: str
+    wrong: str
+    instead: tuple[str, ...] = ()
+    fix: str = ""
+    custom: str = ""
+
+
+def _with(about: Task | Workload, wrong: str, right: str) -> Task | Workload:
+    """A task or a workload with another name in its expressions."""
+    name = re.compile(rf"(?<![\w.-]){re.escape(wrong)}(?![\w.-])")
+    constraints = tuple(
+        replace(each, expression=name.sub(right, each.expression)) if isinstance(each.expression, str) else each
+        for each in about.constraints
+    )
+    return replace(about, constraints=constraints)
 
 
 @warning(
@@ -152,10 +185,10 @@ def _newer_types(pools: Iterable[Pool]) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def _doubts(expression: str, named: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
-    """Names in an expression that do not exist: the message, the fix, and the custom attribute that it may be."""
+def _doubts(expression: str, named: frozenset[str]) -> tuple[_Doubt, ...]:
+    """Names in an expression that do not exist."""
     query = joined((expression,))
-    found: dict[tuple[str, str, str], None] = {}
+    found: dict[_Doubt, None] = {}
     for each in () if query is None else conditions(query):
         for doubt in _of_condition(each, named):
             found[doubt] = None
@@ -164,7 +197,7 @@ def _doubts(expression: str, named: frozenset[str]) -> tuple[tuple[str, str, str
     return tuple(found)
 
 
-def _of_condition(condition: Condition, named: frozenset[str]) -> Iterator[tuple[str, str, str]]:
+def _of_condition(condition: Condition, named: frozenset[str]) -> Iterator[_Doubt]:
     subject = condition.subject
     if not isinstance(subject, Attribute):
         return
@@ -175,17 +208,23 @@ def _of_condition(condition: Condition, named: frozenset[str]) -> Iterator[tuple
     if allowed:
         for value in _arguments(condition):
             if value not in allowed:
-                yield f"{subject.name} is never {shown(value)}", f"{or_list(allowed)}", ""
+                message = f"{subject.name} is never {shown(value)}"
+                yield _Doubt(message=message, wrong=value, instead=allowed, fix=or_list(allowed))
 
 
-def _of_attribute(name: str) -> Iterator[tuple[str, str, str]]:
+def _of_attribute(name: str) -> Iterator[_Doubt]:
     if name in BUILT_IN_ATTRIBUTES or name in _OPTIONAL or name.startswith(_CAPABILITY):
         return
     if name.lower().startswith("ecs."):
         near = get_close_matches(name.lower(), BUILT_IN_ATTRIBUTES | _OPTIONAL, n=1, cutoff=_NEAR)
-        yield _no_attribute(name), f"did you mean {near[0]}?" if near else "", ""
+        yield _Doubt(message=_no_attribute(name), wrong=name, instead=tuple(near))
     elif f"ecs.{name}" in BUILT_IN_ATTRIBUTES:
-        yield f"{name} would be a custom attribute, and that of ECS is called ecs.{name}", f"attribute:ecs.{name}", name
+        yield _Doubt(
+            message=f"{name} would be a custom attribute, and that of ECS is called ecs.{name}",
+            wrong=f"attribute:{name}",
+            instead=(f"attribute:ecs.{name}",),
+            custom=name,
+        )
 
 
 def _no_attribute(name: str) -> str:
@@ -226,24 +265,22 @@ def _shared(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _of_types(condition: Condition, named: frozenset[str]) -> Iterator[tuple[str, str, str]]:
+def _of_types(condition: Condition, named: frozenset[str]) -> Iterator[_Doubt]:
     recorded = recorded_types().keys() | named if named else recorded_types().keys()
     for value in _arguments(condition):
         if value not in recorded:
-            near = _near_types(value)
-            yield (
-                f"no instance type {shown(value)} was known on {RECORDED}",
-                f"did you mean {or_list(near)}?" if near else "",
-                "",
-            )
+            message = f"no instance type {shown(value)} was known on {RECORDED}"
+            yield _Doubt(message=message, wrong=value, instead=_near_types(value))
     if (
         isinstance(condition, Matches)
         and not isinstance(condition.read, str)
         and not any(_matched(condition, recorded))
     ):
-        text = f"the pattern {condition.pattern} matches no instance type that was known on {RECORDED}"
-        meant = [one for word in _FAMILY.findall(condition.pattern) if word in families() for one in _near_types(word)]
-        yield text, f"a list such as {describe(instance_type_in(meant or ['g6.xlarge']))}", ""
+        yield _Doubt(
+            message=f"the pattern {condition.pattern} matches no instance type that was known on {RECORDED}",
+            wrong=condition.pattern,
+            fix=f"a list, as in {INSTANCE_TYPE} in [...]",
+        )
 
 
 @lru_cache(maxsize=4096)

@@ -22,7 +22,6 @@ from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
 _DISTINCT = "distinctInstance"
-_EXAMPLE = "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
 _MOST_NAMED = 4
 
@@ -65,7 +64,7 @@ def consistent(context: Context) -> Problems:
             yield Problem(
                 about=place.about,
                 message=f"no host can satisfy the placement constraints of {place.about.name}: {found}",
-                fix=f"a list of what is allowed, such as {_EXAMPLE}",
+                fix="a list of what is allowed, as in attribute:ecs.instance-type in [...]",
             )
 
 
@@ -210,7 +209,7 @@ def _wrong_expression(place: ConstrainedThing, constraint: PlacementConstraint) 
         yield Problem(
             about=place.about,
             message=f"{name} has a memberOf constraint without an expression",
-            fix=f"{_EXAMPLE}, or no constraint",
+            fix="an expression, such as attribute:ecs.instance-type in [...], or no constraint",
         )
     if isinstance(expression, str) and len(expression) > MAX_EXPRESSION_LENGTH:
         yield Problem(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from gpu_constructs.fleet import Task, Unknown, Workload, known, total
+from gpu_constructs.fleet import PlacementConstraint, Task, Unknown, Workload, known, total
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, RESERVED_PORTS
 from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, demand_of, task_slots
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
-from gpu_constructs.rules.change import Ways
+from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import Copies, counted, may_find_host, most_copies, wanted_copies
 from gpu_constructs.rules.evidence.fixes import larger
@@ -250,7 +250,11 @@ def a_host_for_each_copy(context: Context) -> Problems:
                 about=each.workload,
                 message=f"{wanted} tasks must run on different hosts (distinctInstance), and "
                 f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} at most: the others never start",
-                fix=f"raise MaxSize to {wanted} hosts, or remove distinctInstance",
+                fix="raise MaxSize, or remove distinctInstance",
+                ways=(
+                    *_room_for(each, wanted),
+                    *either(("remove distinctInstance", replace(each.workload, constraints=_shared(each.workload)))),
+                ),
                 is_certain=each.assignment.is_closed,
             )
 
@@ -272,7 +276,8 @@ def static_ports(context: Context) -> Problems:
                 about=task,
                 message=f"{task.name} takes host port {_port_list(kept)}, which the ECS agent reserves on every host "
                 "by default",
-                fix="a dynamic host port (0), or another port below 32768",
+                fix="another host port",
+                ways=(*_dynamic(task, kept), (Way(text="another host port"),)),
                 is_certain=False,
             )
     for each, wanted in wanted_copies(context):
@@ -283,7 +288,11 @@ def static_ports(context: Context) -> Problems:
                 message=f"{wanted} tasks take host port {_port_list(ports)}, which each host has once, and "
                 f"{with_verb(each.pool_names, 'has', 'have')} {'1 host' if each.hosts == 1 else f'{each.hosts} hosts'} "
                 "at most: the others never start",
-                fix="a dynamic host port (0) behind a load balancer, or network mode awsvpc",
+                fix="more hosts, or no host port",
+                ways=(
+                    *_dynamic(each.task, ports, " behind a load balancer"),
+                    *either(("network mode awsvpc", replace(each.task, network_mode="awsvpc"))),
+                ),
                 is_certain=each.assignment.is_closed,
             )
 
@@ -303,10 +312,33 @@ def ports_once(task: Task) -> Problems:
         yield Problem(
             message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
             f"{_port_list((port,))} more than once, and a host has it once",
-            fix="another host port for one of them, or a dynamic one (0)",
+            fix="another host port for one of them",
+            ways=((Way(text="another host port for one of them"),), *_dynamic(task, {port})),
             property_name="PortMappings",
             value=port[0],
         )
+
+
+def _room_for(copies: Copies, hosts: int) -> Ways:
+    """As many hosts, where they are of one pool."""
+    if len(copies.pools) != 1:
+        return ()
+    return either((f"raise MaxSize to {hosts} hosts", replace(copies.pools[0], max_instances=hosts)))
+
+
+def _shared(workload: Workload) -> tuple[PlacementConstraint, ...]:
+    return tuple(each for each in workload.constraints if each.type != "distinctInstance")
+
+
+def _dynamic(task: Task, ports: Collection[tuple[int, str]], where: str = "") -> Ways:
+    """Host ports that Docker chooses, which it does not in network mode host."""
+    if task.network_mode == "host":
+        return ()
+    containers = (
+        replace(container, host_ports=tuple(each for each in container.host_ports if each not in ports))
+        for container in task.containers
+    )
+    return either((f"a dynamic host port (0){where}", replace(task, containers=tuple(containers))))
 
 
 def _is_one_copy_in_question(copies: Copies) -> bool:

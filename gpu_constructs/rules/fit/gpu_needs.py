@@ -13,7 +13,7 @@ from gpu_constructs.placement import NeedKind, UnmetNeed, unmet_needs
 from gpu_constructs.placement.needs import gib_of
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import hosts_for
+from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, warning
 
@@ -108,9 +108,8 @@ def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) ->
 
 def _with_less_memory(task: Task, container: Container, most: int) -> tuple[Way, ...]:
     needs = container.needs and replace(container.needs, memory_mib=most)
-    containers = tuple(replace(each, needs=needs) if each is container else each for each in task.containers)
     text = f"memory on each GPU no higher than {gib_of(most)} GiB"
-    return (Way(text=text, things=(replace(task, containers=containers),)),)
+    return (Way(text=text, things=(with_container(task, container, replace(container, needs=needs)),)),)
 
 
 _PROPERTIES = {

@@ -95,14 +95,21 @@ def _stuck(context: Context) -> Iterator[tuple[Assignment, Destination]]:
 
 
 def _less_shared(task: Task, most: int) -> Way:
-    """Asking for no more of the memory of a GPU, which only the user can divide among several containers."""
-    text = f"MemoryMiB of NvidiaMps no higher than {most} for all containers together"
-    sharing = [each for each in task.containers if each.mps]
-    if len(sharing) != 1 or len(sharing[0].mps) != 1:
-        return Way(text=text)
-    less = tuple(
-        each if each.nvidia_mps is None else replace(each, nvidia_mps=replace(each.nvidia_mps, memory_mib=most))
-        for each in sharing[0].requirements
+    """Asking for no more of the memory of a GPU, tried with equal shares; how to divide it only the user knows."""
+    share = most // sum(len(each.mps) for each in task.containers)
+    containers = tuple(
+        replace(
+            container,
+            requirements=tuple(
+                each
+                if each.nvidia_mps is None
+                else replace(each, nvidia_mps=replace(each.nvidia_mps, memory_mib=share))
+                for each in container.requirements
+            ),
+        )
+        for container in task.containers
     )
-    containers = tuple(replace(each, requirements=less) if each is sharing[0] else each for each in task.containers)
-    return Way(text=text, things=(replace(task, containers=containers),))
+    return Way(
+        text=f"Memory of NvidiaMps no higher than {most} for all containers together",
+        things=(replace(task, containers=containers),),
+    )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import InstanceType, family
+from gpu_constructs.rules.change import Way, Ways, either
+from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -32,7 +35,8 @@ def interface_type(pool: Pool) -> Problems:
     if wrong:
         yield Problem(
             message=f"EC2 does not have the interface type {or_list(wrong)}; it has {and_list(_TYPES)}",
-            fix="InterfaceType efa",
+            fix="one of these interface types",
+            ways=(tuple(_of_type(pool, each) for each in ("efa", "interface")),),
             property_name=_PROPERTY,
         )
 
@@ -48,7 +52,8 @@ def supported(pool: Pool) -> Problems:
     if without and len(without) == len(pool.instance_types) and pool.types_are_known:
         yield Problem(
             message=f"{_support_none(without)}, and the launch template has EFA interfaces",
-            fix=_with_efa(without),
+            fix="types with EFA, or no EFA",
+            ways=_with_efa(pool, without),
             property_name=_PROPERTY,
             value=[each.name for each in without],
         )
@@ -89,7 +94,8 @@ def every_type(pool: Pool) -> Problems:
     if reasons:
         yield Problem(
             message=f"the launch template does not suit every type of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
-            fix=_with_efa(without) if without else "types that take the same interfaces",
+            fix="types that take the same interfaces",
+            ways=_with_efa(pool, without) if without else (),
             property_name=_PROPERTY,
             value=[each.name for each in without],
         )
@@ -106,7 +112,13 @@ def primary(pool: Pool) -> Problems:
         yield Problem(
             message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
             "address",
-            fix="InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
+            fix="InterfaceType interface or efa for it",
+            ways=either(
+                (
+                    "InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
+                    replace(pool, interfaces=tuple(_with_primary(pool))),
+                )
+            ),
             property_name=_PROPERTY,
         )
 
@@ -197,6 +209,22 @@ def _is_reserved(pool: Pool) -> bool:
     return pool.bought.option in BOUGHT_IN_ADVANCE or (reservation is not None and reservation.comes_first)
 
 
+def _with_primary(pool: Pool) -> Iterator[NetworkInterface]:
+    """The interfaces with one for IP at the first place, and what was there at the second."""
+    for each in pool.interfaces:
+        if (each.card, each.device) == (0, 0):
+            yield replace(each, type="interface")
+            yield replace(each, device=1)
+        elif (each.card, each.device) != (0, 1):
+            yield each
+
+
+def _of_type(pool: Pool, kind: str) -> Way:
+    """Another type for the interfaces of one that EC2 does not have."""
+    interfaces = tuple(each if each.type in _TYPES else replace(each, type=kind) for each in pool.interfaces)
+    return Way(text=f"InterfaceType {kind}", things=(replace(pool, interfaces=interfaces),))
+
+
 def _efa(pool: Pool) -> list[NetworkInterface]:
     return [each for each in pool.interfaces if each.is_efa]
 
@@ -210,13 +238,16 @@ def _support_none(without: Iterable[InstanceType]) -> str:
     return f"{with_verb(without, 'supports', 'support')} no Elastic Fabric Adapter"
 
 
-def _with_efa(without: Iterable[InstanceType]) -> str:
-    """For each family the smallest size that has EFA."""
-    fixes = []
-    for name in dict.fromkeys(each.family for each in without):
-        enough = next((each for each in family(name) if efa_layout(each)), None)
-        fixes.append(f"{enough} is the smallest {name} that does" if enough else f"no {name} does")
-    return f"{', '.join(fixes)}; or no EFA"
+def _with_efa(pool: Pool, without: Iterable[InstanceType]) -> Ways:
+    """The smallest size of their families that has EFA, and interfaces without it."""
+    families = dict.fromkeys(each.family for each in without)
+    enough = [next((each for each in family(name) if efa_layout(each)), None) for name in families]
+    sizes = (
+        Way(text=f"{each} is the smallest {each.family} that does", things=(of_types(pool, (each,)),))
+        for each in enough
+        if each is not None
+    )
+    return tuple(sizes), *either(("no EFA", replace(pool, interfaces=())))
 
 
 def _able(pool: Pool) -> list[InstanceType]:

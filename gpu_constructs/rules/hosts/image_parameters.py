@@ -16,8 +16,10 @@ from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.errors import IncompatibleError, shown
 from gpu_constructs.fleet import HostAction, HostImage, Pool, Unknown
 from gpu_constructs.hardware import (
+    IMAGES,
     RECORDED,
     Image,
+    Vendor,
     default_image,
     drivers_of,
     images_by_folder,
@@ -28,7 +30,7 @@ from gpu_constructs.hardware import (
     release_number,
     why_none,
 )
-from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -75,7 +77,13 @@ def holds_an_id(pool: Pool) -> Problems:
     if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and name.rpartition("/")[0] in images_by_folder():
         yield Problem(
             message=f"the parameter {shown(brief(name))} holds a JSON document, and ImageId takes an AMI id",
-            fix=f"{name}{_LEAF}",
+            fix=f"the parameter of the AMI id, which ends with {_LEAF}",
+            ways=either(
+                (
+                    f"{name}{_LEAF}",
+                    _of_image(pool, images_by_folder()[name.rpartition("/")[0]]),
+                )
+            ),
             property_name="ImageId",
             value=name,
         )
@@ -137,7 +145,14 @@ def made_for_ecs(context: Context) -> Problems:
             about=pool,
             message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
             f"{shown(brief(name))} is {_what_it_is(name, _NOT_OF_ECS)}",
-            fix=f"{{{{resolve:ssm:{_AMAZON_LINUX}amazon-linux-2023/gpu/recommended{_LEAF}}}}}",
+            fix="the parameter of an image for ECS with an NVIDIA driver",
+            ways=(
+                tuple(
+                    _with(pool, each, f"{{{{resolve:ssm:{each.ssm_parameter}}}}}")
+                    for each in IMAGES
+                    if each.accelerator is Vendor.NVIDIA and each.end_of_life is None
+                ),
+            ),
             property_name="ImageId",
             value=name,
         )
@@ -227,9 +242,21 @@ def _pinned(pool: Pool) -> tuple[Image, str] | None:
 
 def _of_release(pool: Pool, image: Image, message: str) -> Problem:
     known, is_last = newest_release(image, pool.region), pool.region in dict(image.stopped_in or ())
-    there = ", the newest that is recorded there," if is_last else ""
-    fix = f"pin {known}{there} or follow the newest with {image.ssm_parameter}"
-    return Problem(message=message, fix=fix, property_name="ImageId", value=image.name)
+    there = ", the newest that is recorded there" if is_last else ""
+    return Problem(
+        message=message,
+        fix="a release that the region has",
+        ways=either(
+            *([(f"pin {known}{there}", _of_image(pool, image, known))] if known else []),
+            (f"follow the newest with {image.ssm_parameter}", _of_image(pool, image)),
+        ),
+        property_name="ImageId",
+        value=image.name,
+    )
+
+
+def _of_image(pool: Pool, image: Image, release: str | None = None) -> Pool:
+    return replace(pool, image=HostImage(image=image, release=release), image_written=None)
 
 
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
@@ -248,4 +275,4 @@ def _made_for_types(pool: Pool) -> tuple[Image, ...]:
 
 
 def _with(pool: Pool, image: Image, text: str) -> Way:
-    return Way(text=text, things=(replace(pool, image=HostImage(image=image), image_written=None),))
+    return Way(text=text, things=(_of_image(pool, image),))

@@ -28,6 +28,7 @@ from gpu_constructs.hardware import (
     compatibility,
     default_image,
     first_release,
+    instance_type,
     may_run,
     newest_release,
 )
@@ -35,10 +36,12 @@ from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _PROPERTY = "ImageId"
+_OWN = "an AMI of your own with a driver"
 # What AWS Batch calls its images: https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
 _OF_BATCH = {
     "al2": "ECS_AL2",
@@ -77,14 +80,17 @@ def pinned(pool: Pool) -> Problems:
     source="https://github.com/aws/amazon-ecs-ami",
     unless=("GPU033", "GPU105"),
 )
-def kept_up(pool: Pool) -> Problems:
-    image = _image(pool)
-    if image is not None and image.end_of_life is not None and image.end_of_life < RECORDED:
+def kept_up(context: Context) -> Problems:
+    for pool in context.fleet.pools:
+        image = _image(pool)
+        if image is None or image.end_of_life is None or image.end_of_life >= RECORDED:
+            continue
         yield Problem(
+            about=pool,
             message=f"image {image.name} is past its end of life, {image.end_of_life:%Y-%m-%d}, and gets no more "
             "security updates",
             fix="an image that AWS still supports",
-            ways=(_successors(pool),),
+            ways=() if _lacks_gpus(context, pool) else (_successors(pool),),
             property_name=_PROPERTY,
             value=image.name,
         )
@@ -162,13 +168,16 @@ def drives_all(pool: Pool) -> Problems:
     source="https://github.com/aws/amazon-ecs-agent/issues/2424",
     unless=("GPU052",),
 )
-def made_for(pool: Pool) -> Problems:
-    for each in _undriven(pool):
+def made_for(context: Context) -> Problems:
+    for each in (each for pool in context.fleet.pools for each in _undriven(pool)):
         if each.is_certain:
             continue
         name, devices = each.image.name, each.types[0].accelerators
         if devices is None:
-            yield each.problem(f"image {name} is not made for {or_list(each.types)}: {each.reason}")
+            yield each.problem(
+                f"image {name} is not made for {or_list(each.types)}: {each.reason}",
+                ways=() if _lacks_gpus(context, each.pool) else None,
+            )
         else:
             yield each.problem(
                 f"image {name} has no driver for the {devices.model} of {or_list(each.types)}: {_idle(each)}",
@@ -209,7 +218,9 @@ class _Undriven:
     def images(self) -> tuple[Way, ...]:
         """The images to take."""
         if isinstance(self._others, IncompatibleError):
-            return (Way(text=f"{self._others.fix}, or an AMI of your own with a driver"),)
+            newer = [instance_type(each.replaced_by) for each in self.types[:1] if each.replaced_by]
+            ways = (Way(text=f"use {each}, or {_OWN}", things=(of_types(self.pool, (each,)),)) for each in newer)
+            return *ways, Way(text=_OWN)
         return tuple(self._newer() if each is self.image else _with_image(self.pool, each) for each in self._others)
 
     def _newer(self) -> Way:
@@ -293,6 +304,11 @@ def _successors(pool: Pool) -> tuple[Way, ...]:
             found.append(default_image(each))
     kept = (each for each in dict.fromkeys(found) if each.accelerator or old is None or not old.accelerator)
     return tuple(_with_image(pool, each, ", which has taken its place") for each in kept)
+
+
+def _lacks_gpus(context: Context, pool: Pool) -> bool:
+    """Whether a GPU task waits on hosts without GPUs, which need other types before another image."""
+    return not any(each.accelerators for each in pool.instance_types) and pool.name in context.gpu_workloads
 
 
 def _jobs(context: Context, undriven: Iterable[_Undriven]) -> tuple[Task, ...]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
+from typing import Any
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
+from gpu_constructs.fleet.instance_requirements import selected_types
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general, may_exist
 from gpu_constructs.hardware.accelerator_names import EC2_VALUES, ECS_VALUES
 from gpu_constructs.hardware.type_names import how_to_declare
+from gpu_constructs.rules.change import either
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -47,7 +50,11 @@ def satisfiable(pool: Pool) -> Problems:
     for field, low, high in _out_of_order(wanted):
         yield Problem(
             message=f"{_API_NAMES[field]} asks for at least {low} and at most {high}, which contradict each other",
-            fix=f"Min no higher than {high}, or Max no lower than {low}",
+            fix="a lower Min, or a higher Max",
+            ways=either(
+                (f"Min no higher than {high}", _with(pool, wanted, field, high)),
+                (f"Max no lower than {low}", _with(pool, wanted, field, low)),
+            ),
             property_name=_API_NAMES[field],
             value=(low, high),
         )
@@ -167,6 +174,14 @@ def one_list(pool: Pool) -> Problems:
 def one_list_managed(pool: Pool) -> Problems:
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         yield from _both_lists(pool)
+
+
+def _with(pool: Pool, wanted: InstanceRequirements, field: str, bound: int) -> Pool:
+    """The pool with another range, and what it then selects."""
+    bounds: dict[str, Any] = {field: (bound, bound)}
+    new = replace(wanted, **bounds)
+    types = selected_types(new, managed=pool.kind is PoolKind.MANAGED_INSTANCES)
+    return replace(pool, requirements=new, instance_types=types)
 
 
 def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape, Task
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
-from gpu_constructs.hardware.type_names import is_family_name, name_problem
+from gpu_constructs.hardware.type_names import how_to_declare, is_family_name, name_problem
 from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
-from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
@@ -33,7 +35,7 @@ def well_formed(pool: Pool) -> Problems:
         if problem:
             yield Problem(
                 message=f"{shown(name)} cannot be an instance type: {problem}",
-                fix=_did_you_mean(name),
+                ways=_did_you_mean(pool, name),
                 property_name=_PROPERTY,
                 value=name,
             )
@@ -58,7 +60,7 @@ def in_catalogue(context: Context) -> Problems:
                 about=pool,
                 message=f"the catalogue of {RECORDED} does not have {shown(name)}: it may be newer, or misspelt, and "
                 "nothing that depends on it was checked",
-                fix=_did_you_mean(name),
+                ways=_did_you_mean(pool, name),
                 property_name=_PROPERTY,
                 value=name,
             )
@@ -131,14 +133,19 @@ def _malformed(pool: Pool, name: str) -> str:
     return name_problem(name)
 
 
-def _did_you_mean(name: str) -> str:
+def _did_you_mean(pool: Pool, name: str) -> Ways:
+    """The nearest names of types that go with the rest of the pool, each in the place of the wrong one."""
+    others = tuple(each for each in pool.unknown_type_names if each != name)
     try:
         instance_type(name[:NAME])
     except UnknownNameError as error:
-        return error.fix or ""
+        types = [instance_type(each) for each in error.nearest]
+        old = replace(pool, unknown_type_names=others)
+        meant = either(*((each.name, replace(old, instance_types=(*pool.instance_types, each))) for each in types))
+        return meant if name_problem(name) else (*meant, (Way(text=how_to_declare(name)),))
     except GpuConstructsError:
-        pass
-    return ""
+        return ()
+    return ()
 
 
 def _by_shape(pool: Pool) -> str:

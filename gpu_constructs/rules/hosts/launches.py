@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import Pool, PoolKind, Unknown
-from gpu_constructs.hardware import InstanceType
+from dataclasses import replace
+
+from gpu_constructs.fleet import HostImage, Pool, PoolKind, Unknown
+from gpu_constructs.hardware import IMAGES, Image, InstanceType, instance_type
+from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -12,6 +16,9 @@ _FIX = (
     "a launch template; in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig "
     "makes one"
 )
+
+
+_TYPES = ("g6.xlarge", "g6.12xlarge", "g6.48xlarge", "c7i.2xlarge")  # the first that the tasks fit on
 
 
 @error(
@@ -64,14 +71,15 @@ def is_complete(pool: Pool) -> Problems:
     if pool.details.names_image is False:
         yield Problem(
             message=f"the launch template of {pool.name} names no machine image",
-            fix="ImageId, such as resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/"
-            "image_id",
+            fix="ImageId",
+            ways=(tuple(_with_image(pool, each) for each in IMAGES if each.end_of_life is None),),
             property_name="ImageId",
         )
     if pool.kind is PoolKind.AUTO_SCALING_GROUP and _names_no_type(pool):
         yield Problem(
             message=f"neither the launch template nor the group of {pool.name} names an instance type",
-            fix="InstanceType, such as g6.xlarge",
+            fix="InstanceType",
+            ways=(tuple(_with_type(pool, instance_type(each)) for each in _TYPES),),
             property_name="InstanceType",
         )
     if pool.details.names_groups_and_interfaces:
@@ -101,6 +109,16 @@ def in_one_zone(pool: Pool) -> Problems:
             fix="subnets of one zone",
             property_name="VPCZoneIdentifier",
         )
+
+
+def _with_image(pool: Pool, image: Image) -> Way:
+    details = replace(pool.details, names_image=True)
+    new = replace(pool, image=HostImage(image=image), details=details)
+    return Way(text=f"ImageId, such as resolve:ssm:{image.ssm_parameter}", things=(new,))
+
+
+def _with_type(pool: Pool, each: InstanceType) -> Way:
+    return Way(text=f"InstanceType, such as {each}", things=(of_types(pool, (each,)),))
 
 
 def _names_no_type(pool: Pool) -> bool:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PARTLY_SPOT, UNKNOWN, LocalDiskUse, Pool, PoolKind, Unknown, UserDataFormat, Workload
-from gpu_constructs.hardware import OperatingSystem, Vendor
+from gpu_constructs.fleet import (
+    PARTLY_SPOT,
+    UNKNOWN,
+    HostImage,
+    LocalDiskUse,
+    Pool,
+    PoolKind,
+    Unknown,
+    UserDataFormat,
+    Workload,
+)
+from gpu_constructs.hardware import OperatingSystem, Vendor, image
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES
 from gpu_constructs.placement.machine import gpu_support_is_off, is_off
+from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -237,7 +249,7 @@ def has_local_disks(pool: Pool) -> Problems:
         yield Problem(
             message=f"{with_verb(without, 'has', 'have')} no local disks, and the user data prepares them for "
             f"{use.value}",
-            fix=f"only {and_list(others)}" if others else "types with an instance store, such as g6.xlarge",
+            fix=f"only {and_list(others)}" if others else "types with an instance store",
             property_name="UserData",
             value=use.value,
         )
@@ -267,9 +279,19 @@ def can_count(pool: Pool) -> Problems:
         what = "no GPUs" if vendor is None else f"{vendor} devices, which nvidia-smi does not count"
         yield Problem(message=f"its hosts have {what}", fix=_LEAVE_OUT, property_name=_HOOKS, value=True)
     elif not isinstance(pool.image, Unknown) and (why := _NO_SCRIPT.get(pool.image.image.operating_system)):
+        in_shell = replace(pool.user_data, format=UserDataFormat.SHELL, not_toml="")
         yield Problem(
             message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
-            fix=f"an image of Amazon Linux 2023, such as al2023-gpu, or {_LEAVE_OUT}",
+            fix=_LEAVE_OUT,
+            ways=(
+                *either(
+                    (
+                        "an image of Amazon Linux 2023, such as al2023-gpu",
+                        replace(pool, image=HostImage(image=image("al2023-gpu")), user_data=in_shell),
+                    )
+                ),
+                (Way(text=_LEAVE_OUT),),
+            ),
             property_name=_HOOKS,
             value=True,
         )
@@ -289,7 +311,16 @@ def boots_again(pool: Pool) -> Problems:
         yield Problem(
             message="its hosts count their GPUs when they boot, and they leave a warm pool of state "
             f"{warm.state} without a boot",
-            fix=f"a warm pool of state Stopped, or {_LEAVE_OUT}",
+            fix=_LEAVE_OUT,
+            ways=(
+                *either(
+                    (
+                        "a warm pool of state Stopped",
+                        replace(pool, group=replace(pool.group, warm_pool=replace(warm, state="Stopped"))),
+                    )
+                ),
+                (Way(text=_LEAVE_OUT),),
+            ),
             property_name=_HOOKS,
             value=True,
         )

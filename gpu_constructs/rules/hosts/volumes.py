@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
@@ -16,6 +17,7 @@ from gpu_constructs.hardware.gp3 import (
 )
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
 from gpu_constructs.hardware.servers import is_large
+from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -23,6 +25,7 @@ _IMAGES_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-
 _ON_LINUX = IMAGE_VOLUMES[OperatingSystem.AMAZON_LINUX_2023]
 _ON_BOTTLEROCKET = IMAGE_VOLUMES[OperatingSystem.BOTTLEROCKET]
 _LEAST_GIB = 50
+_IN_RANGE = "a throughput in that range"
 _PROVISIONED = frozenset({"io1", "io2"})
 _AMAZON_LINUX = frozenset({OperatingSystem.AMAZON_LINUX_2, OperatingSystem.AMAZON_LINUX_2023})
 # Volumes that are often named for the one with the images: the root of Ubuntu, and the system of Bottlerocket.
@@ -54,18 +57,25 @@ def volumes_exist(pool: Pool) -> Problems:
                 allowed=f"{_ON_LINUX.gib} GiB or more",
                 message=f"the root volume of {pool.name} has {volume.size_gib} GiB, and the snapshot of its image "
                 f"{_ON_LINUX.gib}",
-                fix="100 GiB or more, which images with CUDA take",
+                fix="as much as the snapshot, or more",
+                ways=_with(pool, volume, "100 GiB or more, which images with CUDA take", replace(volume, size_gib=100)),
             )
         if volume.type == "gp3":
-            for name, value, allowed, fix in _refused(volume):
+            for name, value, allowed, fix, better in _refused(volume):
                 yield Problem(
                     property_name=f"BlockDeviceMappings.Ebs.{name}",
                     value=value,
                     allowed=allowed,
                     message=f"volume {brief(str(volume.device))} of {pool.name} has {name} {value}, and gp3 has "
                     f"{allowed}",
-                    fix=fix,
+                    fix=fix if better is None else "values that gp3 has",
+                    ways=() if better is None else _with(pool, volume, fix, better),
                 )
+
+
+def _with(pool: Pool, old: Volume, text: str, new: Volume) -> Ways:
+    volumes = tuple(new if each is old else each for each in pool.details.volumes)
+    return either((text, replace(pool, details=replace(pool.details, volumes=volumes))))
 
 
 def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:
@@ -73,21 +83,22 @@ def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:
     return pool.has_image_of_aws and pool.operating_system in _AMAZON_LINUX and volume.device == ROOT_DEVICE
 
 
-def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
+def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str, Volume | None]]:
     size, iops, speed = volume.size_gib, volume.iops, volume.throughput_mib_per_second
     if isinstance(size, int) and size > MAX_GIB:
-        yield "VolumeSize", size, f"{MAX_GIB} at most", f"{MAX_GIB} or less"
+        yield "VolumeSize", size, f"{MAX_GIB} at most", f"{MAX_GIB} or less", replace(volume, size_gib=MAX_GIB)
     if isinstance(iops, int) and iops < IOPS_INCLUDED:
-        yield "Iops", iops, f"{IOPS_INCLUDED} or more", "leave Iops out"
+        yield "Iops", iops, f"{IOPS_INCLUDED} or more", "leave Iops out", replace(volume, iops=None)
     if not isinstance(speed, int):
         return
     if not MIN_MIB_PER_SECOND <= speed <= MAX_MIB_PER_SECOND:
-        yield "Throughput", speed, f"{MIN_MIB_PER_SECOND} to {MAX_MIB_PER_SECOND} MiB/s", "a throughput in that range"
+        yield "Throughput", speed, f"{MIN_MIB_PER_SECOND} to {MAX_MIB_PER_SECOND} MiB/s", _IN_RANGE, None
     elif not isinstance(iops, Unknown):
         there = iops or IOPS_INCLUDED
         most, needed = there // IOPS_FOR_EACH_MIB_PER_SECOND, speed * IOPS_FOR_EACH_MIB_PER_SECOND
         if needed > there:
-            yield "Throughput", speed, f"{most} MiB/s at most with {there} IOPS", f"Iops: {needed}"
+            more = replace(volume, iops=needed)
+            yield "Throughput", speed, f"{most} MiB/s at most with {there} IOPS", f"Iops: {needed}", more
 
 
 @warning(

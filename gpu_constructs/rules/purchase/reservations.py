@@ -39,8 +39,8 @@ def spot_in_one_place(pool: Pool) -> Problems:
             property_name="InstanceMarketOptions",
             message="the launch template requests Spot with InstanceMarketOptions, and the group has a mixed instances "
             "policy, which says what is Spot",
-            fix="remove InstanceMarketOptions, and set OnDemandPercentageAboveBaseCapacity to 0 in the "
-            "InstancesDistribution",
+            fix="remove InstanceMarketOptions; OnDemandPercentageAboveBaseCapacity of the InstancesDistribution is "
+            "enough",
         )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, HostAction, Pool, PoolKind, UpdateMethod, Workload
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
+from gpu_constructs.rules.change import either
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
@@ -49,7 +52,14 @@ def takes_a_host_out(pool: Pool) -> Problems:
             value=least,
             message=f"MinInstancesInService is {least} and MaxSize is {most}",
             allowed=f"0 to {most - 1}",
-            fix=f"lower MinInstancesInService to {most - 1}, or raise MaxSize",
+            fix="lower MinInstancesInService, or raise MaxSize",
+            ways=either(
+                (
+                    f"lower MinInstancesInService to {most - 1}",
+                    replace(pool, group=replace(pool.group, update=replace(update, min_in_service=most - 1))),
+                ),
+                (f"raise MaxSize to {least + 1}", replace(pool, max_instances=least + 1)),
+            ),
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
 from gpu_constructs.hardware.aws_limits import MANAGED_SCALING, MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.destinations import pools_of, unjudged
-from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list
@@ -103,16 +103,24 @@ def size_is_left_to_ecs(pool: Pool) -> Problems:
 def numbers_within_limits(pool: Pool) -> Problems:
     for key, number in pool.scaling_numbers:
         low, high = MANAGED_SCALING[key]
+        allowed = low if number < low and key != "TargetCapacity" else high
         if not low <= number <= high:
+            numbers = tuple((each, allowed if each == key else old) for each, old in pool.scaling_numbers)
             yield Problem(
                 property_name=f"ManagedScaling.{key}",
                 value=number,
                 message=f"{key} of {pool.name} is {number}, and ECS takes {low} to {high}",
                 allowed=f"{low} to {high}",
                 one_value=True,
-                fix=f"a {key} of {low if number < low else high}"
-                if key != "TargetCapacity"
-                else "a TargetCapacity of 1 to 100; 100 keeps no spare hosts",
+                fix=f"a {key} that ECS takes",
+                ways=either(
+                    (
+                        f"a {key} of {allowed}"
+                        if key != "TargetCapacity"
+                        else "a TargetCapacity of 1 to 100; 100 keeps no spare hosts",
+                        replace(pool, scaling_numbers=numbers),
+                    )
+                ),
             )
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeAlias
+
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import STEPS_IN_PERCENT, Unknown, Workload
+from gpu_constructs.fleet import STEPS_IN_PERCENT, ServiceScaling, Unknown, Workload
+from gpu_constructs.rules.change import either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
+_Range: TypeAlias = tuple[int | Unknown | None, int | Unknown | None]
 _REQUESTS = "ALBRequestCountPerTarget"
 _OF_RUNNING_TASKS = frozenset(
     {_REQUESTS, STEPS_IN_PERCENT, "ECSServiceAverageCPUUtilization", "ECSServiceAverageMemoryUtilization"}
@@ -115,7 +120,8 @@ def names_cluster(workload: Workload) -> Problems:
 def range_in_order(workload: Workload) -> Problems:
     if workload.scaling is None:
         return
-    low, high = workload.scaling.least, workload.scaling.most
+    scaling = workload.scaling
+    low, high = scaling.least, scaling.most
     if isinstance(low, int) and isinstance(high, int) and low > high >= 0:
         yield Problem(
             property_name="MinCapacity",
@@ -123,18 +129,35 @@ def range_in_order(workload: Workload) -> Problems:
             message=f"MinCapacity is {low} and MaxCapacity is {high}",
             one_value=True,
             allowed=f"0 to {high}",
-            fix=f"a MaxCapacity of {low}, or a MinCapacity of {high}",
+            fix="a higher MaxCapacity, or a lower MinCapacity",
+            ways=either(
+                (f"a MaxCapacity of {low}", replace(workload, scaling=replace(scaling, most=low))),
+                (f"a MinCapacity of {high}", replace(workload, scaling=replace(scaling, least=high))),
+            ),
         )
-    for least, most in workload.scaling.scheduled:
+    for least, most in scaling.scheduled:
         first, last = low if least is None else least, high if most is None else most
         if (least, most) != (None, None) and isinstance(first, int) and isinstance(last, int) and first > last >= 0:
             yield Problem(
                 property_name="ScheduledActions.ScalableTargetAction",
                 value=first,
                 message=f"a scheduled action makes MinCapacity {first} and MaxCapacity {last}",
-                fix=f"a MaxCapacity of {first} in the same action, or a MinCapacity of {last}",
+                fix="a MaxCapacity in the same action, or a lower MinCapacity",
+                ways=either(
+                    (
+                        f"a MaxCapacity of {first} in the same action",
+                        _scheduled(workload, scaling, (least, most), (least, first)),
+                    ),
+                    (f"a MinCapacity of {last}", _scheduled(workload, scaling, (least, most), (last, most))),
+                ),
                 is_certain=False,
             )
+
+
+def _scheduled(workload: Workload, scaling: ServiceScaling, old: _Range, new: _Range) -> Workload:
+    """The workload with another scheduled action in the place of one."""
+    actions = tuple(new if each == old else each for each in scaling.scheduled)
+    return replace(workload, scaling=replace(scaling, scheduled=actions))
 
 
 @warning(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown, known
+from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown, WarmPool, known
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
+from gpu_constructs.rules.change import either
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -149,7 +152,8 @@ def possible_state(pool: Pool) -> Problems:
             value=warm.state,
             message=f"a warm pool has no state {shown(warm.state)}",
             allowed=and_list(_STATES),
-            fix="Stopped",
+            fix="a state that they can wait in",
+            ways=either(("Stopped", _stopped(pool, warm))),
         )
     elif warm.state == "Hibernated" and never:
         yield Problem(
@@ -157,7 +161,8 @@ def possible_state(pool: Pool) -> Problems:
             value=warm.state,
             message=f"the hosts of the warm pool hibernate, and EC2 does not hibernate {and_list(never)}",
             allowed="Stopped or Running",
-            fix="Stopped",
+            fix="a state that they can wait in",
+            ways=either(("Stopped", _stopped(pool, warm))),
         )
 
 
@@ -175,6 +180,10 @@ def outside_blocks(pool: Pool) -> Problems:
             message="the hosts run in a Capacity Block, and a warm pool starts hosts outside the schedule of the block",
             fix="remove the warm pool",
         )
+
+
+def _stopped(pool: Pool, warm: WarmPool) -> Pool:
+    return replace(pool, group=replace(pool.group, warm_pool=replace(warm, state="Stopped")))
 
 
 def _certainly_joins_early(pool: Pool) -> bool:

@@ -9,19 +9,14 @@ from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.hardware.aws_limits import MAX_CONTAINERS
-from gpu_constructs.rules.evidence.accelerated import in_other_tasks, is_accelerated
+from gpu_constructs.rules.evidence.accelerated import where_accelerated
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 _TO_ROUTER = "awsfirelens"
 
 
-def _of_task(task: Task) -> Problems:
-    if task.scheduler is Scheduler.ECS:
-        for message, fix in _problems(task):
-            yield Problem(about=task, message=message, fix=fix)
-
-
+@where_accelerated
 @error(
     "GPU127",
     question="can the containers be together in one task definition?",
@@ -30,11 +25,11 @@ def _of_task(task: Task) -> Problems:
     "definitions",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
     changes="ContainerDefinitions",
-    in_fleet=in_other_tasks(_of_task),
 )
 def taken_together(task: Task) -> Problems:
-    if is_accelerated(task):
-        yield from _of_task(task)
+    if task.scheduler is Scheduler.ECS:
+        for message, fix in _problems(task):
+            yield Problem(message=message, fix=fix)
 
 
 @error(
@@ -50,7 +45,15 @@ def has_a_container(task: Task) -> Problems:
         yield Problem(message=f"{task.name} has no container", fix="ContainerDefinitions with one container or more")
 
 
-def _of_conditions(task: Task) -> Problems:
+@where_accelerated
+@error(
+    "GPU256",
+    question="can each container reach the state that another one waits for?",
+    because="an essential container ends only with the task, and the agent knows the health of a container only by the "
+    "health check in the task definition",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDependency.html",
+)
+def conditions_come_true(task: Task) -> Problems:
     others = {each.name: each for each in task.containers}
     for container in task.containers:
         for each in container.relations.depends_on:
@@ -61,7 +64,6 @@ def _of_conditions(task: Task) -> Problems:
             waits = f"container {brief(container.name)} of {task.name} waits until container {name}"
             if each.condition in {"SUCCESS", "COMPLETE"} and other.essential is True and container.name != other.name:
                 yield Problem(
-                    about=task,
                     container=other,
                     property_name="Essential",
                     value=other.essential,
@@ -71,7 +73,6 @@ def _of_conditions(task: Task) -> Problems:
                 )
             elif each.condition == "HEALTHY" and other.has_health_check is False:
                 yield Problem(
-                    about=task,
                     container=other,
                     property_name="HealthCheck",
                     message=f"{waits} is HEALTHY, and {name} has no health check, so that it never starts; a health "
@@ -80,26 +81,20 @@ def _of_conditions(task: Task) -> Problems:
                 )
 
 
+@where_accelerated
 @error(
-    "GPU256",
-    question="can each container reach the state that another one waits for?",
-    because="an essential container ends only with the task, and the agent knows the health of a container only by the "
-    "health check in the task definition",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDependency.html",
-    in_fleet=in_other_tasks(_of_conditions),
+    "GPU255",
+    question="does the task have the containers whose volumes and log routing others use?",
+    because="ECS refuses a task definition that mounts volumes of a container that it does not have, and one with the "
+    "log driver awsfirelens and no log router",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
 )
-def conditions_come_true(task: Task) -> Problems:
-    if is_accelerated(task):
-        yield from _of_conditions(task)
-
-
-def _of_references(task: Task) -> Problems:
+def referred_containers_exist(task: Task) -> Problems:
     names = {each.name for each in task.containers}
     for container in () if task.has_open_name else task.containers:
         for each in container.relations.volumes_from:
             if each not in names:
                 yield Problem(
-                    about=task,
                     container=container,
                     property_name="VolumesFrom",
                     value=each,
@@ -110,7 +105,6 @@ def _of_references(task: Task) -> Problems:
     senders = [each for each in task.containers if each.relations.log_driver == _TO_ROUTER]
     if senders and not any(each.relations.is_log_router for each in task.containers):
         yield Problem(
-            about=task,
             container=senders[0],
             property_name="LogConfiguration.LogDriver",
             value=_TO_ROUTER,
@@ -118,19 +112,6 @@ def _of_references(task: Task) -> Problems:
             "of the task routes them",
             fix="a container with a FirelensConfiguration, or another log driver",
         )
-
-
-@error(
-    "GPU255",
-    question="does the task have the containers whose volumes and log routing others use?",
-    because="ECS refuses a task definition that mounts volumes of a container that it does not have, and one with the "
-    "log driver awsfirelens and no log router",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
-    in_fleet=in_other_tasks(_of_references),
-)
-def referred_containers_exist(task: Task) -> Problems:
-    if is_accelerated(task):
-        yield from _of_references(task)
 
 
 def _problems(task: Task) -> Iterator[tuple[str, str]]:

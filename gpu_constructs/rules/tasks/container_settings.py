@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS
+from gpu_constructs.rules.change import either
+from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 
@@ -20,6 +24,9 @@ def health_check(task: Task) -> Problems:
         for key, number in container.health_check:
             low, high = HEALTH_CHECK_LIMITS[key]
             if not low <= number <= high:
+                allowed = high if number > high else low
+                check = tuple((each, allowed if each == key else old) for each, old in container.health_check)
+                within = with_container(task, container, replace(container, health_check=check))
                 yield Problem(
                     container=container,
                     property_name=f"HealthCheck.{key}",
@@ -28,7 +35,8 @@ def health_check(task: Task) -> Problems:
                     f"takes {low} to {high}",
                     allowed=f"{low} to {high}",
                     one_value=True,
-                    fix=_longer(key, high) if number > high else f"a {key} of {low} or more",
+                    fix=f"a {key} that ECS takes",
+                    ways=either((_longer(key, high) if number > high else f"a {key} of {low} or more", within)),
                 )
 
 

@@ -12,9 +12,10 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_CONTAINER_MEMORY_MIB, MIN_JOB_MEMORY_MIB
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
+from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.tasks.key_names import plain
@@ -37,6 +38,8 @@ _LEAST_FOR_CUDA_MIB = 128
 # Programs that read what the driver knows and run nothing on a GPU; AWS's example gives nvidia-smi 80 MiB
 # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html).
 _MONITORS = ("dcgm", "exporter", "nvidia-smi")
+_IMAGE = "nvidia/cuda:12.8.1-base-ubuntu24.04"
+_LESS = "less in the containers"
 _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
@@ -76,7 +79,13 @@ def has_image(task: Task) -> Iterator[Problem]:
             yield Problem(
                 container=container,
                 message=f"container {container.name} has an empty image",
-                fix="the name of an image, such as nvidia/cuda:12.8.1-base-ubuntu24.04",
+                fix="the name of an image",
+                ways=either(
+                    (
+                        f"the name of an image, such as {_IMAGE}",
+                        with_container(task, container, replace(container, image=_IMAGE)),
+                    )
+                ),
                 property_name="Image",
                 value=container.image,
                 one_value=True,
@@ -105,7 +114,14 @@ def sizes(task: Task) -> Problems:
         if isinstance(limit, int) and total > limit:
             yield Problem(
                 message=f"the containers of {task.name} ask for {total}{unit} together, and the task has {limit}",
-                fix=f"{name} of the task at least {total}, or none, or less in the containers",
+                fix=_LESS,
+                ways=(
+                    *either(
+                        (f"{name} of the task at least {total}", _of_size(task, name, total)),
+                        (f"no {name} of the task", _of_size(task, name, None)),
+                    ),
+                    (Way(text=_LESS),),
+                ),
             )
 
 
@@ -231,7 +247,11 @@ def fed(context: Context) -> Problems:
                 message=f"{task.name} has a hard limit of {limit} CPU units, {limit / CPU_UNITS_PER_VCPU:g} vCPU, for "
                 f"all containers with {gpus} GPUs together, while {host} has {host.vcpus // host.gpus} vCPUs for each "
                 "GPU",
-                fix=f"Cpu of {share}, the share of {gpus} GPUs, or no Cpu of the task",
+                fix="more Cpu, or no Cpu of the task",
+                ways=either(
+                    (f"Cpu of {share}, the share of {gpus} GPUs", replace(task, cpu_limit=share)),
+                    ("no Cpu of the task", replace(task, cpu_limit=None)),
+                ),
             )
 
 
@@ -262,11 +282,18 @@ def own_kernel_parameters(task: Task) -> Problems:
 
 def _with_memory(task: Task, container: Container, mib: int) -> Way:
     larger = replace(container, memory_limit_mib=mib, memory_reservation_mib=None)
-    return Way(text=f"Memory of {mib}, in MiB", things=(_with(task, container, larger),))
+    return Way(text=f"Memory of {mib}, in MiB", things=(with_container(task, container, larger),))
 
 
-def _with(task: Task, container: Container, new: Container) -> Task:
-    return replace(task, containers=tuple(new if each is container else each for each in task.containers))
+def _of_size(task: Task, name: str, size: int | None) -> Task:
+    return replace(task, cpu_limit=size) if name == "Cpu" else replace(task, memory_limit_mib=size)
+
+
+def _of_gib(task: Task, container: Container, name: str, gib: int) -> Task:
+    mib = gib * 1024
+    is_limit = name == "Memory"
+    new = replace(container, memory_limit_mib=mib) if is_limit else replace(container, memory_reservation_mib=mib)
+    return with_container(task, container, new)
 
 
 def _sizes(task: Task, container: Container) -> Problems:
@@ -280,7 +307,8 @@ def _sizes(task: Task, container: Container) -> Problems:
                 message=f"container {container.name} has {size} MiB ({name}); Docker takes no less than "
                 f"{MIN_CONTAINER_MEMORY_MIB} MiB{of_batch}",
                 is_certain=not is_job or size < MIN_JOB_MEMORY_MIB,
-                fix=f"{name} in MiB: 8 GiB are 8192",
+                fix=f"{name} in MiB",
+                ways=either((f"{name} in MiB: {size} GiB are {size * 1024}", _of_gib(task, container, name, size))),
                 property_name=name,
                 value=size,
                 allowed=f"{MIN_CONTAINER_MEMORY_MIB} or more",
@@ -292,12 +320,15 @@ def _sizes(task: Task, container: Container) -> Problems:
             message=f"container {container.name} reserves {kept} MiB (MemoryReservation) and is stopped above {limit} "
             "MiB (Memory)",
             fix="more Memory, or a lower MemoryReservation",
-            ways=tuple(
-                (Way(text=text, things=(_with(task, container, new),)),)
-                for text, new in (
-                    (f"Memory of {kept} or more", replace(container, memory_limit_mib=kept)),
-                    (f"MemoryReservation of {limit} or less", replace(container, memory_reservation_mib=limit)),
-                )
+            ways=either(
+                (
+                    f"Memory of {kept} or more",
+                    with_container(task, container, replace(container, memory_limit_mib=kept)),
+                ),
+                (
+                    f"MemoryReservation of {limit} or less",
+                    with_container(task, container, replace(container, memory_reservation_mib=limit)),
+                ),
             ),
             property_name="MemoryReservation",
             value=kept,

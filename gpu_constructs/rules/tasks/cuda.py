@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Container, Task, Unknown
-from gpu_constructs.hardware import Drivers, InstanceType, drivers_of
+from gpu_constructs.fleet import Container, HostImage, Task, Unknown
+from gpu_constructs.hardware import Drivers, InstanceType, drivers_of, image
 from gpu_constructs.hardware.cuda import (
     CUDA_COMPATIBILITY,
     CUDA_RELEASE_NOTES,
@@ -16,13 +17,15 @@ from gpu_constructs.hardware.cuda import (
     is_dropped,
 )
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import hosts_for
+from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
+_NEWEST = HostImage(image=image("al2023-gpu"))
 _OLDER = "an image with an older CUDA"
+_OF_12_6 = "nvidia/cuda:12.6.3-cudnn-runtime-ubuntu24.04"
 
 
 @warning(
@@ -35,16 +38,21 @@ _OLDER = "an image with an older CUDA"
 )
 def recent_driver(context: Context) -> Problems:
     for route, container, found, each in _pairs(context, _lacks_driver):
-        image, first = each.pool.image, first_branch(found.cuda)
+        there, first = each.pool.image, first_branch(found.cuda)
         drivers = _drivers(each)
-        if not isinstance(image, Unknown) and drivers is not None:
+        if not isinstance(there, Unknown) and drivers is not None:
+            newer = f"a machine image with driver branch {first} or later"
             yield Problem(
                 about=route.task,
                 container=container,
                 involves=(each.pool,),
                 message=f"{_has(route.task, container, found)}, which needs driver branch {first} or later; the hosts "
-                f"of {each.pool.name} have {drivers} ({image.image.name})",
-                fix=f"a machine image with driver branch {first} or later, such as al2023-gpu, or {_OLDER}",
+                f"of {each.pool.name} have {drivers} ({there.image.name})",
+                fix=f"{newer}, or {_OLDER}",
+                ways=(
+                    *either((f"{newer}, such as al2023-gpu", replace(each.pool, image=_NEWEST))),
+                    (Way(text=_OLDER),),
+                ),
                 property_name="Image",
                 value=container.image,
             )
@@ -67,9 +75,9 @@ def still_compiled(context: Context) -> Problems:
                 involves=(each.pool,),
                 message=f"{_has(route.task, container, found)}, which has no code for the GPUs of {each.pool.name} "
                 f"({and_list(each.types)})",
-                fix=f"{_OLDER}, such as 12.6, or hosts with newer GPUs",
+                fix=f"{_OLDER}, or hosts with newer GPUs",
                 ways=(
-                    (Way(text=f"{_OLDER}, such as 12.6"),),
+                    *either((f"{_OLDER}, such as 12.6", _with_image(route.task, container, _OF_12_6))),
                     hosts_for(route.task, each.pool, "hosts with newer GPUs,", of_other_families=True),
                 ),
                 property_name="Image",
@@ -104,12 +112,16 @@ def _lacks_driver(found: CudaImage, there: Destination) -> bool:
 
 
 def _drivers(there: Destination) -> Drivers | None:
-    image = there.pool.image
-    return None if isinstance(image, Unknown) else drivers_of(image.image, image.release)
+    host = there.pool.image
+    return None if isinstance(host, Unknown) else drivers_of(host.image, host.release)
 
 
 def _lacks_kernels(found: CudaImage, there: Destination) -> bool:
     return found.has_libraries and all(_is_dropped(each, found) for each in there.types)
+
+
+def _with_image(task: Task, container: Container, name: str) -> Task:
+    return with_container(task, container, replace(container, image=name))
 
 
 def _cuda_of(container: Container) -> CudaImage | None:

@@ -7,20 +7,32 @@ from dataclasses import replace
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import NEURON_DEVICE, Container, Pool, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import (
+    NEURON_DEVICE,
+    Container,
+    Pool,
+    PoolKind,
+    ResourceRequirement,
+    Scheduler,
+    Task,
+    Unknown,
+    Workload,
+)
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination
-from gpu_constructs.rules.change import Way, Ways
+from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
+from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _ON_EC2 = (
     "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
 )
+_EVERY = ResourceRequirement(type=NEURON_DEVICE, value="ALL")
 _ALL = '{"Type": "NeuronDevice", "Value": "ALL"}'
 _EFA_PATH = re.compile(r"/dev/infiniband/uverbs([0-9]{1,3})")
 _UNREACHABLE = frozenset({"bridge", "none"})
@@ -173,6 +185,7 @@ def _requests(task: Task) -> Problems:
     asking = []
     for container in task.containers:
         entries = [each for each in container.requirements if each.type == NEURON_DEVICE]
+        others = tuple(each for each in container.requirements if each.type != NEURON_DEVICE)
         asking.extend([container.name] if entries else [])
         wrong = [each for each in entries if not isinstance(each.value, Unknown) and not each.is_all]
         if wrong:
@@ -181,7 +194,13 @@ def _requests(task: Task) -> Problems:
                 container=container,
                 message=f"container {container.name} asks for NeuronDevice with {value}; the value must be ALL, "
                 "because a container gets all Neuron devices of its host",
-                fix=f"{_ALL}, on an instance type with as many devices",
+                fix="all devices, on an instance type with as many",
+                ways=either(
+                    (
+                        f"{_ALL}, on an instance type with as many devices",
+                        with_container(task, container, replace(container, requirements=(*others, _EVERY))),
+                    )
+                ),
                 property_name="ResourceRequirements",
                 value=wrong[0].value,
                 allowed="ALL",

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
+from gpu_constructs.rules.change import either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
+from gpu_constructs.rules.evidence.fixes import such_as
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
 
-_BATCH_FIX = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with GPUs, such as g6.xlarge"
-_FIX = "hosts with GPUs, such as g6.xlarge, behind a capacity provider"
+_ON_BATCH = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with GPUs{such_as}"
+_HOSTS = "hosts with GPUs behind a capacity provider{such_as}"
+_ON_ECS = f"RequiresCompatibilities without FARGATE, and {_HOSTS}"
 
 
 def _sent_to_fargate(context: Context) -> Problems:
@@ -23,7 +28,13 @@ def _sent_to_fargate(context: Context) -> Problems:
                 about=workload,
                 message=f"{workload.name} runs {task.name}, which asks for GPUs ({_who(task)}), with {where}; Fargate "
                 "has no GPUs",
-                fix=_FIX,
+                fix=_HOSTS.format(such_as=""),
+                ways=either(
+                    (
+                        _HOSTS.format(such_as=such_as(task)),
+                        replace(workload, launch_type=None, strategy=()),
+                    )
+                ),
             )
 
 
@@ -37,12 +48,13 @@ def _sent_to_fargate(context: Context) -> Problems:
 )
 def on_hosts(task: Task) -> Problems:
     if "FARGATE" in task.compatibilities and _accelerated(task):
+        fix = _ON_BATCH if task.scheduler is Scheduler.BATCH else _ON_ECS
+        others = tuple(each for each in task.compatibilities if each != "FARGATE")
         yield Problem(
             message=f"{task.name} asks for GPUs ({_who(task)}) and is for "
             f"{and_list(map(brief, task.compatibilities))}; Fargate has no GPUs",
-            fix=_BATCH_FIX
-            if task.scheduler is Scheduler.BATCH
-            else f"RequiresCompatibilities without FARGATE, and {_FIX}",
+            fix=fix.format(such_as=""),
+            ways=either((fix.format(such_as=such_as(task)), replace(task, compatibilities=others))),
         )
 
 

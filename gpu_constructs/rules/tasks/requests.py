@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
+from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator, is_gpu
+from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.tasks.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
@@ -18,6 +21,7 @@ __all__ = ["RIGHT_FORM"]
 RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 """A request for one GPU, as CloudFormation takes it."""
 
+_IN_FORM = "ResourceRequirements of type GPU"
 _CAPABILITIES = '"Environment": [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": "compute,utility"}]'
 _RIGHT_NEURON_FORM = '"ResourceRequirements": [{"Type": "NeuronDevice", "Value": "ALL"}]'
 
@@ -25,6 +29,9 @@ _BATCH_NEURON = 'in a job, LinuxParameters.Devices: [{"HostPath": "/dev/neuron0"
 
 _HUGE = re.compile(r"[1-9][0-9]{6,}")
 """More GPUs than are read as a number of them."""
+
+_ONE = ResourceRequirement.gpus(1)
+_COUNT = "the number of GPUs of one host, or fewer"
 
 _ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
 _BATCH_TYPES = (GPU, "MEMORY", "VCPU")
@@ -45,9 +52,14 @@ def countable(task: Task) -> Problems:
         if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all:
             continue
         if not each.part:
-            message, fix = _miscounted(container, value)
+            message, fix, number = _miscounted(container, value)
             yield Problem(
-                container=container, message=message, fix=fix, property_name="ResourceRequirements.Value", value=value
+                container=container,
+                message=message,
+                fix=_COUNT if number else fix,
+                ways=either((fix, _asking(task, container, each, ResourceRequirement(value=number)))) if number else (),
+                property_name="ResourceRequirements.Value",
+                value=value,
             )
         elif task.scheduler is Scheduler.BATCH:
             yield Problem(
@@ -56,7 +68,8 @@ def countable(task: Task) -> Problems:
                 "physical GPUs",
                 property_name="ResourceRequirements.Value",
                 value=value,
-                fix='{"Type": "GPU", "Value": "1"}',
+                fix=_COUNT,
+                ways=either(('{"Type": "GPU", "Value": "1"}', _asking(task, container, each, _ONE))),
             )
 
 
@@ -74,7 +87,8 @@ def right_form(task: Task) -> Problems:
         yield Problem(
             message=f"{with_verb(keys, 'is not a key', 'are not keys')} of a task definition: each container asks "
             "for its GPUs",
-            fix=f"in the container, {RIGHT_FORM}",
+            fix=f"in the container, {_IN_FORM}",
+            ways=_in_container(task),
         )
     for container in task.containers:
         yield from _misformed(task, container)
@@ -96,7 +110,8 @@ def one_amount(task: Task) -> Problems:
                 container=container,
                 message=f"container {container.name} asks for GPUs and says neither how many (Value) nor how one is "
                 "shared (SharingStrategy)",
-                fix=RIGHT_FORM,
+                fix="Value or SharingStrategy",
+                ways=either((RIGHT_FORM, _asking(task, container, each, _ONE))),
             )
         elif each.value is not None and each.nvidia_mps is not None:
             yield Problem(
@@ -203,7 +218,7 @@ def no_elastic_inference(task: Task) -> Problems:
         where = with_verb([f"container {each}" for each in using] or [task.name], "asks", "ask")
         yield Problem(
             message=f"{where} for an accelerator of Amazon Elastic Inference, which ended in April 2024",
-            fix=f"a GPU, {RIGHT_FORM}, or Inferentia2 (inf2.xlarge)",
+            fix="a GPU, or Inferentia2",
         )
 
 
@@ -211,27 +226,44 @@ def _entries(task: Task) -> Iterator[tuple[Container, ResourceRequirement]]:
     return ((container, each) for container in task.containers for each in container.requirements)
 
 
-def _miscounted(container: Container, value: str) -> tuple[str, str]:
+def _asking(task: Task, container: Container, old: ResourceRequirement, new: ResourceRequirement) -> Task:
+    """The task with another request in the place of one."""
+    requirements = tuple(new if each is old else each for each in container.requirements)
+    return with_container(task, container, replace(container, requirements=requirements))
+
+
+def _in_container(task: Task) -> Ways:
+    """The request of a whole task in its only container."""
+    if len(task.containers) != 1:
+        return ()
+    container = task.containers[0]
+    new = replace(container, requirements=(_ONE, *container.requirements))
+    keys = tuple(each for each in task.unknown_keys if plain(each) not in GPU_WORDS)
+    return either((f"in the container, {RIGHT_FORM}", with_container(replace(task, unknown_keys=keys), container, new)))
+
+
+def _miscounted(container: Container, value: str) -> tuple[str, str, str]:
+    """The message, the fix, and the number of GPUs that it names; empty if it names none."""
     if _HUGE.fullmatch(value):
         asked = f"container {container.name} asks for {brief(value)} GPUs"
-        return f"{asked}; no host has that many", "the number of GPUs of one host"
+        return f"{asked}; no host has that many", _COUNT, ""
     message = (
         f"container {container.name} asks for GPUs with the value {shown(value)}; ECS takes a whole number from 1, ALL "
         "for all GPUs of the host, or a decimal below 1, such as 0.25, for hosts with a part of a GPU"
     )
-    return message, _counted(value)
+    return message, *_counted(value)
 
 
-def _counted(value: str) -> str:
+def _counted(value: str) -> tuple[str, str]:
     text = value.strip()
+    number = text.lstrip("+0")
     if text.upper() == "ALL":
-        return 'write it "ALL"'
-    if text.lstrip("+").isdecimal() and text.isascii():
-        number = text.lstrip("+0")
-        return f'write it "{number[:6]}"' if number else "leave the entry out for a container without a GPU"
-    if text.startswith("-"):
-        return "leave the entry out for a container without a GPU"
-    return RIGHT_FORM
+        return 'write it "ALL"', "ALL"
+    if text.lstrip("+").isdecimal() and text.isascii() and number:
+        return f'write it "{number}"', number
+    if text.startswith("-") or (text.lstrip("+").isdecimal() and text.isascii()):
+        return "leave the entry out for a container without a GPU", ""
+    return RIGHT_FORM, "1"
 
 
 def _misformed(task: Task, container: Container) -> Problems:
@@ -239,12 +271,14 @@ def _misformed(task: Task, container: Container) -> Problems:
     for entry in container.requirements:
         wrong.extend(_wrong_type(entry, task))
         wrong.extend(_wrong_keys(entry))
+    form = _reformed(task, container) if wrong else ""
     if wrong:
         yield Problem(
             container=container,
             message=f"container {container.name} asks for accelerators in a form that ECS does not know: "
             f"{'; '.join(dict.fromkeys(wrong))}",
-            fix=_reformed(task, container),
+            fix=_IN_FORM if form.startswith(RIGHT_FORM) else form,
+            ways=either((form, with_container(task, container, _in_form(container)))) if form != _BATCH_NEURON else (),
         )
 
 
@@ -273,6 +307,14 @@ def _reformed(task: Task, container: Container) -> str:
     if any(plain(key) == "capabilities" for each in container.requirements for key in each.unknown_keys):
         return f"{RIGHT_FORM}, {_CAPABILITIES}"
     return RIGHT_FORM
+
+
+def _in_form(container: Container) -> Container:
+    """The container with one request in the right form for all that it asks."""
+    is_neuron = any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements)
+    request = ResourceRequirement(type=NEURON_DEVICE, value="ALL") if is_neuron else _ONE
+    keys = tuple(each for each in container.unknown_keys if plain(each) not in GPU_WORDS)
+    return replace(container, requirements=(request,), unknown_keys=keys)
 
 
 def _has_mistake(container: Container) -> bool:

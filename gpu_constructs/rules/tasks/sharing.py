@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Task, Unknown, Workload
-from gpu_constructs.hardware import InstanceType, mps
+from gpu_constructs.fleet import (
+    GPU,
+    Container,
+    HostImage,
+    NvidiaMps,
+    ResourceRequirement,
+    Task,
+    Unknown,
+    Workload,
+)
+from gpu_constructs.hardware import InstanceType, image, mps
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.change import Way, Ways
+from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import hosts_for
+from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -20,7 +30,10 @@ _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
     "ecs-gpu-sharing.md"
 )
-_NEW_ENOUGH = f"image al2023-gpu of release 2023.0.{mps.FIRST_RELEASE} or later"
+_NEWER = "an image with a newer ECS agent and the MPS service"
+_AGENT = f"image al2023-gpu of release 2023.0.{mps.FIRST_RELEASE} or later"
+_USUAL_MIB = (4096, 2048, 1024)  # the first that the GPUs have
+_NO_LIMIT = "leave it out for no limit"
 _WHOLE = "whole GPUs (Value)"
 _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
 
@@ -41,7 +54,7 @@ def served(context: Context) -> Problems:
             continue
         for each, doubt in zip(route.destinations, doubts, strict=True):
             if doubt:
-                yield _problem(route, each, f": {doubt}", fix=_NEW_ENOUGH)
+                yield _problem(route, each, f": {doubt}", fix=_NEWER, ways=_new_enough(each))
 
 
 @error(
@@ -60,7 +73,8 @@ def measured(task: Task) -> Problems:
                     container=container,
                     message=f"container {container.name} takes a share {said} of a GPU's memory; ECS places it by "
                     "memory, at least 1 MiB",
-                    fix='"SharingStrategy": {"NvidiaMps": {"Memory": 4096}}',
+                    fix="Memory of NvidiaMps, in MiB",
+                    ways=(tuple(_share(task, container, each, mib) for mib in _USUAL_MIB),),
                     property_name="SharingStrategy.NvidiaMps.Memory",
                     value=memory,
                     allowed="1 or more",
@@ -71,7 +85,11 @@ def measured(task: Task) -> Problems:
                     container=container,
                     message=f"container {container.name} limits itself to {percent} % of a GPU (MaxComputePercent), "
                     "not 1 to 100",
-                    fix="leave it out for no limit" if percent < 1 else "100, or leave it out for no limit",
+                    fix=_NO_LIMIT,
+                    ways=either(
+                        *([] if percent < 1 else [("100", _limited(task, container, each, MAX_PERCENT))]),
+                        (_NO_LIMIT, _limited(task, container, each, None)),
+                    ),
                     property_name="SharingStrategy.NvidiaMps.MaxComputePercent",
                     value=percent,
                     allowed=f"1 to {MAX_PERCENT}",
@@ -97,7 +115,8 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
                 route,
                 each,
                 f", whose hosts ({and_list(types)}) have a part of a GPU; only whole GPUs are shared",
-                fix='a part of a GPU as the value, such as "Value": "0.25", or hosts with whole GPUs',
+                fix="a part of a GPU as the value, or hosts with whole GPUs",
+                ways=(*_with_part(route.task, types[0]), (Way(text="hosts with whole GPUs"),)),
             )
 
 
@@ -129,7 +148,7 @@ def new_enough(context: Context) -> Problems:
     for route, each in _shared(context):
         reason = why_too_old(each.pool)
         if each.is_certain and reason:
-            yield _problem(route, each, f": {reason}", fix=_NEW_ENOUGH)
+            yield _problem(route, each, f": {reason}", fix=_NEWER, ways=_new_enough(each))
 
 
 @warning(
@@ -204,6 +223,41 @@ def _problem(route: Route, each: Destination, why: str, *, fix: str, ways: Ways 
         ways=ways,
         property_name="ResourceRequirements",
     )
+
+
+def _new_enough(each: Destination) -> Ways:
+    """The image of AWS that shares GPUs."""
+    return either((_AGENT, replace(each.pool, image=HostImage(image=image("al2023-gpu")))))
+
+
+def _share(task: Task, container: Container, old: NvidiaMps, mib: int) -> Way:
+    return Way(
+        text=f'"SharingStrategy": {{"NvidiaMps": {{"Memory": {mib}}}}}',
+        things=(_shared_as(task, container, old, replace(old, memory_mib=mib)),),
+    )
+
+
+def _limited(task: Task, container: Container, old: NvidiaMps, percent: int | None) -> Task:
+    return _shared_as(task, container, old, replace(old, max_compute_percent=percent))
+
+
+def _shared_as(task: Task, container: Container, old: NvidiaMps, new: NvidiaMps) -> Task:
+    """The task with another share in the place of one."""
+    requirements = tuple(
+        replace(each, nvidia_mps=new) if each.nvidia_mps is old else each for each in container.requirements
+    )
+    return with_container(task, container, replace(container, requirements=requirements))
+
+
+def _with_part(task: Task, instance_type: InstanceType) -> Ways:
+    """The part of a GPU that a host has, for a task of which one container shares."""
+    devices, sharing = instance_type.accelerators, [each for each in task.containers if each.mps]
+    if devices is None or len(sharing) != 1:
+        return ()
+    others = tuple(each for each in sharing[0].requirements if each.type != GPU)
+    part = ResourceRequirement(value=f"{devices.partition:g}")
+    new = replace(sharing[0], requirements=(*others, part))
+    return either((f'a part of a GPU as the value, "Value": "{part.value}"', with_container(task, sharing[0], new)))
 
 
 def _capabilities(types: Iterable[InstanceType]) -> str:

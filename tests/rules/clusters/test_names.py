@@ -19,7 +19,7 @@ from tests.rules.given import a_pool, container, fleet_of, only, said, task_of
         ("fargate_gpu", "does not begin with aws, ecs or fargate", "gpu-"),
         ("my gpu", "letters, digits, hyphens and underscores", "my-gpu"),
         ("x" * 256, "1 to 255", ""),
-        ("", "1 to 255", "any name"),
+        ("", "1 to 255", "no name"),
     ],
 )
 def test_a_name_of_a_provider_that_ecs_refuses_is_an_error(name: str, words: str, fix: str) -> None:

@@ -24,23 +24,23 @@ def expressed(*expressions: str) -> Fleet:
     ("expression", "words", "fix"),
     [
         (f"{TYPE} == g5.xlrge", "no instance type 'g5.xlrge' was known on", "g5.xlarge"),
-        (f"{TYPE} in [g5.xlarge, g5]", "no instance type 'g5'", "did you mean g5.xlarge"),
+        (f"{TYPE} in [g5.xlarge, g5]", "no instance type 'g5'", "g5.xlarge"),
         (f"{TYPE} != G5.xlarge", "no instance type 'G5.xlarge'", "g5.xlarge"),
         (f"{TYPE} =~ g9.*", "the pattern g9.* matches no instance type", TYPE),
         (
             "attribute:ecs.instance-typ == g5.xlarge",
             "ECS documents no attribute ecs.instance-typ",
-            "ecs.instance-type?",
+            "ecs.instance-type",
         ),
         (
             "attribute:ecs.Instance-Type == g5.xlarge",
             "ECS documents no attribute ecs.Instance-Type",
-            "ecs.instance-type?",
+            "ecs.instance-type",
         ),
         ("attribute:ecs.gpu-count == 4", "ECS documents no attribute ecs.gpu-count", ""),
         ("attribute:instance-type == g5.xlarge", "that of ECS is called ecs.instance-type", f"{TYPE}"),
-        ("attribute:ecs.cpu-architecture == amd64", "ecs.cpu-architecture is never 'amd64'", "x86_64 or arm64"),
-        ("attribute:ecs.os-type == Linux", "ecs.os-type is never 'Linux'", "linux or windows"),
+        ("attribute:ecs.cpu-architecture == amd64", "ecs.cpu-architecture is never 'amd64'", "x86_64, or arm64"),
+        ("attribute:ecs.os-type == Linux", "ecs.os-type is never 'Linux'", "linux, or windows"),
     ],
 )
 def test_what_no_host_has_is_named_with_the_nearest_name_and_an_error_where_a_letter_is_missing(

@@ -63,7 +63,7 @@ def test_hosts_that_are_what_a_task_is_made_for_have_no_finding(task: Task, pool
             a_pool(),
             "GPU068",
             "memory of one GPU, shared through MPS: 24000 MiB asked, g6.xlarge has 22888 MiB",
-            "GPUs with more memory, such as g6e.xlarge, or MemoryMiB of NvidiaMps no higher than 21056 for",
+            "GPUs with more memory, such as g6e.xlarge, or Memory of NvidiaMps no higher than 21056 for",
         ),
         (
             given_devices("/dev/neuron0", "/dev/neuron1"),

@@ -73,7 +73,7 @@ def test_a_release_that_cannot_have_been_is_an_error(name: str, release: str, re
     finding = next(each for each in said(OF_RELEASE, running_on(pool)) if each.rule == "GPU286")
     assert finding.severity is Severity.ERROR
     assert finding.message.startswith(f"'{release}' {reason}")
-    assert f"pin {image(name).known_release} or follow the newest with" in finding.fix
+    assert f"pin {image(name).known_release}, or follow the newest with" in finding.fix
 
 
 @pytest.mark.parametrize(

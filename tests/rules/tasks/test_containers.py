@@ -77,7 +77,7 @@ def test_memory_of_the_container_or_the_task_is_enough(task: Task) -> None:
             task_of(replace(BARE, memory_limit_mib=1024, memory_reservation_mib=2048)),
             ("reserves 2048 MiB", "stopped above 1024 MiB", "Memory of 2048 or more"),
         ),
-        (task_of(replace(BARE, memory_limit_mib=5)), ("has 5 MiB (Memory)", "6 MiB", "8 GiB are 8192")),
+        (task_of(replace(BARE, memory_limit_mib=5)), ("has 5 MiB (Memory)", "6 MiB", "5 GiB are 5120")),
         (task_of(replace(BARE, memory_reservation_mib=4)), ("has 4 MiB (MemoryReservation)", "6 MiB")),
         (
             replace(task_of(container(), container(name="b")), memory_limit_mib=8000),

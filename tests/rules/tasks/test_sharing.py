@@ -77,7 +77,11 @@ def test_a_service_of_launch_type_external_cannot_share() -> None:
 def test_a_part_of_a_gpu_cannot_be_shared() -> None:
     finding = only(shareable, on(a_pool("g6f.xlarge", "g6f.2xlarge")))
     assert "g6f.xlarge and g6f.2xlarge" in finding.message
-    assert '"Value": "0.25"' in finding.fix
+    assert finding.fix == "hosts with whole GPUs"
+
+
+def test_the_part_that_is_told_is_the_one_that_the_hosts_have() -> None:
+    assert '"Value": "0.5"' in only(shareable, on(a_pool("g6f.4xlarge"))).fix
 
 
 @pytest.mark.parametrize(
