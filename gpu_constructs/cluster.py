@@ -28,6 +28,7 @@ from gpu_constructs.cdk.atomic import creating, require_free_ids, rolled_back_on
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.hosts.as_cluster import AsCluster
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import network_of, require_new, require_own_id
 from gpu_constructs.hosts.providers import require_strategy
@@ -41,12 +42,12 @@ from gpu_constructs.managed.storage import ManagedStorage
 __all__ = ["GpuCluster"]
 
 
-class GpuCluster(Construct):
+class GpuCluster(AsCluster):
     """Defines an ECS cluster with enhanced Container Insights, and what all its hosts share.
 
     Underneath: the cluster, an instance role with the permissions of the ECS agent and Session Manager and no others,
     its instance profile, and a security group that lets nothing in. Capacity is added with `add_capacity`; without any,
-    the cluster runs nothing.
+    the cluster runs nothing. CDK takes it as an `ecs.ICluster`.
 
     Args:
         scope: Where it is defined.
@@ -127,7 +128,7 @@ class GpuCluster(Construct):
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
-            of_hosts = cluster or ecs.Cluster(
+            of_hosts = getattr(cluster, "cluster", cluster) or ecs.Cluster(
                 self,
                 "Cluster",
                 vpc=vpc,
@@ -150,7 +151,7 @@ class GpuCluster(Construct):
                 default_strategy=default_strategy,
                 stack=scope if isinstance(scope, cdk.Stack) else None,
             )
-            self.cluster: ecs.ICluster = self.hosts.cluster
+            self.cluster = self.hosts.cluster
         self._capacities: list[GpuCapacity | ManagedGpuCapacity] = []
         GpuChecks.add_to(self)
 
@@ -387,8 +388,7 @@ class GpuCluster(Construct):
             InvalidValueError: Fewer than two choices, or an argument of one is wrong by itself.
             IncompatibleError: The choices have different architectures, or one of them is impossible.
         """
-        plans = plan_order(construct_id, order, self.hosts)
-        return FallbackCapacity(self._make_all(plans))
+        return FallbackCapacity(self._make_all(plan_order(construct_id, order, self.hosts)))
 
     def _make_all(self, plans: Sequence[CapacityPlan]) -> list[GpuCapacity]:
         """Makes all of these capacities, or none."""

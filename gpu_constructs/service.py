@@ -21,7 +21,13 @@ from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.serving.deployment import percentages, shares
 from gpu_constructs.serving.scaled_service import GivenCounts, ScaledService
-from gpu_constructs.serving.service_options import ServiceOptions, constraints_of, known_count, with_defaults
+from gpu_constructs.serving.service_options import (
+    ServiceOptions,
+    constraints_of,
+    known_count,
+    require_together,
+    with_defaults,
+)
 from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.proxy_room import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -31,6 +37,9 @@ __all__ = ["GpuService"]
 
 _ARGUMENTS: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
+    "NetworkConfiguration.AwsvpcConfiguration.AssignPublicIp": "assign_public_ip",
+    "AssignPublicIp DISABLED": "leave it out",
+    "AssignPublicIp ENABLED": "a public address",
     "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
     "ServiceConnectConfiguration": "service_connect_configuration",
     "ServiceRegistries of Cloud Map": "cloud_map_options",
@@ -108,6 +117,7 @@ class GpuService(ScaledService):
         )
         require_gpu_cluster(cluster)
         _require_task(task_definition)
+        require_together(options, cluster.cluster)
         cluster.hosts.require_same_region(scope)
         used = capacity_of_service(capacity, task_definition.capacity)
         pools = [each.pool for each in used]
@@ -144,9 +154,16 @@ class GpuService(ScaledService):
         if connects:
             require_room_for_proxy(given_task, task, pools)
         require_yes(workload, "GPU140", "GPU203", arguments=_ARGUMENTS)
-        for name, chosen in (("security_groups", security_groups), ("vpc_subnets", vpc_subnets)):
+        has_address = options.get("assign_public_ip") or None
+        for name, chosen in (
+            ("security_groups", security_groups),
+            ("vpc_subnets", vpc_subnets),
+            ("assign_public_ip", has_address),
+        ):
             if chosen is not None:
                 _require_interfaces(workload, name)
+        if has_address:
+            require_yes(replace(workload, assigns_public_ip=True), "GPU278", arguments=_ARGUMENTS)
         with creating(scope, construct_id):
             super().__init__(
                 scope,

@@ -38,6 +38,7 @@ _WRONG_TYPE = re.compile(
 )
 # What jsii says of a value inside an argument before anything is made of it.
 _NOT_SENT = "SerializationError"
+_NOT_OF_JSII = "__jsii_type__"
 _KEY = re.compile(r"Key '(?P<key>[^']+)'")
 _MODULE = re.compile(r"\b(?:[a-z_0-9]+\.)+(?=[A-Z])")
 _NOT_FOR_USERS = frozenset({"NoneType", "Dict[str", "Any]", "typing.Dict[str", "typing.Any]"})
@@ -107,6 +108,10 @@ def translated() -> Iterator[None]:
         raise InvalidValueError(
             f"expects {' or '.join(kinds)}, got {_MODULE.sub('', wrong['got'])}", argument=wrong["argument"]
         ) from None
+    except AttributeError as error:
+        if _NOT_OF_JSII not in str(error):
+            raise
+        raise InvalidValueError("a value has a type that CDK cannot take") from None
     except RuntimeError as error:
         if _NOT_SENT in f"{error}{error.__cause__}":
             wrong = _KEY.search(str(error))

@@ -225,7 +225,11 @@ def _called(function: Callable[..., object]) -> str:
 def _kinds_of(function: Callable[..., object]) -> Mapping[str, tuple[object, ...]]:
     """The kinds of each argument; what may be left out may be None as well."""
     hints: dict[str, object] = {}
-    for name, hint in get_type_hints(function).items():
+    try:
+        found = get_type_hints(function)
+    except NameError:  # a class that is imported for type checkers alone, since it imports this one
+        found = dict.fromkeys(signature(function).parameters, object)
+    for name, hint in found.items():
         hints |= get_type_hints(get_args(hint)[0]) if get_origin(hint) is Unpack else {name: hint}
     return {name: _alternatives(hint) for name, hint in hints.items() if name != "return"}
 

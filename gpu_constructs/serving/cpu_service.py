@@ -19,7 +19,7 @@ from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, FARG
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.serving.deployment import given_percentages
-from gpu_constructs.serving.service_options import Ec2ServiceOptions, known_count
+from gpu_constructs.serving.service_options import Ec2ServiceOptions, known_count, require_together
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
@@ -97,6 +97,7 @@ class CpuService(ecs.Ec2Service):
         )
         _require_percentages(options)
         require_gpu_cluster(cluster)
+        require_together(options, cluster.cluster)
         cluster.hosts.require_same_region(scope)
         _require_task(task_definition, scope)
         strategies = options.get("capacity_provider_strategies")

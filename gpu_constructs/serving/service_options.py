@@ -16,7 +16,12 @@ from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Unknown
 
-__all__ = ["Ec2ServiceOptions", "ServiceOptions", "constraints_of", "known_count", "with_defaults"]
+__all__ = ["Ec2ServiceOptions", "ServiceOptions", "constraints_of", "known_count", "require_together", "with_defaults"]
+
+_SHIFTS = {
+    "canary_configuration": ecs.DeploymentStrategy.CANARY,
+    "linear_configuration": ecs.DeploymentStrategy.LINEAR,
+}
 
 
 class Ec2ServiceOptions(TypedDict, total=False):
@@ -125,6 +130,33 @@ def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOption
     }
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
     return cast("ServiceOptions", {**defaults, **{name: value for name, value in given.items() if value is not None}})
+
+
+def require_together(options: Ec2ServiceOptions, cluster: ecs.ICluster) -> None:
+    """Refuses options that need another one.
+
+    Args:
+        options: What was given.
+        cluster: The cluster of the service.
+
+    Raises:
+        IncompatibleError: The other one is missing.
+    """
+    for argument, strategy in _SHIFTS.items():
+        if options.get(argument) is not None and options.get("deployment_strategy") is not strategy:
+            raise IncompatibleError(
+                f"it is for the deployment strategy {strategy.name}",
+                argument=argument,
+                fix=f"deployment_strategy=ecs.DeploymentStrategy.{strategy.name}, or leave {argument} out",
+            )
+    names = options.get("cloud_map_options")
+    given = names.get("cloud_map_namespace") if isinstance(names, dict) else getattr(names, "cloud_map_namespace", None)
+    if names is not None and given is None and cluster.default_cloud_map_namespace is None:
+        raise IncompatibleError(
+            "a name in Cloud Map needs a namespace, and neither it nor the cluster has one",
+            argument="cloud_map_options",
+            fix="ecs.CloudMapOptions(cloud_map_namespace=…), or default_cloud_map_namespace of the cluster",
+        )
 
 
 def _packed(rebalancing: ecs.AvailabilityZoneRebalancing | None) -> list[ecs.PlacementStrategy]:

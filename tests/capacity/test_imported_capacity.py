@@ -20,6 +20,7 @@ from gpu_constructs import (
     IncompatibleError,
     ModelCache,
     ModelServer,
+    UnknownNameError,
 )
 from tests.synthesis import Site
 
@@ -114,3 +115,8 @@ def test_capacity_that_cannot_be_there_is_refused(site: Site, arguments: dict[st
     with pytest.raises(GpuConstructsError, match=message):
         of_others(site, **arguments)
     assert "Stack/L4" not in site.children()
+
+
+def test_a_misspelt_argument_is_refused_by_its_name(site: Site) -> None:
+    with pytest.raises(UnknownNameError, match="max_instance: GpuCapacity.from_attributes has no such argument"):
+        of_others(site, max_instance=1)

@@ -17,6 +17,7 @@ from gpu_constructs import (
     GpuService,
     IncompatibleError,
     InvalidValueError,
+    RefusedByCdkError,
     UnknownNameError,
 )
 from tests.synthesis import Ground, Site
@@ -185,3 +186,31 @@ def test_constraints_are_those_of_cdk(ground: Ground, constraints: Any) -> None:
 def test_a_misspelt_option_gets_the_nearest_name(ground: Ground) -> None:
     with pytest.raises(UnknownNameError, match="circuit_breaker"):
         serve(ground, circuit_braker=_ROLLED_BACK)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"cloud_map_options": {}}, "cloud_map_options: a name in Cloud Map needs a namespace"),
+        ({"cloud_map_options": ecs.CloudMapOptions(name="a")}, "cloud_map_options: a name in Cloud Map needs a name"),
+        (
+            {"canary_configuration": ecs.TrafficShiftConfig(step_percent=10)},
+            "canary_configuration: it is for the deployment strategy CANARY; fix: deployment_strategy=ecs.Deployment",
+        ),
+        (
+            {"linear_configuration": {}, "deployment_strategy": ecs.DeploymentStrategy.CANARY},
+            "linear_configuration: it is for the deployment strategy LINEAR",
+        ),
+        ({"assign_public_ip": True}, r"assign_public_ip: .* has network mode bridge, .*\(GPU126"),
+        (
+            {"assign_public_ip": True, "mode": ecs.NetworkMode.AWS_VPC},
+            r"assign_public_ip: .* Fargate only.*\(GPU278",
+        ),
+        ({"lifecycle_hooks": [object()]}, "a value has a type that CDK cannot take"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_by_its_name(ground: Ground, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(GpuConstructsError, match=words) as refused:
+        serve(ground, desired_count=1, **options)
+    assert not isinstance(refused.value, RefusedByCdkError)
+    assert ground.stack.node.try_find_child("Service") is None
