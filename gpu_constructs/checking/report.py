@@ -199,7 +199,9 @@ def _located(finding: Finding, places: Places) -> Finding:
     """A finding at the place where the change has to be made."""
     if finding.origin is None:
         return finding
-    return replace(finding, origin=places.of(finding.origin, finding.changes, finding.value), about=finding.origin)
+    return replace(
+        finding, origin=places.of(finding.origin, finding.changes, finding.value), about=finding.about or finding.origin
+    )
 
 
 def _at_parameter(finding: Finding, stacks: Stacks) -> Finding:

@@ -71,6 +71,7 @@ class SecurityGap:
         ports: The first and the last port that have to be open.
         open_ports: The parts of them that are.
         from_addresses: Whether the load balancer has no security group, so that rules for groups do not let it in.
+        origin: Where that group was written.
     """
 
     group: str
@@ -78,6 +79,7 @@ class SecurityGap:
     ports: tuple[int, int] = (0, 0)
     open_ports: tuple[tuple[int, int], ...] = ()
     from_addresses: bool = False
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ class Finding:
         ways: What `fix` says, as far as it was tried, with what it changes.
         parameter: The parameter of which only another value brings it, at whose declaration it then points.
         changes: The property that has to be changed there; empty where it is not one property.
-        about: Where its subject was written, where a report has another place in `origin`.
+        about: Where its subject was written, where `origin` is another place.
     """
 
     rule: str

@@ -41,6 +41,7 @@ class Problem:
         one_value: Whether that value is wrong by itself, whatever the others are.
         is_shortage: Whether hosts have less of something than is asked for.
         origin: Where it was written; by default where `about` was.
+        changes: The property that has to be changed there, where it is not `property_name`.
         container: The container of a task that it is about.
         is_certain: Whether it cannot work, where the rule is about an error; else it is a warning.
         involves: Other pools, tasks and workloads that take part in the cause. A rule that yields to another one is
@@ -57,6 +58,7 @@ class Problem:
     one_value: bool = False
     is_shortage: bool = False
     origin: Origin | None = None
+    changes: str = ""
     container: Container | None = None
     is_certain: bool = True
     involves: tuple[Pool | Task | Workload, ...] = ()
@@ -152,11 +154,8 @@ class Rule:
             ways: What of its ways works.
         """
         is_softer = self.severity is Severity.ERROR and not problem.is_certain
-        origin = problem.origin
-        if origin is None and problem.container is not None:
-            origin = problem.container.origin
-        if origin is None and not isinstance(problem.about, str):
-            origin = problem.about.origin
+        about = None if isinstance(problem.about, str) else problem.about.origin
+        of_container = None if problem.container is None else problem.container.origin
         return Finding(
             rule=self.id,
             severity=Severity.WARNING if is_softer else self.severity,
@@ -170,8 +169,9 @@ class Rule:
             one_value=problem.one_value,
             is_shortage=problem.is_shortage,
             stops_work=self.stops_work,
-            origin=origin,
-            changes=self.changes or problem.property_name,
+            origin=problem.origin or of_container or about,
+            changes=problem.changes or self.changes or problem.property_name,
+            about=about if problem.origin is not None else None,
         )
 
 

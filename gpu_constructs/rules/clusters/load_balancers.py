@@ -98,7 +98,8 @@ def a_way_for_requests(context: Context) -> Problems:
             whose = "tasks" if task.network_mode == "awsvpc" else "hosts"
             yield Problem(
                 about=workload,
-                origin=target.origin,
+                origin=target.gap.origin or target.origin,
+                changes="SecurityGroupEgress" if target.gap.lets_out else "SecurityGroupIngress",
                 message=f"load balancers do not reach container {target.container}: {_closed(target.gap, whose)}",
                 fix=_rule_for(target.gap, whose),
             )

@@ -186,6 +186,7 @@ def _is_foreign(short: Shortfall) -> bool:
 
 def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Problem:
     foreign = _foreign_types(each)
+    types = "InstanceType" if each.pool.requirements is None else "InstanceRequirements"
     on_larger = f"; only {and_list(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
     first = worst(each.fit.shortfalls)
     return Problem(
@@ -198,6 +199,8 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
         value=None if first is None else first.asked,
         allowed="" if first is None else f"up to {first.resource.amount(first.available)}",
         is_shortage=first is not None,
+        origin=each.pool.origin if each.fit.hosts else None,
+        changes=types if each.fit.hosts else "",
     )
 
 

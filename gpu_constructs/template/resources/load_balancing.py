@@ -199,6 +199,7 @@ class Balancing:
                     ports=ports,
                     open_ports=_within(ranges, ports),
                     from_addresses=from_addresses,
+                    origin=groups[0].origin,
                 )
         return None
 
