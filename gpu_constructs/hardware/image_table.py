@@ -63,7 +63,7 @@ class Image:
         driver_branch: Branch of its NVIDIA driver; None without one.
         driver_version: Version of that driver in `known_release`; of an image of a user as declared, None if it is not.
         agent_version: Version of the ECS agent in `known_release`; None if unknown.
-        end_of_life: Day after which AWS no longer supports it; None if no day is announced.
+        end_of_life: Day after which AWS promises no updates; releases may still appear. None if no day is announced.
         root_device: Device name of its root volume.
         image_device: Device name of the volume that holds container images.
         source: Where the row is from.
@@ -165,6 +165,7 @@ _AL2023_DRIVER = "580.178.04"
 _AL2_DRIVER = "550.163.01"
 _KERNEL = "kernel-5.10"  # the other kernel of Amazon Linux 2, whose first one stands in no name
 _AL2_END = date(2026, 6, 30)
+_AL2023_END = date(2029, 6, 30)  # https://docs.aws.amazon.com/linux/al2023/ug/release-cadence.html
 # 1.68.0, with the same driver, was still a pre-release in some regions when it was last looked at.
 _BOTTLEROCKET_RELEASE = "1.66.0"
 _BOTTLEROCKET_DRIVER = "580.178.04"
@@ -199,7 +200,7 @@ def _amazon_linux(system: OperatingSystem, kind: str = "", kernel: str = "") -> 
         driver_branch=int(driver.partition(".")[0]) if device == "gpu" else None,
         driver_version=driver if device == "gpu" else None,
         agent_version=_AGENT,
-        end_of_life=_AL2_END if system is _AL2 else None,
+        end_of_life=_AL2_END if system is _AL2 else _AL2023_END,
         root_device=ROOT_DEVICE,
         image_device=IMAGE_VOLUMES[system].device,
         source=_ECS_AMI,

@@ -74,6 +74,11 @@ _NO_DRIVER: dict[Vendor, str] = {
     Vendor.XILINX: "no ECS image has a driver for Xilinx FPGAs and media cards",
 }
 
+# The first day of a release of Amazon Linux whose agent starts without a GPU: since then ecs-init leaves out the
+# setting of the image where it finds no device (LoadEnvVars in ecs-init/docker of aws/amazon-ecs-agent); before,
+# https://github.com/aws/amazon-ecs-agent/issues/2424.
+_STARTS_ANYWHERE = (20241001,)
+
 _BY_NAME = {each.name: each for each in IMAGES}
 
 
@@ -138,7 +143,7 @@ def compatibility(image: Image, instance_type: InstanceType, release: str | None
         instance_type: The type.
         release: The release that the image is pinned to; by default the newest.
     """
-    reason = _obstacle(image, instance_type)
+    reason = _obstacle(image, instance_type, release)
     if reason is not None:
         return Compatibility(verdict=Verdict.CANNOT, reason=reason)
     answer = _driver_answer(image, instance_type, release)
@@ -249,22 +254,31 @@ def _why_not(preferred: Image | None, instance_type: InstanceType) -> str | None
     return f"no {instance_type.architecture} image has a driver for what it carries"
 
 
-def _obstacle(image: Image, instance_type: InstanceType) -> str | None:
+def _obstacle(image: Image, instance_type: InstanceType, release: str | None) -> str | None:
     """What keeps an image from a type whatever the driver's version, None if nothing."""
     devices = instance_type.accelerators
     if image.architecture is not instance_type.architecture:
         return f"{image} is built for {image.architecture}, {instance_type} is {instance_type.architecture}"
-    if devices is None and image.accelerator is Vendor.NVIDIA:
-        # https://github.com/aws/amazon-ecs-agent/issues/2424
-        return f"{instance_type} has no GPU, and the ECS agent of a GPU image does not start without one"
-    if devices is None and image.accelerator is Vendor.NEURON:
-        return f"{instance_type} has no Neuron device for the driver of {image}"
-    if devices is None or image.accelerator is devices.vendor:
+    if devices is None:
+        return _without_devices(image, instance_type, release)
+    if image.accelerator is devices.vendor:
         # No published image declares a vendor of _NO_DRIVER; an image of the user's own may.
         return None
     if devices.vendor in _NO_DRIVER:
         return _NO_DRIVER[devices.vendor]
     return f"{image} has no driver for the {devices.model} of {instance_type}"
+
+
+def _without_devices(image: Image, instance_type: InstanceType, release: str | None) -> str | None:
+    """What keeps an image from a type without accelerators."""
+    if image.accelerator is Vendor.NEURON:
+        return f"{instance_type} has no Neuron device for the driver of {image}"
+    if image.accelerator is not Vendor.NVIDIA:
+        return None
+    number = _number(image, release)
+    if image.operating_system is not OperatingSystem.BOTTLEROCKET and (number is None or number >= _STARTS_ANYWHERE):
+        return None
+    return f"{instance_type} has no GPU, and nothing says that the ECS agent of {_who(image, release)} starts there"
 
 
 def _number(image: Image, release: str | None) -> Number | None:
@@ -292,7 +306,7 @@ def _applies(exception: ImageException, image: Image, instance_type: InstanceTyp
 def _driver_answer(image: Image, instance_type: InstanceType, release: str | None) -> Compatibility:
     devices = instance_type.accelerators
     if devices is None:
-        return Compatibility(verdict=Verdict.DRIVES, reason="a plain image on a type without accelerators")
+        return Compatibility(verdict=Verdict.DRIVES, reason=f"{instance_type} has nothing to drive")
     drivers = drivers_of(image, release)
     if drivers is None and devices.vendor is Vendor.NVIDIA:
         return Compatibility(verdict=Verdict.UNCONFIRMED, reason=f"{image} does not say which driver branch it has")

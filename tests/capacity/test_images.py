@@ -186,7 +186,6 @@ def test_an_image_of_ones_own_drives_what_it_declares(declared: dict[str, Any], 
         ({"accelerator": Vendor.AMD}, "g6.xlarge", "no driver for the L4", "image al2023-gpu"),
         ({"accelerator": None}, "inf2.xlarge", "no driver for the Inferentia2", "image al2023-neuron"),
         ({"accelerator": Vendor.NEURON}, "m7i.large", "no Neuron device", "image al2023"),
-        ({}, "m7i.large", "has no GPU", "image al2023"),
     ],
 )
 def test_an_image_of_ones_own_is_held_to_its_declaration(

@@ -97,7 +97,7 @@ def test_memory_is_what_the_hosts_have() -> None:
     assert told["GPU035"] == "Memory of 2048, in MiB"
 
 
-@pytest.mark.parametrize(("image", "rule"), [("al2", "GPU003"), ("al2023-gpu", "GPU099")])
+@pytest.mark.parametrize(("image", "rule"), [("al2", "GPU003"), ("al2023-gpu", "GPU288")])
 def test_hosts_on_which_a_gpu_task_waits_are_told_no_image_without_a_driver(image: str, rule: str) -> None:
     hosts = a_pool("c7i.large", image=of_image(image, release=None))
     assert fixes(running_on(hosts, task=NGINX))[rule].startswith("image al2023")

@@ -24,6 +24,7 @@ from gpu_constructs.hardware import (
     Image,
     InstanceType,
     OperatingSystem,
+    Vendor,
     Verdict,
     compatibility,
     default_image,
@@ -76,7 +77,8 @@ def pinned(pool: Pool) -> Problems:
 @warning(
     "GPU003",
     question="does the machine image still get security updates?",
-    because="an image past its end of life gets no more security updates",
+    because="AWS promises no security updates for an image past its end of life; where it still publishes releases, "
+    "they may stop on any day",
     source="https://github.com/aws/amazon-ecs-ami",
     unless=("GPU033", "GPU105"),
 )
@@ -87,8 +89,8 @@ def kept_up(context: Context) -> Problems:
             continue
         yield Problem(
             about=pool,
-            message=f"image {image.name} is past its end of life, {image.end_of_life:%Y-%m-%d}, and gets no more "
-            "security updates",
+            message=f"image {image.name} is past its end of life, {image.end_of_life:%Y-%m-%d}, and AWS promises no "
+            "more security updates",
             fix="an image that AWS still supports",
             ways=() if _lacks_gpus(context, pool) else (_successors(pool),),
             property_name=_PROPERTY,
@@ -163,8 +165,8 @@ def drives_all(pool: Pool) -> Problems:
 @warning(
     "GPU099",
     question="is the machine image made for the accelerators of the instance types, or for hosts without any?",
-    because="a plain image leaves GPUs idle unless the user data installs a driver; a GPU image on a host without GPUs "
-    "waits for devices that never come, and older agents do not start at all",
+    because="a plain image leaves GPUs idle unless the user data installs a driver; on a host without GPUs the agents "
+    "of GPU images from before October 2024 do not start",
     source="https://github.com/aws/amazon-ecs-agent/issues/2424",
     unless=("GPU052",),
 )
@@ -182,6 +184,31 @@ def made_for(context: Context) -> Problems:
             yield each.problem(
                 f"image {name} has no driver for the {devices.model} of {or_list(each.types)}: {_idle(each)}",
                 ways=(each.images,),
+            )
+
+
+@warning(
+    "GPU288",
+    question="do all hosts of a GPU image have GPUs?",
+    because="on a host without GPUs the driver of a GPU image is of no use, and its services fail at boot; the host "
+    "joins its cluster and runs tasks that ask for no GPU",
+    source="https://github.com/aws/amazon-ecs-agent/blob/master/ecs-init/docker/docker.go (LoadEnvVars)",
+    unless=("GPU052", "GPU099"),
+)
+def has_gpus(context: Context) -> Problems:
+    for pool in context.fleet.pools:
+        image, release = _image(pool), _release(pool)
+        without = tuple(each for each in pool.instance_types if each.accelerators is None)
+        if image is None or image.accelerator is not Vendor.NVIDIA or not without:
+            continue
+        if all(may_run(image, each, release) for each in without):
+            found = _Undriven(pool=pool, image=image, types=without, reason="")
+            others = tuple(each for each in pool.instance_types if each not in without)
+            left = Way(text=f"leave {or_list(without)} out", things=(replace(pool, instance_types=others),))
+            images = () if _lacks_gpus(context, pool) else (found.images,)
+            yield found.problem(
+                f"image {image.name} is made for GPUs, and {with_verb(without, 'has', 'have')} none",
+                ways=((left,),) if others else images,
             )
 
 

@@ -49,7 +49,7 @@ def test_an_image_that_floats_is_told_the_release_to_pin() -> None:
 def test_an_image_past_its_end_of_life_is_told_the_day() -> None:
     found = asked(RULES, a_pool("g5.xlarge", image=of_image("al2-gpu")))
     assert list(found) == ["GPU003"]
-    assert "2026-06-30" in found["GPU003"].message
+    assert "past its end of life, 2026-06-30, and AWS promises no more security updates" in found["GPU003"].message
     assert "image al2023-gpu" in found["GPU003"].fix
 
 
@@ -117,7 +117,7 @@ def test_some_types_that_the_image_cannot_drive_are_a_warning(
     [
         (("c7i.large", "c7g.large"), "al2023", "GPU052", "leave c7g.large out"),
         (("g5.xlarge", "inf2.xlarge"), "al2023-gpu", "GPU117", "leave inf2.xlarge out"),
-        (("g5.xlarge", "c5.large"), "al2023-gpu", "GPU099", "leave c5.large out"),
+        (("g5.xlarge", "c5.large"), "al2023-gpu", "GPU288", "leave c5.large out"),
         (("g5.xlarge", "g6f.large"), "al2-gpu", "GPU117", "leave g6f.large out, or image al2023-gpu"),
     ],
 )
@@ -208,9 +208,19 @@ def test_a_task_by_launch_type_is_sure_of_its_hosts_only_in_a_whole_fleet() -> N
 
 def test_a_gpu_image_on_a_host_without_gpus_is_a_warning() -> None:
     found = asked(RULES, a_pool("c5.large"))
+    assert list(found) == ["GPU288"]
+    assert found["GPU288"].message == "image al2023-gpu is made for GPUs, and c5.large has none"
+    assert found["GPU288"].fix == "image al2023"
+
+
+def test_a_gpu_image_that_may_not_start_without_gpus_is_said() -> None:
+    found = asked(RULES, a_pool("c5.large", image=of_image("bottlerocket-ecs-2-nvidia-x86_64")))
     assert list(found) == ["GPU099"]
-    assert "image al2023-gpu is not made for c5.large: c5.large has no GPU" in found["GPU099"].message
-    assert found["GPU099"].fix == "image al2023"
+    assert "c5.large has no GPU, and nothing says that the ECS agent of" in found["GPU099"].message
+    old = of_image("al2-gpu", release="amzn2-ami-ecs-gpu-hvm-2.0.20240611-x86_64-ebs")
+    assert (
+        "the ECS agent of release 20240611 of al2-gpu" in asked(RULES, a_pool("c5.large", image=old))["GPU099"].message
+    )
 
 
 def test_an_image_that_nobody_knows_says_nothing() -> None:

@@ -89,7 +89,7 @@ def test_types_of_several_shapes_never_scale_out_for_the_larger(types: tuple[str
     [
         (("c7g.large", "c7i.large"), ["GPU052"]),
         (("g5.xlarge", "g5g.xlarge"), ["GPU052"]),
-        (("g5.xlarge", "c5.large"), ["GPU099"]),
+        (("g5.xlarge", "c5.large"), ["GPU288"]),
     ],
 )
 def test_a_shape_that_the_image_does_not_drive_is_reported_once(types: tuple[str, ...], ids: list[str]) -> None:
