@@ -187,7 +187,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(isolated: Isolated) -> Non
 
 def site_vpc(site: Site) -> ec2.IVpc:
     return ec2.Vpc.from_vpc_attributes(
-        site.stack, "Other", vpc_id="vpc-1", availability_zones=["a"], private_subnet_ids=["subnet-1"]
+        site.stack, "Other", vpc_id="vpc-12345678", availability_zones=["a"], private_subnet_ids=["subnet-12345678"]
     )
 
 
