@@ -1,7 +1,7 @@
 """What becomes of a template with the other values of its parameters?
 
-One value after the other is tried, all others as they were read. What only such a value brings is a warning, and a
-table says of each task, pool or service with which values it works.
+One value after the other is tried, all others as they were read, and then two together that bring nothing alone. What
+only such values bring is a warning, and a table says of each task, pool or service with which values it works.
 """
 
 from __future__ import annotations
@@ -9,14 +9,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from gpu_constructs.budget import READ_RESOURCES, READINGS
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.template import REGION, Choice, Inputs, Stacks
+from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.template import REGION, Choice, Inputs, Stacks, Weight
 
-__all__ = ["OtherValue", "Trial", "ValueTable", "Verdict", "is_settled", "other_values", "place", "tables", "warnings"]
+__all__ = [
+    "OtherValue",
+    "Trial",
+    "ValueTable",
+    "Verdict",
+    "is_settled",
+    "other_values",
+    "pairs",
+    "place",
+    "tables",
+    "warnings",
+]
 
 Place = tuple[str, str, str, "str | None"]
 """Rule, subject, resource and file: what makes two findings one, whatever their words are."""
@@ -24,27 +36,59 @@ Place = tuple[str, str, str, "str | None"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherValue:
-    """One more value of a parameter, for every stack that knows the same values.
+    """One more value of a parameter, for every stack that knows the same values, or of two parameters together.
 
     Attributes:
         choices: The parameter, once for each stack.
         value: The value.
+        beside: The value of another parameter with which it is tried.
     """
 
     choices: tuple[Choice, ...]
     value: str
+    beside: OtherValue | None = None
 
     @property
     def parameter(self) -> str:
-        """The name of the parameter."""
-        return self.choices[0].parameter
+        """The name of the parameter, or of both."""
+        return and_list(each.choices[0].parameter for each in self._each)
+
+    @property
+    def text(self) -> str:
+        """The value, or both."""
+        return and_list(each.value for each in self._each)
+
+    @property
+    def default(self) -> str | None:
+        """What is read where nothing is given; None where a value was unknown."""
+        defaults = [each.choices[0].default for each in self._each]
+        known = [each for each in defaults if each is not None]
+        return and_list(known) if len(known) == len(defaults) else None
+
+    @property
+    def assignment(self) -> str:
+        """The names with their values."""
+        return and_list(f"{each.choices[0].parameter}={each.value}" for each in self._each)
+
+    @property
+    def asked(self) -> tuple[Choice, ...]:
+        """The choices of which it is a value."""
+        return tuple(choice for each in self._each for choice in each.choices)
+
+    @property
+    def _each(self) -> tuple[OtherValue, ...]:
+        return (self,) if self.beside is None else (self, self.beside)
 
     def read(self, inputs: Inputs, given: Mapping[str, str]) -> Stacks:
         """The stacks with this value, and with what the user gave."""
-        if self.parameter == REGION:
-            return inputs.stacks(given, region=self.value)
-        keys = (f"{each.stack}:{each.parameter}" for each in self.choices)
-        return inputs.stacks({**given, **dict.fromkeys(keys, self.value)})
+        values = {
+            f"{choice.stack}:{choice.parameter}": each.value
+            for each in self._each
+            for choice in each.choices
+            if choice.parameter != REGION
+        }
+        region = next((each.value for each in self._each if each.choices[0].parameter == REGION), None)
+        return inputs.stacks({**given, **values}, region=region)
 
     def origin(self, finding: Finding) -> Origin:
         """Where the parameter is declared, in the file of a finding if it is there."""
@@ -95,7 +139,7 @@ class ValueTable:
     """With which values of a parameter a task, a pool or a service works.
 
     Attributes:
-        parameter: Name of the parameter, or ``AWS::Region``.
+        parameter: Name of the parameter, ``AWS::Region``, or both names of two.
         subject: Name of the thing.
         origin: Where the parameter is declared.
         verdicts: Every value that was tried, the default first.
@@ -131,8 +175,7 @@ def other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[OtherVa
         The values, and how many are left out for want of time, by parameter.
     """
     same: dict[tuple[str, str | None, tuple[str, ...]], list[Choice]] = {}
-    choices = stacks.choices
-    for each in choices:
+    for each in stacks.choices:
         if not given.keys() & {each.parameter, f"{each.stack}:{each.parameter}"}:
             same.setdefault((each.parameter, each.default, each.values), []).append(each)
     ranked = [
@@ -141,10 +184,39 @@ def other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[OtherVa
         for number, value in enumerate(each for each in values if each != default)
     ]
     ranked.sort(key=lambda each: each[:2])
-    others = [each for _, _, each in ranked]
-    size = len(choices) + sum(len(stack.resources) for stack in stacks.stacks)
-    most = min(READINGS, READ_RESOURCES // max(1, size))
-    return others[:most], Counter(each.parameter for each in others[most:])
+    return _in_time(stacks, [each for _, _, each in ranked])
+
+
+def pairs(stacks: Stacks, trials: Sequence[Trial]) -> tuple[list[OtherValue], Mapping[str, int]]:
+    """Values of two parameters to try together: those that decide, and of which neither alone brings anything.
+
+    Args:
+        stacks: What was read.
+        trials: What was found with each of the values alone.
+
+    Returns:
+        The values in the time that is left, and how many are left out, by parameters.
+    """
+    quiet = [each.tried for each in trials if not each.new and _decides(each.tried)]
+    first = {id(each.choices): at for at, each in reversed([*enumerate(quiet)])}
+    both = [
+        replace(one, beside=other)
+        for one, other in (sorted(two, key=lambda each: first[id(each.choices)]) for two in combinations(quiet, 2))
+        if one.choices is not other.choices
+        and not {each.stack for each in one.choices}.isdisjoint(each.stack for each in other.choices)
+    ]
+    return _in_time(stacks, both, already=len(trials))
+
+
+def _decides(tried: OtherValue) -> bool:
+    return min(each.weight for each in tried.choices) is Weight.DECIDES
+
+
+def _in_time(stacks: Stacks, values: list[OtherValue], already: int = 0) -> tuple[list[OtherValue], Mapping[str, int]]:
+    """The values that there is time for after some others, and how many are left out, by parameter."""
+    size = len(stacks.choices) + sum(len(stack.resources) for stack in stacks.stacks)
+    most = max(0, min(READINGS, READ_RESOURCES // max(1, size)) - already)
+    return values[:most], Counter(each.parameter for each in values[most:])
 
 
 def is_settled(finding: Finding, trials: Iterable[Trial], untried: Mapping[str, int]) -> bool:
@@ -173,15 +245,15 @@ def warnings(trials: Iterable[Trial]) -> Iterator[tuple[Finding, Finding]]:
     Yields:
         The warning, which points at the parameter, and the first finding, which points at the thing.
     """
-    groups: dict[tuple[Origin, Place], dict[str, tuple[OtherValue, Finding]]] = {}
+    groups: dict[tuple[str, Origin, Place], dict[str, tuple[OtherValue, Finding]]] = {}
     for trial in trials:
         for each in trial.new:
-            key = trial.tried.origin(each), place(each)
-            groups.setdefault(key, {}).setdefault(trial.tried.value, (trial.tried, each))
-    for (origin, _), by_value in groups.items():
-        (value, (tried, first)), *rest = by_value.items()
+            key = trial.tried.parameter, trial.tried.origin(each), place(each)
+            groups.setdefault(key, {}).setdefault(trial.tried.text, (trial.tried, each))
+    for (_, origin, _), by_value in groups.items():
+        (_, (tried, first)), *rest = by_value.items()
         also = f" (also with {or_list(other for other, _ in rest)})" if rest else ""
-        message = f"with {tried.parameter}={value}{also}: {first.message}"
+        message = f"with {tried.assignment}{also}: {first.message}"
         warning = replace(first, severity=Severity.WARNING, message=message, origin=origin, parameter=tried.parameter)
         yield warning, first
 
@@ -196,17 +268,17 @@ def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueT
     grave = [each for each in found if each.is_grave]
     made: set[tuple[tuple[Choice, ...], str]] = set()
     for trial in trials:
-        choices = trial.tried.choices
+        choices = trial.tried.asked
         for each in trial.new:
             if (choices, each.subject) in made:
                 continue
             made.add((choices, each.subject))
-            default = choices[0].default
+            default = trial.tried.default
             first = [] if default is None else [Verdict(value=default, is_default=True, finding=_of(each, grave))]
             others = [
-                Verdict(value=other.tried.value, is_default=False, finding=_of(each, other.found, other.new))
+                Verdict(value=other.tried.text, is_default=False, finding=_of(each, other.found, other.new))
                 for other in trials
-                if other.tried.choices is choices
+                if other.tried.asked == choices
             ]
             yield ValueTable(
                 parameter=trial.tried.parameter,

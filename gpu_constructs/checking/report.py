@@ -18,7 +18,17 @@ from pathlib import Path
 from gpu_constructs.budget import NAME
 from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
 from gpu_constructs.checking.described_hosts import with_hosts
-from gpu_constructs.checking.other_values import Trial, ValueTable, is_settled, other_values, place, tables, warnings
+from gpu_constructs.checking.other_values import (
+    OtherValue,
+    Trial,
+    ValueTable,
+    is_settled,
+    other_values,
+    pairs,
+    place,
+    tables,
+    warnings,
+)
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.hardware import regions
@@ -146,7 +156,7 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
         else:
             acknowledged.append(replace(accepted, finding=finding))
     values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
-    rows = {(stacks.locate(each.origin), each.subject): stacks.locate(each.row) for each in values}
+    rows = {(stacks.locate(each.origin), each.parameter, each.subject): stacks.locate(each.row) for each in values}
     return Report(
         fleet=fleet,
         findings=tuple(_in_row(each, rows) for each in kept),
@@ -167,18 +177,21 @@ def _found(
     others, untried = other_values(stacks, asked.given)
     known = {place(each) for each in found if each.is_grave}
     grave = tuple(each for each in asked.rules if each.severity is not Severity.INFO)
-    tried = (*grave, *(each for each in asked.rules if each.id == UNCHECKED))
-    trials: list[Trial] = []
-    for other in others if grave else ():
+    rules = (*grave, *(each for each in asked.rules if each.id == UNCHECKED))
+
+    def tried(other: OtherValue) -> Trial:
         there = other.read(inputs, asked.given)
         places = Places(there)
-        found_there = check(asked.fleet(there), rules=tried, fixes=False)
+        found_there = check(asked.fleet(there), rules=rules, fixes=False)
         left_open = frozenset(place(each) for each in found_there if each.rule in _SAY_WHAT_IS_OPEN)
         now = tuple(_located(each, places) for each in found_there if each.is_grave)
         new = tuple(each for each in now if place(each) not in known)
-        trials.append(Trial(tried=other, found=now, new=new, left_open=left_open))
+        return Trial(tried=other, found=now, new=new, left_open=left_open)
+
+    trials = [tried(each) for each in others if grave]
     kept = [each for each in found if each.rule not in _SAY_WHAT_IS_OPEN or not is_settled(each, trials, untried)]
-    return kept, trials, untried
+    both, left_out = pairs(stacks, trials)
+    return kept, [*trials, *map(tried, both)], {**untried, **left_out}
 
 
 def _require_region(region: object) -> None:
@@ -208,11 +221,11 @@ def _at_parameter(finding: Finding, stacks: Stacks) -> Finding:
     return finding if finding.origin is None else replace(finding, origin=stacks.locate(finding.origin))
 
 
-def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str], Origin]) -> Finding:
+def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str, str], Origin]) -> Finding:
     """What only another value brings, where the table of the values is."""
     if finding.origin is None or not finding.parameter:
         return finding
-    return replace(finding, origin=rows.get((finding.origin, finding.subject), finding.origin))
+    return replace(finding, origin=rows.get((finding.origin, finding.parameter, finding.subject), finding.origin))
 
 
 def _files(stacks: Stacks) -> tuple[str, ...]:

@@ -25,12 +25,12 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 _INDEX = {each.id: number for number, each in enumerate(RULES)}
 
 _Object = dict[str, object]
-_Tables = Mapping[tuple[Origin | None, str], ValueTable]
+_Tables = Mapping[tuple[Origin | None, str, str], ValueTable]
 
 
 def text(review: Report) -> str:
     """A review as SARIF; what was acknowledged in a template is suppressed there."""
-    tables: _Tables = {(each.origin, each.subject): each for each in review.values}
+    tables: _Tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
     seen: Counter[str] = Counter()
     results = [_result(each, tables, seen) for each in review.findings]
     for each in review.acknowledged:
@@ -89,7 +89,7 @@ def _result(finding: Finding, tables: _Tables, seen: Counter[str]) -> _Object:
             result["relatedLocations"] = [
                 {"physicalLocation": _in_template(finding.origin), "message": {"text": "in the template"}}
             ]
-    values = tables.get((finding.origin, finding.subject)) if finding.parameter else None
+    values = tables.get((finding.origin, finding.parameter, finding.subject)) if finding.parameter else None
     if values is not None:
         result["properties"] = {"parameter": values.parameter, "values": _verdicts(values)}
     return result

@@ -30,14 +30,14 @@ def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterato
         width: Columns to fill.
         verbose: Whether infos are shown as well.
     """
-    tables = {(each.origin, each.subject): each for each in review.values}
+    tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
     seen = [each for each in review.findings if _is_shown(each, verbose=verbose)]
     for file, of_file in groupby(seen, key=_file):
         yield [(file, "title")]
         for heading, of_resource in groupby(of_file, key=_heading):
             yield [("  ", ""), (heading, "title")]
             for finding in of_resource:
-                key = finding.origin, finding.subject
+                key = finding.origin, finding.parameter, finding.subject
                 if not finding.parameter or finding.origin is None:
                     yield from _lines(finding, width)
                 elif key in tables:
