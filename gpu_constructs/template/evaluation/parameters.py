@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
@@ -25,21 +25,30 @@ _INTEGER = re.compile(r"[-+]?\d+")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Parameter:
     """What a template says about a parameter.
 
     Attributes:
         type: Such as ``String`` or ``AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>``.
         default: Its default; None if it has none.
-        allowed: The values that it allows, as texts; empty allows all.
+        listed: The values that it allows, as they are written.
         is_secret: Whether CloudFormation hides its value (``NoEcho``), so that nothing here may show it either.
     """
 
     type: str
     default: Node = None
-    allowed: tuple[str, ...] = ()
+    listed: Sequence[Node] = ()
     is_secret: bool = False
+
+    @cached_property
+    def allowed(self) -> tuple[str, ...]:
+        """The values that it allows, as texts; empty allows all."""
+        return tuple(dict.fromkeys(text for text in map(written, self.listed) if text is not None))
+
+    def allows(self, text: str) -> bool:
+        """Whether it may be given a text."""
+        return text in map(written, self.listed) or not self.allowed
 
     @property
     def is_stored(self) -> bool:
@@ -93,11 +102,10 @@ def parameter(declaration: Node) -> Parameter | None:
     if not isinstance(declaration, dict):
         return None
     values = declaration.get("AllowedValues")
-    texts = map(written, values) if isinstance(values, list) else ()
     return Parameter(
         type=written(declaration.get("Type")) or "String",
         default=declaration.get("Default"),
-        allowed=tuple(dict.fromkeys(text for text in texts if text is not None)),
+        listed=values if isinstance(values, list) else (),
         is_secret=declaration.get("NoEcho") in (True, "true", "True"),
     )
 
@@ -124,7 +132,7 @@ class ParameterValues:
             if answer is None:
                 continue
             declaration = parameter(node)
-            if declaration is not None and declaration.allowed and answer not in declaration.allowed:
+            if declaration is not None and not declaration.allows(answer):
                 raise UnreadableError(
                     f"parameter {name!r} cannot be {'what was given' if declaration.is_secret else shown(answer)}",
                     file=document.file,
