@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -186,24 +186,24 @@ def made(of_files: tuple[Shown, ...]) -> Counter[str]:
     """How many fixes of each rule were made, each of which did what it says."""
     made: Counter[str] = Counter()
     for each in (*of_files, *_by_hand(), *_at_random()):
-        before = _wrong(each.fleet)
+        before = check(each.fleet, fixes=False)
         for finding in each.findings:
             for way in finding.ways:
                 assert way.text in finding.fix
                 if way.things:
-                    after = changed(each.fleet, way.things)
-                    assert _found(after, finding) < _found(each.fleet, finding), (finding, way.text)
-                    assert not _wrong(after) - before, (finding, way.text, _wrong(after) - before)
+                    after = check(changed(each.fleet, way.things), fixes=False)
+                    assert _found(after, finding) < _found(before, finding), (finding, way.text)
+                    assert not (new := _wrong(after) - _wrong(before)), (finding, way.text, new)
                     made[finding.rule] += 1
     return made
 
 
-def _wrong(fleet: Fleet) -> Counter[tuple[str, str]]:
-    return Counter((each.rule, each.subject) for each in check(fleet, fixes=False) if each.severity is Severity.ERROR)
+def _wrong(findings: Iterable[Finding]) -> Counter[tuple[str, str]]:
+    return Counter((each.rule, each.subject) for each in findings if each.severity is Severity.ERROR)
 
 
-def _found(fleet: Fleet, finding: Finding) -> int:
-    return sum((each.rule, each.subject) == (finding.rule, finding.subject) for each in check(fleet, fixes=False))
+def _found(findings: Iterable[Finding], finding: Finding) -> int:
+    return sum((each.rule, each.subject) == (finding.rule, finding.subject) for each in findings)
 
 
 @pytest.mark.parametrize("rule", sorted(TRIED | TRIED_WARNINGS))
