@@ -53,9 +53,9 @@ class Cdk:
         self._run(["synth", stack, "--quiet", "--output", str(assembly), *settings], cwd=self.project)
         return assembly
 
-    def bootstrap(self, assembly: Path) -> None:
+    def bootstrap(self) -> None:
         """Bootstrap the emulator's account."""
-        self._run(["-a", str(assembly), "bootstrap", f"aws://{ACCOUNT}/{REGION}"])
+        self._run(["bootstrap", f"aws://{ACCOUNT}/{REGION}"])
 
     def deploy(self, assembly: Path, stack: str, **parameters: str) -> dict[str, str]:
         """Deploy a stack with values of its parameters; those that are left out keep what they have.

@@ -6,16 +6,32 @@ import pytest
 
 from .account import Account
 from .deployed import Stacks
+from .inventory import default_network, inventory
 from .local import Local, local
+from .stage import Stage, stage
 
 
 @pytest.fixture
 def cloud() -> Iterator[Local]:
     """The emulator in this process, which holds nothing when the test ends that it did not hold when it began."""
     with local() as cloud:
-        before = cloud.inventory()
+        before = default_network(cloud.account.client)
         yield cloud
         assert cloud.inventory() == before
+
+
+@pytest.fixture(scope="session")
+def _stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with stage(tmp_path_factory.mktemp("stage")) as running:
+        yield running
+
+
+@pytest.fixture(name="stage")
+def _swept_stage(_stage: Stage) -> Iterator[Stage]:
+    """The emulator as a server, which the stories of a process share; each leaves the account as it found it."""
+    before = inventory(_stage.account.client)
+    yield _stage
+    assert inventory(_stage.account.client) == before
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["inventory"]
+__all__ = ["default_network", "inventory"]
 
 _KINDS: dict[str, tuple[str, str, str, str]] = {
     # kind: service, operation, key of the list, key of the id ("" for a list of plain ids)
@@ -45,6 +45,7 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "vpc": ("ec2", "describe_vpcs", "Vpcs", "VpcId"),
     "vpc endpoint": ("ec2", "describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"),
 }
+_DEFAULT_NETWORK = ("route table", "security group", "subnet", "vpc")
 _GONE = frozenset({"deleted", "terminated"})
 
 
@@ -57,16 +58,30 @@ def inventory(client: Callable[[str], Any]) -> frozenset[tuple[str, str]]:
     Returns:
         Pairs of kind and id.
     """
+    instances = {
+        ("instance", instance["InstanceId"])
+        for reservation in client("ec2").describe_instances()["Reservations"]
+        for instance in reservation["Instances"]
+        if instance["State"]["Name"] not in _GONE
+    }
+    return _listed(client, _KINDS) | instances
+
+
+def default_network(client: Callable[[str], Any]) -> frozenset[tuple[str, str]]:
+    """The inventory of an account that nothing was made in: the VPC that each has from the start.
+
+    Args:
+        client: Makes a client of a service.
+    """
+    return _listed(client, _DEFAULT_NETWORK)
+
+
+def _listed(client: Callable[[str], Any], kinds: Iterable[str]) -> frozenset[tuple[str, str]]:
     found = set()
-    for kind, (service, operation, items, key) in _KINDS.items():
+    for kind in kinds:
+        service, operation, items, key = _KINDS[kind]
         # Without queues, SQS answers without a list.
         for item in getattr(client(service), operation)().get(items, ()):
             if not key or str(item.get("State")) not in _GONE:
                 found.add((kind, item[key] if key else item))
-    for reservation in client("ec2").describe_instances()["Reservations"]:
-        found |= {
-            ("instance", instance["InstanceId"])
-            for instance in reservation["Instances"]
-            if instance["State"]["Name"] not in _GONE
-        }
     return frozenset(found)

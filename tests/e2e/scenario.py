@@ -145,7 +145,7 @@ class Scenario:
         return Findings((f"{len(self._template())} resources",))
 
     def _bootstrap(self) -> Findings:
-        self.cdk.bootstrap(self._assembly)
+        self.cdk.bootstrap()
         self._before = inventory(self.account.client)
         expect(("stack", "CDKToolkit") in self._before, "the bootstrap stack is missing")
         return Findings(("stack CDKToolkit",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -78,20 +79,25 @@ def isolated_client(service: str, endpoint: str | None = None) -> Any:
         service: Such as ``ecs``.
         endpoint: Where it sends requests; to AWS by default, so only call it without one where `moto` answers.
     """
-    session = botocore.session.Session(
-        session_vars={
-            "profile": (None, None, None, None),
-            "config_file": (None, None, os.devnull, None),
-            "credentials_file": (None, None, os.devnull, None),
-        }
-    )
-    return session.create_client(
+    return _session().create_client(
         service,
         region_name=REGION,
         endpoint_url=endpoint,
         aws_access_key_id=_CREDENTIALS["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=_CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
         config=Config(proxies={"http": None}, retries={"total_max_attempts": 1}),
+    )
+
+
+@functools.cache
+def _session() -> Any:
+    """One for all clients of a process: it reads each file of botocore's data once."""
+    return botocore.session.Session(
+        session_vars={
+            "profile": (None, None, None, None),
+            "config_file": (None, None, os.devnull, None),
+            "credentials_file": (None, None, os.devnull, None),
+        }
     )
 
 

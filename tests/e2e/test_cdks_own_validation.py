@@ -16,8 +16,8 @@ import pytest
 
 from tests.synthesis import ROOT, Site
 
-APPS = """
-import sys
+APPS = r"""
+import pathlib, re, sys
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
 from gpu_constructs import GpuCluster, GpuShare, GpuTaskDefinition
@@ -44,6 +44,9 @@ for name in ("g6.48xlarge", "p3.2xlarge"):
     TensorflowBenchmarkStack(reference, "benchmark-" + name.replace(".", "-"), gpu_instance_types=[name])
 NvidiaSmiStack(reference, "nvidia-smi")
 reference.synth()
+
+(own,) = re.findall(r"```python\n(from aws_cdk.*?)```", pathlib.Path("docs/emulator.md").read_text(), re.DOTALL)
+exec(own.replace("App()", "app('page')"), {"app": app})
 
 shared = app("shared")
 shares(shared)
@@ -72,7 +75,7 @@ def violations(outdir: Path) -> list[Any]:
     return list(found.get("CloudFormation Validate", ()))
 
 
-@pytest.mark.parametrize("app", ["reference", "shared"])
+@pytest.mark.parametrize("app", ["reference", "page", "shared"])
 def test_it_finds_nothing_of_ours(ended: tuple[Path, subprocess.CompletedProcess[str]], app: str) -> None:
     folder, process = ended
     assert (folder / app / "manifest.json").exists(), process.stderr

@@ -5,17 +5,15 @@ The other app is the first of ``docs/existing-clusters.md``; the names of its ne
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 from .account import Account
-from .cdk_cli import Cdk
-from .inventory import inventory
 from .local import Local
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
-from .server import ROOT, emulator
+from .server import ROOT
+from .stage import Stage
 
 OURS = "Gpu"
 GUIDE = (ROOT / "docs" / "existing-clusters.md").read_text()
@@ -59,31 +57,26 @@ def _running(account: Account) -> dict[str, str]:
     }
 
 
-def test_a_cluster_gains_gpu_capacity_and_loses_nothing(tmp_path: Path) -> None:
-    with emulator(tmp_path) as running:
-        command_line = Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
-        account = Account(running)
-        theirs = plain_cluster(tmp_path / "theirs")
-        command_line.bootstrap(theirs)
-        before = inventory(account.client)
-        network = command_line.deploy(theirs, THEIRS)
-        assert _running(account) == {"web": "c7i.large"}
+def test_a_cluster_gains_gpu_capacity_and_loses_nothing(stage: Stage, tmp_path: Path) -> None:
+    command_line, account = stage.cdk, stage.account
+    theirs = plain_cluster(tmp_path / "theirs")
+    network = command_line.deploy(theirs, THEIRS)
+    assert _running(account) == {"web": "c7i.large"}
 
-        command_line.deploy(_ours(tmp_path / "ours", network), OURS)
-        assert _described(account) == (["cpu", "l4"], ["cpu"])
-        assert _running(account) == {"web": "c7i.large", "Chat": "g6.xlarge"}
-        assert not command_line.differs(theirs, THEIRS)
+    command_line.deploy(_ours(tmp_path / "ours", network), OURS)
+    assert _described(account) == (["cpu", "l4"], ["cpu"])
+    assert _running(account) == {"web": "c7i.large", "Chat": "g6.xlarge"}
+    assert not command_line.differs(theirs, THEIRS)
 
-        command_line.deploy(_ours(tmp_path / "idle", network, WITHOUT_SERVICE), OURS)
-        without = _ours(tmp_path / "without", network, WITHOUT_CAPACITY)
-        command_line.deploy(without, OURS)
-        assert _described(account) == (["cpu"], ["cpu"])
-        command_line.destroy(without, OURS)
-        assert _described(account) == (["cpu"], ["cpu"])
-        assert _running(account) == {"web": "c7i.large"}
+    command_line.deploy(_ours(tmp_path / "idle", network, WITHOUT_SERVICE), OURS)
+    without = _ours(tmp_path / "without", network, WITHOUT_CAPACITY)
+    command_line.deploy(without, OURS)
+    assert _described(account) == (["cpu"], ["cpu"])
+    command_line.destroy(without, OURS)
+    assert _described(account) == (["cpu"], ["cpu"])
+    assert _running(account) == {"web": "c7i.large"}
 
-        command_line.destroy(theirs, THEIRS)
-        assert inventory(account.client) == before
+    command_line.destroy(theirs, THEIRS)
 
 
 def test_tasks_without_gpus_run_on_cpu_hosts_of_the_default_strategy(cloud: Local, tmp_path: Path) -> None:

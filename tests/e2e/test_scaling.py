@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,8 @@ from aws_cdk import aws_sqs as sqs
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ScaleBy
 
 from .account import Account
-from .cdk_cli import Cdk
-from .inventory import inventory
 from .local import Local
-from .server import ROOT, emulator
+from .stage import Stage
 from .test_serving import template_of
 
 STACK = "Served"
@@ -102,28 +99,21 @@ def test_a_deployment_goes_on_at_every_count_on_a_full_fleet(cloud: Local, tmp_p
     cloud.destroy(stack)
 
 
-def test_the_cdk_command_line_deploys_updates_and_destroys_it(tmp_path: Path) -> None:
-    with emulator(tmp_path) as running:
-        account = Account(running)
-        command_line = Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
-        before = assembly(tmp_path / "1")
-        command_line.bootstrap(before)
-        empty = inventory(account.client)
+def test_the_cdk_command_line_deploys_updates_and_destroys_it(stage: Stage, tmp_path: Path) -> None:
+    account = stage.account
+    cluster = stage.cdk.deploy(assembly(tmp_path / "1"), STACK)["ClusterName"]
+    alarms = account.client("cloudwatch").describe_alarms()["MetricAlarms"]
+    actions = {action for alarm in alarms for action in alarm["AlarmActions"]}
+    assert actions >= {each["PolicyARN"] for each in policies(account).values()}
+    scale(account, cluster, 3)
 
-        cluster = command_line.deploy(before, STACK)["ClusterName"]
-        alarms = account.client("cloudwatch").describe_alarms()["MetricAlarms"]
-        actions = {action for alarm in alarms for action in alarm["AlarmActions"]}
-        assert actions >= {each["PolicyARN"] for each in policies(account).values()}
-        scale(account, cluster, 3)
+    after = assembly(tmp_path / "2", tag="v2", most=4)
+    stage.cdk.deploy(after, STACK)
+    assert counts(account, cluster) == (3, 3)
+    steps = policies(account)["Backlog"]["StepScalingPolicyConfiguration"]["StepAdjustments"]
+    assert [each["ScalingAdjustment"] for each in steps] == [1, 2, 3, 4]
 
-        after = assembly(tmp_path / "2", tag="v2", most=4)
-        command_line.deploy(after, STACK)
-        assert counts(account, cluster) == (3, 3)
-        steps = policies(account)["Backlog"]["StepScalingPolicyConfiguration"]["StepAdjustments"]
-        assert [each["ScalingAdjustment"] for each in steps] == [1, 2, 3, 4]
-
-        scale(account, cluster, 0)
-        assert counts(account, cluster) == (0, 0)
-        command_line.destroy(after, STACK)
-        assert inventory(account.client) == empty
-        assert policies(account) == {}
+    scale(account, cluster, 0)
+    assert counts(account, cluster) == (0, 0)
+    stage.cdk.destroy(after, STACK)
+    assert policies(account) == {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,9 @@ from gpu_constructs.serving.service_options import ServiceOptions
 from typing_extensions import Unpack
 
 from .account import Account
-from .cdk_cli import Cdk
-from .inventory import inventory
 from .local import Local, NotDeployedError
 from .requests_path import Arrival, send
-from .server import ROOT, emulator
+from .stage import Stage
 
 STACK = "Served"
 PORT = 8000
@@ -136,21 +133,13 @@ def test_a_way_that_is_closed_is_a_service_that_is_never_stable(cloud: Local, tm
         cloud.deploy(template)
 
 
-def test_the_cdk_command_line_deploys_updates_and_destroys_it(tmp_path: Path) -> None:
-    with emulator(tmp_path) as running:
-        account = Account(running)
-        command_line = Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
-        before = assembly(tmp_path / "1")
-        command_line.bootstrap(before)
-        empty = inventory(account.client)
+def test_the_cdk_command_line_deploys_updates_and_destroys_it(stage: Stage, tmp_path: Path) -> None:
+    outputs = stage.cdk.deploy(assembly(tmp_path / "1"), STACK)
+    assert arrived(stage.account, outputs).containers == ("vllm", "vllm")
 
-        outputs = command_line.deploy(before, STACK)
-        assert arrived(account, outputs).containers == ("vllm", "vllm")
+    after = assembly(tmp_path / "2", tag="v2", path="/v1/models")
+    assert stage.cdk.differs(after, STACK)
+    assert stage.cdk.deploy(after, STACK) == outputs
+    assert arrived(stage.account, outputs).containers == ("vllm", "vllm")
 
-        after = assembly(tmp_path / "2", tag="v2", path="/v1/models")
-        assert command_line.differs(after, STACK)
-        assert command_line.deploy(after, STACK) == outputs
-        assert arrived(account, outputs).containers == ("vllm", "vllm")
-
-        command_line.destroy(after, STACK)
-        assert inventory(account.client) == empty
+    stage.cdk.destroy(after, STACK)

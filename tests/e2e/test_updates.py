@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -27,10 +26,10 @@ from gpu_constructs import (
 )
 from gpu_constructs.tasks.task_target import Capacity
 
-from .account import Account
-from .cdk_cli import Cdk, CdkError
+from .cdk_cli import CdkError
+from .deployed import Stacks
 from .local import Deployed, Local, NotDeployedError
-from .server import ROOT, emulator
+from .stage import Stage
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
 STACK = "Gpu"
@@ -306,8 +305,7 @@ def test_efa_goes_in_one_deploy_with_hosts_that_are_replaced(site: Site) -> None
     site.destroy()
 
 
-def test_the_command_line_moves_a_service_and_says_what_is_in_use(tmp_path: Path) -> None:
-    assert Cdk.is_installed(), "no `cdk` on the PATH; `make setup` installs it"
+def test_the_command_line_moves_a_service_and_says_what_is_in_use(stage: Stage, tmp_path: Path) -> None:
     before, after = MOVES["another id"]
     steps: list[tuple[str, Capacities]] = [
         ("before", before),
@@ -315,16 +313,20 @@ def test_the_command_line_moves_a_service_and_says_what_is_in_use(tmp_path: Path
         ("after", after),
         ("back", before),
     ]
-    for name, capacities in steps:
-        assembly(tmp_path / name, capacities, force_new_deployment=FORCED if name != "before" else None)
-    with emulator(tmp_path) as running:
-        cdk_ = Cdk(project=ROOT, work=tmp_path, environment=running.environment(os.environ))
-        cdk_.bootstrap(tmp_path / "before")
-        for name in ("before", "both", "after"):
-            outputs = cdk_.deploy(tmp_path / name, STACK)
-        assert [each.status for each in Account(running).tasks(outputs["ClusterName"])] == ["RUNNING"] * 2
-        with pytest.raises(CdkError, match=IN_USE):
-            cdk_.deploy(tmp_path / "back", STACK)
+    templates = {
+        name: assembly(tmp_path / name, capacities, force_new_deployment=FORCED if name != "before" else None)
+        for name, capacities in steps
+    }
+    for name in ("before", "both", "after"):
+        outputs = stage.cdk.deploy(tmp_path / name, STACK)
+    assert [each.status for each in stage.account.tasks(outputs["ClusterName"])] == ["RUNNING"] * 2
+    with pytest.raises(CdkError, match=IN_USE):
+        stage.cdk.deploy(tmp_path / "back", STACK)
+
+    stacks = Stacks(stage.account)
+    for name in ("both", "after"):
+        stacks.update(STACK, templates[name])
+    stacks.delete(STACK)
 
 
 def test_a_service_on_a_capacity_block_begins_with_no_copies(site: Site) -> None:
