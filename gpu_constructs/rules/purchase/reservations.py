@@ -17,7 +17,7 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.hardware import known_type
-from gpu_constructs.rules.change import Way, Ways
+from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
@@ -289,10 +289,10 @@ def zone_is_known(pool: Pool) -> Problems:
 def _of_one_type(pool: Pool, reservation: Reservation, reserved: str) -> Ways:
     known, first = known_type(reserved), pool.instance_types[0].name
     other = replace(pool.bought, reservation=replace(reservation, instance_type=first))
-    ways = (Way(text=f"InstanceType {first} of the reservation", things=(replace(pool, bought=other),)),)
-    if known is None:
-        return (ways,)
-    return (Way(text=f"InstanceType {known} of the hosts", things=(replace(pool, instance_types=(known,)),)),), ways
+    return either(
+        *([(f"InstanceType {known} of the hosts", replace(pool, instance_types=(known,)))] if known else []),
+        (f"InstanceType {first} of the reservation", replace(pool, bought=other)),
+    )
 
 
 def _by_reservation(context: Context) -> Mapping[tuple[str, str], tuple[Pool, ...]]:

@@ -22,7 +22,7 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination
-from gpu_constructs.rules.change import Way, Ways, either
+from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.fixes import with_container
@@ -251,9 +251,9 @@ def _with_efa(task: Task, container: Container, pool: Pool, adapters: int) -> Wa
     given = replace(container, devices=(*container.devices, *paths))
     containers = tuple(given if each is container else each for each in task.containers)
     last = f" to uverbs{adapters - 1}" if adapters > 1 else ""
-    return (
-        (Way(text=f"{paths[0]}{last} in LinuxParameters.Devices", things=(replace(task, containers=containers),)),),
-        (Way(text="hosts without EFA interfaces", things=(replace(pool, interfaces=()),)),),
+    return either(
+        (f"{paths[0]}{last} in LinuxParameters.Devices", replace(task, containers=containers)),
+        ("hosts without EFA interfaces", replace(pool, interfaces=())),
     )
 
 
