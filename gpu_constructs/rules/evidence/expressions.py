@@ -15,6 +15,7 @@ from gpu_constructs.placement.query import (
     And,
     Comparison,
     In,
+    Matches,
     Operator,
     Or,
     Query,
@@ -31,6 +32,7 @@ __all__ = [
     "ConstrainedThing",
     "constrained",
     "contradiction",
+    "excludes",
     "joined",
     "readable",
     "recorded_types",
@@ -159,3 +161,10 @@ def _named_types(query: Query) -> frozenset[str] | None:
     if isinstance(query, In) and query.subject == INSTANCE_TYPE and not query.negated:
         return frozenset(query.values)
     return None
+
+
+def excludes(condition: Comparison | In | Matches) -> bool:
+    """Whether a condition says what a host must not be."""
+    if isinstance(condition, Comparison):
+        return condition.operator is not Operator.EQUALS
+    return condition.negated

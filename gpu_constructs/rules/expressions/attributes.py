@@ -24,7 +24,6 @@ from gpu_constructs.placement.query import (
     Condition,
     In,
     Matches,
-    Operator,
     conditions,
     describe,
     evaluate,
@@ -33,7 +32,7 @@ from gpu_constructs.placement.query import (
 )
 from gpu_constructs.rules.change import either
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types
+from gpu_constructs.rules.evidence.expressions import constrained, excludes, joined, readable, recorded_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -104,43 +103,6 @@ def _with(about: Task | Workload, wrong: str, right: str) -> Task | Workload:
         for each in about.constraints
     )
     return replace(about, constraints=constraints)
-
-
-@warning(
-    "GPU303",
-    question="does something give hosts the custom attributes that tasks are placed by?",
-    because="a host has a custom attribute by ECS_INSTANCE_ATTRIBUTES, or by a call of PutAttributes once it runs; "
-    "without it a task that asks for it is never placed",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
-    changes="PlacementConstraints.Expression",
-    unless=("GPU042",),
-)
-def attributes_are_set(context: Context) -> Problems:
-    for assignment in context.assignments:
-        task, workload = assignment.task, assignment.workload
-        pools = [each.pool for each in assignment.destinations]
-        if not pools or not assignment.is_closed or not all(each.user_data.complete for each in pools):
-            continue
-        known = [each.user_data.get(_CUSTOM) or "" for each in pools]
-        for about in (task, workload):
-            names = dict.fromkeys(each for text in readable(about.constraints) for each in _custom(text))
-            unset = [name for name in names if all(isinstance(each, str) and f'"{name}"' not in each for each in known)]
-            if unset:
-                yield Problem(
-                    about=about,
-                    message=f"{about.name} asks for hosts with the attribute {and_list(unset)}, and no user data of "
-                    f"{and_list(each.name for each in pools)} sets it ({_CUSTOM})",
-                    fix=f"{_CUSTOM} in the user data of the hosts, or a constraint on attribute:ecs.instance-type",
-                )
-
-
-@lru_cache(maxsize=4096)
-def _custom(expression: str) -> tuple[str, ...]:
-    """Attributes of the user's own that every host has to have."""
-    query = joined((expression,))
-    terms = query.terms if isinstance(query, And) else (query,)
-    wanted = [each.subject for each in terms if isinstance(each, (Comparison, In, Matches)) and not _excludes(each)]
-    return tuple([each.name for each in wanted if isinstance(each, Attribute) and not each.name.startswith("ecs.")])
 
 
 @warning(
@@ -236,15 +198,9 @@ def _slips(expression: str) -> tuple[str, ...]:
     """Attributes of no host that one letter tells from a built-in one, which every host has to have."""
     query = joined((expression,))
     terms = query.terms if isinstance(query, And) else (query,)
-    wanted = [each.subject for each in terms if isinstance(each, (Comparison, In, Matches)) and not _excludes(each)]
+    wanted = [each.subject for each in terms if isinstance(each, (Comparison, In, Matches)) and not excludes(each)]
     names = [each.name for each in wanted if isinstance(each, Attribute)]
     return tuple([each for each in names if each not in BUILT_IN_ATTRIBUTES and _differs_by_one(each)])
-
-
-def _excludes(condition: Comparison | In | Matches) -> bool:
-    if isinstance(condition, Comparison):
-        return condition.operator is not Operator.EQUALS
-    return condition.negated
 
 
 def _differs_by_one(name: str) -> bool:

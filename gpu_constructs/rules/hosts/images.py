@@ -245,8 +245,9 @@ class _Undriven:
     def images(self) -> tuple[Way, ...]:
         """The images to take."""
         if isinstance(self._others, IncompatibleError):
-            newer = [instance_type(each.replaced_by) for each in self.types[:1] if each.replaced_by]
-            ways = (Way(text=f"use {each}, or {_OWN}", things=(of_types(self.pool, (each,)),)) for each in newer)
+            names = (each.replaced_by or each.traits.driven_instead for each in self.types[:1])
+            driven = [instance_type(each) for each in names if each]
+            ways = (Way(text=f"use {each}, or {_OWN}", things=(of_types(self.pool, (each,)),)) for each in driven)
             return *ways, Way(text=_OWN)
         return tuple(self._newer() if each is self.image else _with_image(self.pool, each) for each in self._others)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
-from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, on_demand_price
+from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, instance_type, on_demand_price
+from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
 
+_NO_BLOCK = "use On-Demand or Spot"
+_WITH_BLOCKS = instance_type("p5.48xlarge")
 _CHEAPEST = "lowest-price"
 
 
@@ -105,7 +109,11 @@ def sold_as_block(pool: Pool) -> Problems:
             property_name="MarketType",
             value=[each.name for each in missing],
             message=f"EC2 sells no Capacity Blocks of {or_list(missing)} (SupportedUsageClasses of {RECORDED})",
-            fix="use On-Demand or Spot, or a type with Capacity Blocks, such as p5.48xlarge",
+            fix=_NO_BLOCK,
+            ways=(
+                (Way(text=_NO_BLOCK),),
+                *either(("a type with Capacity Blocks, such as p5.48xlarge", of_types(pool, (_WITH_BLOCKS,)))),
+            ),
         )
 
 

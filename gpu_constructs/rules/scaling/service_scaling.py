@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import STEPS_IN_PERCENT, ServiceScaling, Unknown, Workload
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _Range: TypeAlias = tuple[int | Unknown | None, int | Unknown | None]
+_BY_QUEUE = "a step scaling policy by numbers of copies on a queue, which has messages without copies as well"
 _REQUESTS = "ALBRequestCountPerTarget"
 _OF_RUNNING_TASKS = frozenset(
     {_REQUESTS, STEPS_IN_PERCENT, "ECSServiceAverageCPUUtilization", "ECSServiceAverageMemoryUtilization"}
@@ -59,15 +60,18 @@ def count_is_left(workload: Workload) -> Problems:
 )
 def woken(workload: Workload) -> Problems:
     followed = () if workload.scaling is None else workload.scaling.by
-    if workload.min_count == 0 and followed and _OF_RUNNING_TASKS.issuperset(followed):
+    if workload.scaling is not None and workload.min_count == 0 and followed and _OF_RUNNING_TASKS.issuperset(followed):
         yield Problem(
             property_name="MinCapacity",
             value=0,
             message="the service may be scaled in to no copies, and nothing scales it out again: "
             f"{', '.join(dict.fromkeys(map(str, followed)))} comes to nothing without copies",
             allowed="1 or more",
-            fix="a MinCapacity of 1, or a step scaling policy by numbers of copies on a queue, which has messages "
-            "without copies as well",
+            fix=_BY_QUEUE,
+            ways=(
+                *either(("a MinCapacity of 1", replace(workload, scaling=replace(workload.scaling, least=1)))),
+                (Way(text=_BY_QUEUE),),
+            ),
         )
 
 

@@ -9,7 +9,8 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Fleet, StrategyItem, Unknown, UserData, Workload
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.query import parse, render
-from gpu_constructs.rules.expressions.attributes import attributes_are_set, names_exist, only_named_families
+from gpu_constructs.rules.expressions.attributes import names_exist, only_named_families
+from gpu_constructs.rules.expressions.custom_attributes import attributes_are_set
 from tests.rules.given import a_pool, container, fleet_of, gpu, member_of, only, running_on, said, service, task_of
 
 TYPE = "attribute:ecs.instance-type"
