@@ -168,6 +168,7 @@ _AL2_END = date(2026, 6, 30)
 _AL2023_END = date(2029, 6, 30)  # https://docs.aws.amazon.com/linux/al2023/ug/release-cadence.html
 # 1.68.0, with the same driver, was still a pre-release in some regions when it was last looked at.
 _BOTTLEROCKET_RELEASE = "1.66.0"
+_FIRST_FIPS = 2  # variants 2 and 3 are published in a form for FIPS 140-3 as well
 _BOTTLEROCKET_DRIVER = "580.178.04"
 
 _ECS_AMI = "https://github.com/aws/amazon-ecs-ami/releases"
@@ -213,8 +214,8 @@ def _joined(separator: str, *parts: object) -> str:
     return separator.join(str(each) for each in parts if str(each))
 
 
-def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor | None) -> Image:
-    suffix = "-nvidia" if accelerator else ""
+def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor | None, fips: str = "") -> Image:
+    suffix = f"{'-nvidia' if accelerator else ''}{fips}"
     parameter = f"/aws/service/bottlerocket/aws-ecs-{variant}{suffix}/{architecture}"
     return Image(
         name=f"bottlerocket-ecs-{variant}{suffix}-{architecture}",
@@ -231,7 +232,8 @@ def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor 
         root_device=ROOT_DEVICE,
         image_device=IMAGE_VOLUMES[_BOTTLEROCKET].device,
         source=_BOTTLEROCKET_DRIVERS if accelerator else _BOTTLEROCKET_VARIANTS,
-        line=f"bottlerocket-ecs-{variant}-nvidia" if accelerator else "",
+        # The FIPS form of variant 3 is as old as the variant.
+        line=f"bottlerocket-ecs-{variant}{suffix if variant == _FIRST_FIPS else '-nvidia'}" if accelerator else "",
     )
 
 
@@ -247,6 +249,12 @@ IMAGES: tuple[Image, ...] = (
     ),
     *(_amazon_linux(_AL2, kind, kernel) for kind in ("gpu", "inf") for kernel in ("", _KERNEL)),
     *(_amazon_linux(_AL2, kind, kernel) for kernel in ("", _KERNEL) for kind in ("", "arm64")),
+    *(
+        _bottlerocket(variant, architecture, accelerator, "-fips")
+        for accelerator in (Vendor.NVIDIA, None)
+        for variant in (_FIRST_FIPS, 3)
+        for architecture in (_X86, _ARM)
+    ),
 )
 
 EXCEPTIONS: tuple[ImageException, ...] = (

@@ -82,6 +82,13 @@ PARAMETERS = {
     "bottlerocket-ecs-3-nvidia-arm64": f"{BOTTLEROCKET}aws-ecs-3-nvidia/arm64/latest/image_id",
     "bottlerocket-ecs-4-nvidia-x86_64": f"{BOTTLEROCKET}aws-ecs-4-nvidia/x86_64/latest/image_id",
     "bottlerocket-ecs-4-nvidia-arm64": f"{BOTTLEROCKET}aws-ecs-4-nvidia/arm64/latest/image_id",
+    **{
+        f"bottlerocket-ecs-{variant}-fips-{architecture}": (
+            f"{BOTTLEROCKET}aws-ecs-{variant}-fips/{architecture}/latest/image_id"
+        )
+        for variant in ("2", "2-nvidia", "3", "3-nvidia")
+        for architecture in ("x86_64", "arm64")
+    },
 }
 
 
@@ -259,6 +266,7 @@ def test_what_an_image_does_on_a_type_and_why() -> None:
 
 # Accelerated families that each kind of image drives, and those on which it is unconfirmed; all others it cannot.
 TURING_TO_HOPPER = "g4dn g5 g6 g6e gr6 p4d p4de p5 p5e p5en"
+WITH_DRIVERS = ("2-nvidia", "3-nvidia", "4-nvidia", "2-nvidia-fips", "3-nvidia-fips")
 MATRIX = {
     "al2023-gpu": (f"{TURING_TO_HOPPER} g3 g3s p3 p3dn g6f gr6f g7e p6-b200 p6-b300", "g7"),
     "al2023-neuron": ("inf1 inf2 trn1 trn1n trn2", ""),
@@ -267,13 +275,13 @@ MATRIX = {
     "al2-inf": ("inf1", "inf2 trn1 trn1n trn2"),
     "al2-kernel-5.10-inf": ("inf1", "inf2 trn1 trn1n trn2"),
     **{
-        f"bottlerocket-ecs-{variant}-nvidia-x86_64": (
+        f"bottlerocket-ecs-{variant}-x86_64": (
             f"{TURING_TO_HOPPER} p3 p3dn g7e",
             "g3 g3s g6f gr6f g7 p6-b200 p6-b300",
         )
-        for variant in (2, 3, 4)
+        for variant in WITH_DRIVERS
     },
-    **{f"bottlerocket-ecs-{variant}-nvidia-arm64": ("g5g", "") for variant in (2, 3, 4)},
+    **{f"bottlerocket-ecs-{variant}-arm64": ("g5g", "") for variant in WITH_DRIVERS},
 }
 
 

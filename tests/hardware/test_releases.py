@@ -121,6 +121,7 @@ ORACLE: dict[str, dict[str, tuple[str | None, str]]] = {
         "p6-b300": (None, "1.52.0"),
         "g7": (None, "1.58.0"),
     },
+    "bottlerocket-ecs-2-nvidia-fips-x86_64": {"g6": ALWAYS, "g7e": ("1.53.0", "1.52.0"), "p6-b300": (None, "1.52.0")},
     "bottlerocket-ecs-2-nvidia-arm64": {"g5g": ALWAYS, "p6e-gb200": (None, "1.68.0")},
     "bottlerocket-ecs-3-nvidia-x86_64": {
         **dict.fromkeys(["p3", "g4dn", "g5", "g6", "g6e", "p4d", "p5", "p5en"], ALWAYS),
@@ -219,6 +220,7 @@ def test_a_release_that_may_have_been_is_fine(name: str, release: str) -> None:
         ("bottlerocket-ecs-4-nvidia-x86_64", "1.16.0"),
         ("bottlerocket-ecs-3-nvidia-x86_64", "1.50.0"),
         ("bottlerocket-ecs-2-nvidia-x86_64", "1.14.3"),
+        ("bottlerocket-ecs-2-nvidia-fips-x86_64", "1.50.0"),
         ("bottlerocket-ecs-2-nvidia-x86_64", "v1.66.0"),
     ],
 )
