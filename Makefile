@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # Some systems set it; without compiled files every test process would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo emulator test unit matrix lint bench fuzz lock clean
+.PHONY: help setup demo emulator test unit matrix floor lint bench fuzz lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -29,6 +29,9 @@ unit: $(READY) ## the test suite without tests/e2e, which is the emulator and wh
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
 	@MATRIX=all pytest tests/matrix tests/e2e/matrix
+
+floor: $(READY) ## run the tests of the constructs with the oldest aws-cdk-lib that is allowed, which is installed once
+	@sh tools/floor.sh
 
 lint: $(READY)
 	@ruff check .
@@ -57,7 +60,7 @@ lock: ## write the lock files anew from pyproject.toml and package.json; needs u
 	npm install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that was installed or made
-	rm -rf .venv node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .floor node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache
 
 $(READY): requirements/dev.txt requirements/node.txt package-lock.json pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh

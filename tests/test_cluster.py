@@ -313,8 +313,7 @@ def test_a_region_that_does_not_offer_the_type_is_a_warning(site: Site, region: 
     )
     GpuCluster(site.stack, "Cluster", vpc=vpc).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     found = site.warnings()
-    assert [rule for rule in rules if rule in str(found)] == rules
-    assert len(found) == len(rules)
+    assert {each.split()[0] for each in found} == set(rules)
 
 
 @pytest.mark.parametrize("construct_id", ["", " ", None, 7, pytest.param(cdk.Aws.REGION, id="a token")])

@@ -26,7 +26,7 @@ from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
 from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lines
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
-from gpu_constructs.cdk.kinds import names_checked
+from gpu_constructs.cdk.kinds import own_names_checked
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture
@@ -113,7 +113,7 @@ class GpuCapacity(Construct):
             announce(self, check_alone(self.pool, rules=("GPU008", "GPU216")))
 
     @staticmethod
-    @names_checked
+    @own_names_checked
     def from_attributes(
         scope: Construct,
         construct_id: str,

@@ -33,7 +33,7 @@ from typing_extensions import Unpack
 from gpu_constructs.cdk.arguments import flag, texts, variables
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 
-__all__ = ["checked", "names_checked", "require_kinds", "with_names_checked"]
+__all__ = ["checked", "names_checked", "own_names_checked", "require_kinds", "with_names_checked"]
 
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
@@ -153,6 +153,15 @@ def names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments,
         function: Whose arguments these are.
     """
     _CHECKED.append(function)
+    return own_names_checked(function)
+
+
+def own_names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
+    """The same for a function that is never named as the one to which an argument of another belongs.
+
+    Args:
+        function: Whose arguments these are.
+    """
 
     @wraps(function)
     def after_check(*given: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
