@@ -10,7 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from gpu_constructs.capacity.choice import CapacityChoice, CapacityParts
 from gpu_constructs.capacity.images import GpuMachineImage
 from gpu_constructs.capacity.part import Contribution, contribution_of
-from gpu_constructs.capacity.user_data import host_attributes, what_hosts_are_told
+from gpu_constructs.capacity.user_data import host_attributes, kernel_lines, what_hosts_are_told
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
@@ -113,6 +113,8 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         adds = replace(adds, agent={**adds.agent, **host_attributes(known)})
     if any(each.declared for each in known):
         adds = replace(adds, metadata={**adds.metadata, DECLARED_TYPES: written(known)})
+    lines = kernel_lines(image.host_image.image.operating_system, known)
+    adds = replace(adds, boot_commands=(*lines, *adds.boot_commands))
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
     pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
     require_allowed(pool)

@@ -13,11 +13,23 @@ from gpu_constructs.fleet import Unknown, UserData, UserDataFormat
 from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
 from gpu_constructs.placement import ASSUMED_RESERVE_MIB
 
-__all__ = ["OFF_ACCELERATORS", "agent_lines", "around_join", "host_attributes", "join_lines", "what_hosts_are_told"]
+__all__ = [
+    "OFF_ACCELERATORS",
+    "agent_lines",
+    "around_join",
+    "host_attributes",
+    "join_lines",
+    "kernel_lines",
+    "what_hosts_are_told",
+]
 
 _ATTRIBUTES = "ECS_INSTANCE_ATTRIBUTES"
 _VENDOR = "accelerator"
 _NONE = "none"
+
+# Types on which the AMI's own page asks for vm.overcommit_memory=1: README of https://github.com/aws/amazon-ecs-ami.
+_OVERCOMMITS = frozenset({"g6f.large"})
+_KERNEL_FILE = "/etc/sysctl.d/60-nvidia.conf"
 
 OFF_ACCELERATORS = f"attribute:{_VENDOR} == {_NONE} or attribute:{_VENDOR} !exists"
 """The placement constraint that keeps tasks off hosts with accelerators; hosts of others have no such attribute."""
@@ -66,6 +78,18 @@ def _attributes_of(instance_type: InstanceType) -> dict[str, str]:
         if devices.memory_mib is not None:
             found["gpu.memory-gib"] = str(devices.memory_mib // 1024)
     return found
+
+
+def kernel_lines(operating_system: OperatingSystem, types: Sequence[InstanceType]) -> tuple[str, ...]:
+    """Lines that set what hosts of these types need of the kernel, now and after a reboot.
+
+    Args:
+        operating_system: Decides the form; Bottlerocket is given none.
+        types: The instance types of a capacity.
+    """
+    if operating_system is OperatingSystem.BOTTLEROCKET or not any(each.name in _OVERCOMMITS for each in types):
+        return ()
+    return (f"echo vm.overcommit_memory=1 > {_KERNEL_FILE}", f"sysctl -p {_KERNEL_FILE}")
 
 
 def join_lines(operating_system: OperatingSystem, cluster_name: str) -> tuple[str, ...]:

@@ -259,6 +259,14 @@ def test_an_image_of_ones_own_reaches_the_template(site: Site) -> None:
     assert user_data(data).lstrip().startswith("[settings.ecs]\n")
 
 
+@pytest.mark.parametrize(("type_name", "lines"), [("g6f.large", 2), ("g6f.xlarge", 0), ("g6.xlarge", 0)])
+def test_the_type_that_needs_memory_overcommit_gets_it(site: Site, type_name: str, lines: int) -> None:
+    site.capacity(type_name)
+    text = user_data(site.launch_template())
+    assert len([each for each in text.splitlines() if "/etc/sysctl.d/60-nvidia.conf" in each]) == lines
+    assert ("echo vm.overcommit_memory=1 > " in text) is bool(lines)
+
+
 def test_a_deep_learning_ami_has_its_own_root_device_and_a_script(site: Site) -> None:
     image = GpuMachineImage.custom(AMI, driver_branch=580, root_device="/dev/sda1")
     site.capacity("p5.48xlarge", image=image)
