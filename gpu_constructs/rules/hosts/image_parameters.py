@@ -150,7 +150,7 @@ def made_for_ecs(context: Context) -> Problems:
                 tuple(
                     _with(pool, each, f"{{{{resolve:ssm:{each.ssm_parameter}}}}}")
                     for each in IMAGES
-                    if each.accelerator is Vendor.NVIDIA and each.end_of_life is None
+                    if each.accelerator is Vendor.NVIDIA and (each.end_of_life or RECORDED) >= RECORDED
                 ),
             ),
             property_name="ImageId",
