@@ -29,8 +29,8 @@ class WarmHosts:
     They have their driver, and no container image before their first task. ``Stopped`` hosts cost their volumes only,
     and hold no capacity: a stopped host starts again only if EC2 has room for it. ``Running`` hosts cost what hosts
     cost. The agent waits until its host is put into service (``ECS_WARM_POOLS_CHECK``), and no host returns to the
-    pool, which ECS does not allow. Spot hosts cannot be kept warm, Bottlerocket has no setting that makes its agent
-    wait, and EC2 hibernates no type with accelerators, so there is no ``Hibernated``.
+    pool, which ECS does not allow. No page says that Spot hosts can be kept warm, Bottlerocket has no setting that
+    makes its agent wait, and EC2 hibernates no type with accelerators, so there is no ``Hibernated``.
 
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-pool.html
 

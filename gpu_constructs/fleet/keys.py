@@ -3,6 +3,8 @@
 The latter are in CloudFormation's spelling, and a dot leads to what is below. As of botocore 1.44.5 and the
 CloudFormation schema of ``AWS::ECS::TaskDefinition`` of 2026-10-20, whose ``additionalProperties`` is false on every
 level (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html).
+``TrustedExecutionConfiguration`` is younger: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_TrustedExecutionConfiguration.html,
+read on 2026-11-22.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ TASK_KEYS = (
     "RuntimePlatform.OperatingSystemFamily",
     "Tags",
     "TaskRoleArn",
+    "TrustedExecutionConfiguration",
     "Volumes",
 )
 

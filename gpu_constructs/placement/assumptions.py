@@ -13,6 +13,7 @@ from enum import Enum
 from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
+from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, expected_shareable_mib, most_memory_mib
 from gpu_constructs.placement.memo import by_identity
@@ -137,7 +138,7 @@ def _room(offer: PoolProfile, assumption: Assumption) -> Room:
             pick(map(_part, types)),
             pick(map(cpu_units, types)),
             max(0, pick(memory)),
-            max(0, pick(map(offer.free_interfaces, types))),
+            pick(offer.free_interfaces(each, certain=certain) for each in types),
         ),
         gpu_memory_mib=pick(_shareable_mib(each, certain=certain) for each in types),
         gpus=gpus,
@@ -160,4 +161,4 @@ def _shareable_mib(instance_type: InstanceType, *, certain: bool) -> int:
     if instance_type.gpu_memory_mib is None:
         return 0 if certain else _PLENTY
     memory = instance_type.gpu_memory_mib
-    return expected_shareable_mib(memory) if certain else memory
+    return expected_shareable_mib(memory) if certain else most_gpu_memory_mib(instance_type) or memory

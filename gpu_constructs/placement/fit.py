@@ -232,9 +232,12 @@ def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) ->
     if demand.cpu > cpu_units(instance_type):
         yield _short(HostResource.CPU, demand.cpu, cpu_units(instance_type), instance_type)
     yield from _memory(demand.memory_mib, instance_type, offer)
-    free = max(0, offer.free_interfaces(instance_type))
-    if demand.interfaces > free:
-        yield _short(HostResource.INTERFACES, demand.interfaces, free, instance_type)
+    most = offer.free_interfaces(instance_type, certain=False)
+    if demand.interfaces > most:
+        yield _short(HostResource.INTERFACES, demand.interfaces, most, instance_type)
+    elif demand.interfaces > offer.free_interfaces(instance_type):
+        text = f"no source says how many network interfaces {instance_type} takes"
+        yield Doubt(kind=DoubtKind.HOSTS, text=text)
     yield from _query_reasons(demand.expressions, instance_type, offer)
 
 

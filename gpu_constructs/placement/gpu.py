@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.hardware import Accelerators, InstanceType, Vendor
+from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, HostResource, Obstacle, ObstacleKind, Shortfall
@@ -86,7 +87,7 @@ def _shared(asked_mib: int, instance_type: InstanceType) -> Iterator[Shortfall |
     memory = instance_type.gpu_memory_mib
     if memory is None:
         yield Doubt(kind=DoubtKind.HOSTS, text=f"no source says how much memory a GPU of {instance_type} has to share")
-    elif asked_mib > memory:
+    elif asked_mib > (most_gpu_memory_mib(instance_type) or memory):
         yield Shortfall(
             resource=HostResource.SHARED_GPU_MEMORY, asked=asked_mib, available=memory, instance_type=instance_type
         )

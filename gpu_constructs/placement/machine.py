@@ -152,9 +152,8 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
 def _of_sharing(instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
     doubt = doubt_of_sharing(pool)
     if is_before_volta(instance_type):
-        yield Obstacle.of(
-            instance_type, ObstacleKind.MACHINE, "has GPUs older than Volta, of which MPS cannot limit a client"
-        )
+        text = f"MPS limits no client of the GPUs of {instance_type}, which are older than Volta"
+        yield Doubt(kind=DoubtKind.UNDOCUMENTED, text=f"{text}, and whether ECS shares them is not documented")
     if doubt is not None:
         yield Doubt(kind=DoubtKind.HOSTS, text=doubt)
 

@@ -12,6 +12,7 @@ from enum import Enum
 from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.fleet import Container, GpuNeeds, Task, Unknown
 from gpu_constructs.hardware import InstanceType, Vendor
+from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.hardware.precision import precision
 
 __all__ = ["NeedKind", "UnmetNeed", "gib_of", "unmet_needs"]
@@ -66,7 +67,7 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
     if devices is None:
         return
     memory = devices.memory_mib
-    if needs.memory_mib is not None and needs.memory_mib > (memory or 0):
+    if needs.memory_mib is not None and needs.memory_mib > (most_gpu_memory_mib(instance_type) or memory or 0):
         has = f"{gib_of(memory)} GiB" if memory is not None else "an unknown amount"
         yield NeedKind.GPU_MEMORY, f"{_gib_asked(needs.memory_mib)} GiB", f"{has} ({devices.model})"
     capability = devices.compute_capability

@@ -16,6 +16,7 @@ from gpu_constructs.placement.query import Host, host_of
 
 __all__ = ["PoolProfile", "profile_of"]
 
+_NO_TYPE_TAKES = 1 << 20
 _EVERY_TYPE_TAKES = 2
 """Network interfaces that even the smallest instance types take.
 
@@ -54,12 +55,17 @@ class PoolProfile:
     unknown_types: str = ""
     architecture: Architecture | None = None
 
-    def free_interfaces(self, instance_type: InstanceType) -> int:
+    def free_interfaces(self, instance_type: InstanceType, *, certain: bool = True) -> int:
         """Network interfaces of a host for tasks in network mode ``awsvpc``, without ENI trunking.
 
         https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-eni.html
+
+        Args:
+            instance_type: What the host is.
+            certain: Whether only those count that it certainly has, where nothing says how many it takes.
         """
-        return (instance_type.network.max_interfaces or _EVERY_TYPE_TAKES) - self.occupied
+        unknown = _EVERY_TYPE_TAKES if certain else _NO_TYPE_TAKES
+        return max(0, (instance_type.network.max_interfaces or unknown) - self.occupied)
 
     def host(self, instance_type: InstanceType) -> Host:
         """A host as a placement constraint sees it."""

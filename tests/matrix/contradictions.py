@@ -123,7 +123,7 @@ CONTRADICTIONS = (
     _row(
         "spot hosts kept warm",
         "warm, spot",
-        r"PutWarmPool refuses a group that requests Spot",
+        r"PutWarmPool is not known to accept a group that requests Spot",
         "https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/",
     ),
     _row(

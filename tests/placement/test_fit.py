@@ -199,6 +199,12 @@ def test_types_whose_interfaces_nobody_recorded_have_two_as_every_type() -> None
     assert fit(a_task("1", network_mode="awsvpc"), a_pool("p3.2xlarge")).answer is True
 
 
+def test_more_interfaces_than_every_type_has_are_a_doubt_where_nobody_recorded_them() -> None:
+    full = a_pool("p3.2xlarge", interfaces=(NetworkInterface(), NetworkInterface(device=1)))
+    (doubt,) = fit(a_task("1", network_mode="awsvpc"), full).doubts
+    assert doubt.text == "no source says how many network interfaces p3.2xlarge takes"
+
+
 def test_an_image_for_another_processor_runs_nowhere() -> None:
     found = fit(a_task("1", architecture=Architecture.ARM64), a_pool("g6.xlarge", "g6.2xlarge"))
     assert found.answer is False

@@ -60,7 +60,11 @@ def test_no_gpu_is_left_beside_a_container_that_takes_all() -> None:
         (shares(8000, 13056), "g6.xlarge", True),  # 22888 less 8 %
         (shares(8000, 13057), "g6.xlarge", UNKNOWN),
         (shares(22888), "g6.xlarge", UNKNOWN),
-        (shares(22889), "g6.xlarge", False),
+        (shares(23034), "g6.xlarge", UNKNOWN),  # as the driver shows it
+        (shares(23035), "g6.xlarge", False),
+        (shares(23028), "g5.xlarge", UNKNOWN),
+        (shares(23029), "g5.xlarge", False),
+        (shares(16385), "g4dn.xlarge", False),
         (shares(12000, 12000), "g6.48xlarge", False),  # on one GPU, however many there are
         (shares(12000, 12000), "g6e.xlarge", True),
         (shares(8000, UNKNOWN), "g6.xlarge", UNKNOWN),

@@ -18,8 +18,11 @@ def needing(needs: GpuNeeds, gpus: str | Unknown = "1") -> Task:
     ("needs", "gpus", "host", "kind"),
     [
         (GpuNeeds(memory_mib=22888), "1", "g6.xlarge", None),
-        (GpuNeeds(memory_mib=22889), "1", "g6.xlarge", NeedKind.GPU_MEMORY),
-        (GpuNeeds(memory_mib=22889), "1", "g6.48xlarge", NeedKind.GPU_MEMORY),
+        (GpuNeeds(memory_mib=23034), "1", "g6.xlarge", None),  # as the driver shows it
+        (GpuNeeds(memory_mib=23035), "1", "g6.xlarge", NeedKind.GPU_MEMORY),
+        (GpuNeeds(memory_mib=23029), "1", "g5.48xlarge", NeedKind.GPU_MEMORY),
+        (GpuNeeds(memory_mib=16385), "1", "g4dn.xlarge", NeedKind.GPU_MEMORY),
+        (GpuNeeds(memory_mib=2862), "1", "g6f.large", NeedKind.GPU_MEMORY),
         (GpuNeeds(memory_mib=1), "1", "p6e-gb200.36xlarge", NeedKind.GPU_MEMORY),
         (GpuNeeds(memory_mib=2861), "0.125", "g6f.large", None),
         (GpuNeeds(memory_mib=2862), "0.125", "g6f.large", NeedKind.GPU_MEMORY),

@@ -7,7 +7,7 @@ from gpu_constructs.hardware.managed_instances import may_be_managed
 from gpu_constructs.placement.query import Attribute, conditions
 from gpu_constructs.rules.evidence.expressions import joined, readable
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _TYPES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html"
 
@@ -38,12 +38,12 @@ def launched(pool: Pool) -> Problems:
         )
 
 
-@warning(
+@info(
     "GPU186",
     question="do reserved Managed Instances name their Capacity Reservations?",
-    because="with CapacityOptionType RESERVED, Managed Instances launch into a resource group of Capacity "
-    "Reservations; without a group there is nothing to launch into",
-    source=_TYPES,
+    because="with CapacityOptionType RESERVED, Managed Instances launch into Capacity Reservations; the resource group "
+    "is optional, and without it only open reservations that match can be meant",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityReservationRequest.html",
     unless=("GPU187",),
 )
 def reservations_are_named(pool: Pool) -> Problems:
@@ -52,8 +52,9 @@ def reservations_are_named(pool: Pool) -> Problems:
     if pool.bought.reservation is None or pool.bought.reservation.group is None:
         yield Problem(
             property_name="CapacityReservations",
-            message="CapacityOptionType is RESERVED, and CapacityReservations does not name a resource group",
-            fix="CapacityReservations with ReservationGroupArn, or CapacityOptionType ON_DEMAND",
+            message="CapacityOptionType is RESERVED, and CapacityReservations does not name a resource group, so that "
+            "the hosts depend on open Capacity Reservations",
+            fix="CapacityReservations with ReservationGroupArn, where the reservations are in a group",
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import PlacementConstraint, Task, Unknown, Workload, known, total
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, RESERVED_PORTS
+from gpu_constructs.hardware.network_devices import may_have_trunk
 from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, demand_of, task_slots
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
@@ -185,7 +186,8 @@ def _step(wanted: int, slots: int, percent: Rollout) -> str:
 
 def _is_short_of_interfaces(copies: Copies, slots: int) -> bool:
     """Whether more copies would fit if the hosts had the network interfaces that ENI trunking gives them."""
-    if not copies.task.interfaces:
+    types = [each for pool in copies.pools for each in pool.instance_types]
+    if not copies.task.interfaces or not any(map(may_have_trunk, types)):
         return False
     bridged = replace(copies.task, network_mode="bridge")
     constraints = copies.workload.constraints

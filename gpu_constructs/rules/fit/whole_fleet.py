@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gpu_constructs.fleet import Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
+from gpu_constructs.hardware.network_devices import may_have_trunk
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Assumption, Counts, PoolProof, Proof, Stranded, demand_of, prove
 from gpu_constructs.placement.assumptions import need_of, room_of
@@ -138,12 +139,15 @@ def stranded(context: Context) -> Problems:
     proof = context.once(_at_desired)
     for each in proof.pools:
         for idle in each.stranded:
+            if _by_interfaces(idle) and any(one.network.max_interfaces is None for one in each.pool.instance_types):
+                continue  # it may take more of them
             yield Problem(
                 about=each.pool,
                 message=f"{idle.gpus} of {idle.gpus_per_host} GPUs of each {_hosts(each, idle)} stay idle, because "
                 f"tasks use up the {and_list(idle.exhausted)} of the host "
                 f"first{_room_left(context, each)}{_wasted(each, idle)}",
-                fix=f"ask for less {and_list(idle.exhausted)} in each task, or hosts with fewer GPUs{_trunking(idle)}",
+                fix=f"ask for less {and_list(idle.exhausted)} in each task, or hosts with fewer GPUs"
+                f"{_trunking(each, idle)}",
             )
 
 
@@ -208,9 +212,13 @@ def _short(each: PoolProof) -> str:
     return ""
 
 
-def _trunking(idle: Stranded) -> str:
-    by_interfaces = UNITS[-1] in idle.exhausted
-    return ", or awsvpcTrunking, which gives hosts more network interfaces" if by_interfaces else ""
+def _by_interfaces(idle: Stranded) -> bool:
+    return UNITS[-1] in idle.exhausted
+
+
+def _trunking(each: PoolProof, idle: Stranded) -> str:
+    helps = _by_interfaces(idle) and any(map(may_have_trunk, each.pool.instance_types))
+    return ", or awsvpcTrunking, which gives hosts more network interfaces" if helps else ""
 
 
 def _hosts(each: PoolProof, idle: Stranded) -> str:

@@ -98,17 +98,18 @@ def nvidia_only(pool: Pool) -> Problems:
         )
 
 
-@error(
+@warning(
     "GPU102",
-    question="does the API have the values of the requirements?",
-    because="accelerator names, manufacturers and types are enumerations; the API refuses every other value",
+    question="did the API have the values of the requirements when they were recorded?",
+    because="accelerator names, manufacturers and types are enumerations, which AWS extends; the API refuses every "
+    "value that is not among them",
     source=_EC2,
 )
 def in_api(pool: Pool) -> Problems:
     for field, value in _outside(pool.requirements, EC2_VALUES):
         allowed = ", ".join(sorted(EC2_VALUES[field]))
         yield Problem(
-            message=f"{_API_NAMES[field]} does not have the value {shown(value)}; the API has {allowed}",
+            message=f"{_API_NAMES[field]} did not have the value {shown(value)} when it was recorded; it had {allowed}",
             fix=_say_instead(field, value),
             property_name=_API_NAMES[field],
             value=value,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, regions
@@ -94,17 +95,18 @@ def known_before_deploy(pool: Pool) -> Problems:
     changes="MaxSize",
 )
 def quotas(context: Context) -> Problems:
-    asked: dict[tuple[str, str, str], list[tuple[Pool, int]]] = defaultdict(list)
+    asked: dict[_Counted, list[tuple[Pool, int]]] = defaultdict(list)
     for pool in context.fleet.pools:
-        for code, group, way, vcpus in _vcpus(pool):
-            asked[code, group, way].append((pool, vcpus))
-    for (code, group, way), found in asked.items():
+        for counted, vcpus in _vcpus(pool):
+            asked[counted].append((pool, vcpus))
+    for (code, group, way, doubt), found in asked.items():
         vcpus = sum(each for _, each in found)
         if vcpus >= _SMALL_VCPUS:
             yield Problem(
                 about=found[0][0],
                 message=f"{and_list(pool.name for pool, _ in found)} can come to {vcpus} vCPUs of {way} {group} "
-                f"instances at {_limit(found)}, which count against the account's quota {code}",
+                f"instances at {_limit(found)}, which count against the account's quota {code}"
+                f"{f'; {doubt}' if doubt else ''}",
                 fix=f"aws service-quotas get-service-quota --service-code ec2 --quota-code {code}",
             )
 
@@ -140,8 +142,17 @@ def _limit(found: list[tuple[Pool, int]]) -> str:
     return " and ".join(sorted(kinds))
 
 
-def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
-    """Quota code, its group, the way of buying, and the vCPUs that a pool counts against it at most.
+class _Counted(NamedTuple):
+    """A quota: its code, its group, the way of buying, and why the code is in doubt."""
+
+    code: str
+    group: str
+    way: str
+    doubt: str | None
+
+
+def _vcpus(pool: Pool) -> Iterator[tuple[_Counted, int]]:
+    """Quotas, and the vCPUs that a pool counts against each at most.
 
     What is not known is left out.
     """
@@ -151,17 +162,21 @@ def _vcpus(pool: Pool) -> Iterator[tuple[str, str, str, int]]:
     on_demand, spot = _hosts(pool, hosts)
     # Of AWS Batch the vCPUs are limited, and so many hosts of the smallest type come to that.
     smallest = min((each.vcpus for each in pool.instance_types), default=0) if pool.kind is PoolKind.BATCH else 0
-    largest: dict[tuple[str, str, str, int], int] = {}
+    largest: dict[tuple[_Counted, int], int] = {}
     for each in pool.instance_types:
         if each.accelerators is None or each.quota is None:
             continue
-        codes = ((on_demand, each.quota.on_demand_code, "on-demand"), (spot, each.quota.spot_code, "spot"))
-        for most, code, way in codes:
+        quota = each.quota
+        ways = (
+            (on_demand, quota.on_demand_code, "on-demand", None),
+            (spot, quota.spot_code, "spot", quota.spot_note),
+        )
+        for most, code, way, doubt in ways:
             if most and code is not None:
-                key = (code, each.quota.group, way, most)
+                key = _Counted(code, quota.group, way, doubt), most
                 largest[key] = max(largest.get(key, 0), smallest or each.vcpus)
-    for (code, group, way, most), vcpus in largest.items():
-        yield code, group, way, most * vcpus
+    for (counted, most), vcpus in largest.items():
+        yield counted, most * vcpus
 
 
 def _hosts(pool: Pool, hosts: int) -> tuple[int, int]:

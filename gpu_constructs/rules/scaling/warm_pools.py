@@ -19,11 +19,11 @@ _ON = frozenset({"true", "1", "t"})
 _STATES = ("Stopped", "Running", "Hibernated")
 
 
-@error(
+@warning(
     "GPU170",
     question="is every warm pool on a group without Spot?",
-    because="PutWarmPool refuses a group that requests Spot Instances; since November 2025 it accepts several "
-    "On-Demand types",
+    because="PutWarmPool refused a group that requests Spot Instances until its page left that out, after it came to "
+    "accept several types in November 2025; no page says that it accepts Spot",
     source="https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/",
 )
 def without_spot(pool: Pool) -> Problems:
@@ -34,7 +34,7 @@ def without_spot(pool: Pool) -> Problems:
         yield Problem(
             property_name="WarmPool",
             value=pool.bought.option,
-            message="PutWarmPool refuses a group that requests Spot Instances, and these hosts are "
+            message="PutWarmPool is not known to accept a group that requests Spot Instances, and these hosts are "
             f"{pool.bought.option}",
             allowed="On-Demand hosts, of one type or several",
             fix="remove the warm pool, or move it to an On-Demand group",

@@ -19,6 +19,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware.network_devices import NVLINK_CONTROLLERS
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination
@@ -117,6 +118,30 @@ def given_efa(context: Context) -> Problems:
                     message=f"{assignment.task.name} is given /dev/infiniband/uverbs{wanted}, and {reason}",
                     fix="hosts with as many EFA interfaces, and a launch template that asks for them, or leave the "
                     "device out",
+                )
+
+
+@warning(
+    "GPU320",
+    question="are the InfiniBand devices that the task is given those of EFA?",
+    because="P6 has such devices for its NVLink controllers too, and no page says which numbers they have; libfabric "
+    "finds no EFA where it is given one of them, and NCCL goes over TCP without a word",
+    source="https://github.com/aws-samples/aws-do-eks/pull/63",
+    changes="LinuxParameters.Devices",
+    unless=("GPU132",),
+)
+def of_efa_alone(context: Context) -> Problems:
+    for assignment in context.assigned(lambda task: _highest_efa(task) is not None):
+        for each in assignment.destinations:
+            doubtful = [one for one in each.pool.instance_types if one.family in NVLINK_CONTROLLERS]
+            if doubtful:
+                yield Problem(
+                    about=assignment.task,
+                    involves=(assignment.workload, each.pool),
+                    message=f"{assignment.task.name} is given /dev/infiniband/uverbs<N> of {or_list(doubtful)}, where "
+                    "some of these devices are NVLink controllers and not EFA",
+                    fix="only the devices whose name in /sys/class/infiniband_verbs/uverbs<N>/ibdev of a host begins "
+                    "with rdmap",
                 )
 
 
@@ -264,6 +289,8 @@ def _lacking_efa(pool: Pool, index: int) -> str:
     if all(_lacks_efa(each, index) for each in pool.instance_types):
         return _most(pool)
     adapters = [each for each in pool.interfaces if each.is_efa]
+    if any(each.family in NVLINK_CONTROLLERS for each in pool.instance_types):
+        return ""  # a number above those of EFA may be the right one
     # Without a list of interfaces nothing is known about them: the launch template may not be among what was read.
     if not pool.interfaces or index < len(adapters) or any(isinstance(each.type, Unknown) for each in pool.interfaces):
         return ""
@@ -275,7 +302,8 @@ def _lacks_efa(instance_type: InstanceType, index: int) -> bool:
     network = instance_type.network
     if network.efa_supported is False:
         return True
-    return bool(network.max_efa_interfaces) and index >= (network.max_efa_interfaces or 0)
+    adapters, others = network.max_efa_interfaces, NVLINK_CONTROLLERS.get(instance_type.family, 0)
+    return bool(adapters) and others is not None and index >= (adapters or 0) + others
 
 
 def _most(pool: Pool) -> str:

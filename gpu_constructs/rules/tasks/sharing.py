@@ -179,11 +179,11 @@ def apart(context: Context) -> Problems:
             )
 
 
-@error(
+@warning(
     "GPU180",
     question="can MPS limit what a container takes of these GPUs?",
     because="MPS gives each client a separate address space and a limit of compute from Volta on (compute capability "
-    "7.0), and treats all clients of an older GPU as one",
+    "7.0), and treats all clients of an older GPU as one; no page says whether ECS shares such a GPU",
     source="https://docs.nvidia.com/deploy/mps/introduction.html",
 )
 def limitable(context: Context) -> Problems:

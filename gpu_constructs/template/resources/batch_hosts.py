@@ -94,7 +94,7 @@ def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
 def _pool(resource: Resource, section: Section, launches: Launches, index: Index) -> Pool:
     managed = section.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
     is_managed = section.has("ManagedInstancesProvider")
-    choice = managed_types(managed) if is_managed else _types(section)
+    choice = managed_types(managed, of_batch=True) if is_managed else _types(section)
     launch = launches.specified(section.section("LaunchTemplate")).setup if section.has("LaunchTemplate") else None
     network = managed.section("NetworkConfiguration") if is_managed else section
     names = section.texts("InstanceTypes")

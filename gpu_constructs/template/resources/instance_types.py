@@ -60,9 +60,15 @@ def types_asked_for(section: Section, architecture: Architecture | None) -> Type
     return None
 
 
-def instance_types_of(section: Section, architecture: Architecture | None, *, managed: bool = False) -> TypeChoice:
-    """Types by what they must be: an ``InstanceRequirements`` object, and the architecture of the image."""
-    for key in _REQUIRED:
+def instance_types_of(
+    section: Section, architecture: Architecture | None, *, managed: bool = False, of_batch: bool = False
+) -> TypeChoice:
+    """Types by what they must be: an ``InstanceRequirements`` object, and the architecture of the image.
+
+    That of AWS Batch has ``AllowedInstanceTypes`` only, among which are families
+    (https://docs.aws.amazon.com/batch/latest/APIReference/API_InstanceRequirementsRequest.html).
+    """
+    for key in () if of_batch else _REQUIRED:
         if not section.is_unknown and not section.has(key):
             section.note(f"expects {key}, which the API requires", None)
     bounds = {field: section.section(key) for field, key in _RANGES.items()}
@@ -80,6 +86,9 @@ def instance_types_of(section: Section, architecture: Architecture | None, *, ma
     everything = (*(bound for pair in ranges.values() for bound in pair), *(x for one in lists.values() for x in one))
     if unread or any(isinstance(each, Unknown) for each in (*everything, *rules, disks)):
         return TypeChoice(has_unknown_types=True)
+    if of_batch:
+        key = _LISTS["allowed_instance_types"]
+        known[key] = tuple([each if "." in each or "*" in each else f"{each}.*" for each in known[key]])
     fields: dict[str, Any] = ranges | {field: known[key] for field, key in _LISTS.items()}
     requirements = InstanceRequirements(
         cpu_architectures=_architectures(known["CpuManufacturers"], architecture),

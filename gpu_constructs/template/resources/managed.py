@@ -82,11 +82,11 @@ def managed_pool(
     )
 
 
-def managed_types(launch: Section) -> TypeChoice:
+def managed_types(launch: Section, *, of_batch: bool = False) -> TypeChoice:
     """The types that Managed Instances may be of; without requirements, AWS chooses by the task."""
     if launch.get("InstanceRequirements") is None:
         return TypeChoice(has_unknown_types=True)
-    return instance_types_of(launch.section("InstanceRequirements"), None, managed=True)
+    return instance_types_of(launch.section("InstanceRequirements"), None, managed=True, of_batch=of_batch)
 
 
 def managed_purchase(launch: Section) -> PurchaseOption | Unknown:

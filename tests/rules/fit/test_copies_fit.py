@@ -144,6 +144,12 @@ def found(workload: Workload) -> list[Finding]:
             id="more copies than network interfaces",
         ),
         pytest.param(
+            service(task(0, mode="awsvpc"), pool("g4dn.xlarge"), copies=5, low=0),
+            "GPU009",
+            ["5 tasks are wanted, and L4 holds 4 at MaxSize: the others never start; raise MaxSize"],
+            id="more copies than network interfaces, without ENI trunking",
+        ),
+        pytest.param(
             service(task(mode="awsvpc"), pool("g5.48xlarge"), copies=12),
             "GPU010",
             ["12 fit at MaxSize (each takes a network interface", "where awsvpcTrunking is on", "of 91, so that"],

@@ -145,3 +145,13 @@ def test_a_packing_that_only_the_best_order_finds_may_not_be_found() -> None:
 )
 def test_what_has_room_and_wastes_nothing_is_silent(workloads: list[Workload]) -> None:
     assert found(*workloads) == []
+
+
+def test_gpus_are_not_idle_for_interfaces_that_nobody_recorded() -> None:
+    def of(name: str) -> Workload:
+        one = service("chat", pool(name, most=1), 1, 8)
+        assert one.task is not None
+        return replace(one, task=replace(one.task, network_mode="awsvpc"))
+
+    assert [each.rule for each in found(of("g5.48xlarge"))] == ["GPU085"]
+    assert found(of("p3.16xlarge")) == []

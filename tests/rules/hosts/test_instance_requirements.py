@@ -134,33 +134,34 @@ def test_requirements_that_only_nvidia_or_no_gpu_satisfies_are_fine(wanted: dict
         (
             "accelerator_names",
             "h200",
-            "AcceleratorNames does not have the value 'h200'",
+            "AcceleratorNames did not have the value 'h200'",
             "AllowedInstanceTypes p5e.* and p5en.*",
         ),
         (
             "accelerator_names",
             "b200",
-            "AcceleratorNames does not have the value 'b200'",
+            "AcceleratorNames did not have the value 'b200'",
             "AllowedInstanceTypes p6-b200.*",
         ),
-        ("accelerator_names", "L4", "AcceleratorNames does not have the value 'L4'", "did you mean l4"),
+        ("accelerator_names", "L4", "AcceleratorNames did not have the value 'L4'", "did you mean l4"),
         (
             "accelerator_manufacturers",
             "nvidea",
-            "AcceleratorManufacturers does not have the value 'nvidea'",
+            "AcceleratorManufacturers did not have the value 'nvidea'",
             "did you mean nvidia?",
         ),
         (
             "accelerator_types",
             "tpu",
-            "AcceleratorTypes does not have the value 'tpu'; the API has fpga, gpu, inference, media",
+            "AcceleratorTypes did not have the value 'tpu' when it was recorded; it had fpga, gpu, inference, media",
             "gpu",
         ),
     ],
 )
-def test_a_value_that_the_api_does_not_have_is_an_error(field: str, value: str, words: str, fix: str) -> None:
+def test_a_value_that_the_recorded_api_does_not_have_is_a_warning(field: str, value: str, words: str, fix: str) -> None:
     found = asked(RULES, _chosen_by(**{field: (value,)}))
     assert list(found) == ["GPU102"]
+    assert found["GPU102"].severity is Severity.WARNING
     assert words in found["GPU102"].message
     assert fix in found["GPU102"].fix
 

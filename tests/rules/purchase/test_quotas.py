@@ -48,6 +48,10 @@ def found(*pools: Pool) -> list[str]:
     [
         ([pool("p5.48xlarge")], [["A can come to 384 vCPUs of on-demand P", "L-417A185B"]]),
         ([pool("p5.48xlarge", purchase=PurchaseOption.SPOT)], [["384 vCPUs of spot P", "L-C4BD4855"]]),
+        (
+            [pool("p6-b200.48xlarge", purchase=PurchaseOption.SPOT)],
+            [["384 vCPUs of spot P", "L-7212CCBC; sources disagree on whether P6 Spot requests count", "L-C4BD4855"]],
+        ),
         ([pool("g6.xlarge", "g6.24xlarge")], [["192 vCPUs of on-demand G/VT", "--quota-code L-DB2E81BA"]]),
         ([pool("g6.xlarge", "g6.48xlarge", most=64, kind=PoolKind.BATCH)], [["256 vCPUs", "at MaxvCpus, which"]]),
         ([pool("g6.48xlarge", most=1), pool("g5.xlarge", name="B")], [["A and B can come to 200 vCPUs"]]),

@@ -11,10 +11,11 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, Schedul
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.tasks.devices import given_efa, reachable, sees_efa
+from gpu_constructs.rules.tasks.devices import given_efa, of_efa_alone, reachable, sees_efa
 from tests.rules.given import GPU_TASK, a_pool, a_task, container, gpu, on_launch_type, only, running_on, said
 
 P4D = efa_layout(instance_type("p4d.24xlarge"))
+P6 = efa_layout(instance_type("p6-b200.48xlarge"))
 PLAIN = NetworkInterface()
 NOT_KNOWN = NetworkInterface(card=1, type=UNKNOWN)
 
@@ -47,6 +48,8 @@ def given(*indexes: int) -> Task:
             "uverbs1, and the launch template of Hosts asks for 1 EFA interface",
         ),
         (a_pool("p4d.24xlarge", interfaces=P4D[:4]), given(*range(4)), "asks for 3 EFA interfaces"),
+        # 8 devices of EFA and 2 of NVLink controllers
+        (a_pool("p6-b200.48xlarge"), given(10), "uverbs10, and p6-b200.48xlarge has 8 at most"),
     ],
 )
 def test_a_device_that_no_host_has_is_an_error(pool: Pool, task: Task, words: str) -> None:
@@ -61,6 +64,9 @@ def test_a_device_that_no_host_has_is_an_error(pool: Pool, task: Task, words: st
         running_on(a_pool("g6.8xlarge"), task=given(0)),
         running_on(a_pool("p4d.24xlarge"), task=given(*range(4))),
         running_on(a_pool("p5.48xlarge"), task=given(*range(32))),
+        running_on(a_pool("p6-b200.48xlarge"), task=given(*range(2, 10))),
+        running_on(a_pool("p6-b200.48xlarge", interfaces=P6[:3]), task=given(8, 9)),
+        running_on(a_pool("p6-b300.48xlarge"), task=given(20)),
         running_on(a_pool("p4d.24xlarge", interfaces=P4D), task=given(*range(4))),
         running_on(a_pool("p4d.24xlarge", interfaces=P4D[:2]), task=given(0)),
         running_on(a_pool("p4d.24xlarge", interfaces=(PLAIN, NOT_KNOWN)), task=given(*range(4))),
@@ -138,3 +144,22 @@ def test_whole_hosts_with_adapters_that_no_container_is_given_are_a_warning(gpus
 )
 def test_tasks_that_need_no_adapter_or_have_one_are_silent(fleet: Fleet) -> None:
     assert said(sees_efa, fleet) == []
+
+
+@pytest.mark.parametrize("name", ["p6-b200.48xlarge", "p6-b300.48xlarge"])
+def test_devices_of_p6_may_be_those_of_nvlink(name: str) -> None:
+    finding = only(of_efa_alone, running_on(a_pool(name), task=given(*range(8))))
+    assert (finding.rule, finding.severity) == ("GPU320", Severity.WARNING)
+    assert f"of {name}, where some of these devices are NVLink controllers" in finding.message
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        running_on(a_pool("p5en.48xlarge"), task=given(*range(16))),
+        running_on(a_pool("p6e-gb200.36xlarge"), task=given(0)),
+        running_on(a_pool("p6-b200.48xlarge"), task=GPU_TASK),
+    ],
+)
+def test_other_devices_are_those_of_efa(fleet: Fleet) -> None:
+    assert said(of_efa_alone, fleet) == []

@@ -208,6 +208,14 @@ def test_managed_instances_without_requirements_are_of_types_that_nobody_knows()
     assert (managed().instance_types, managed().has_unknown_types) == ((), True)
 
 
+def test_managed_instances_of_batch_are_asked_for_by_types_and_families_alone() -> None:
+    wanted = {"InstanceRequirements": {"AllowedInstanceTypes": ["g6.xlarge", "p6-b200"]}}
+    provider = {"InstanceLaunchTemplate": wanted}
+    read = fleet({"Ce": environment(ManagedInstancesProvider=provider)})
+    assert [each.name for each in read.pools[0].instance_types] == ["g6.xlarge", "p6-b200.48xlarge"]
+    assert read.remarks == ()
+
+
 @pytest.mark.parametrize(
     ("option", "bought"),
     [
