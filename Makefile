@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # Some systems set it; without compiled files every test process would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo emulator test unit matrix floor lint bench fuzz lock clean
+.PHONY: help setup demo emulator test unit matrix floor lint bench fuzz catalogue lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -51,6 +51,9 @@ fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts a
 	@python -m bench.oracle --examples 30000 --worlds 10000
 	@python -m bench.fuzz --runs 5000
 	@TIMES=20 pytest tests/properties/test_two_readers.py tests/template/test_hostile.py tests/template/resources/test_hostile_values.py tests/test_lint.py
+
+catalogue: $(READY) ## make the data of instance types and prices anew, and say what changed and what nobody has curated
+	@python -m tools.catalogue
 
 LOCK = uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 

@@ -1,33 +1,31 @@
-"""Write the instance-type catalogue: ``gpu_constructs/hardware/data/accelerated.json`` and ``general.json``.
+"""Make the instance-type catalogue: ``gpu_constructs/hardware/data/accelerated.json`` and ``general.json``.
 
 The facts are moto's recorded answers of DescribeInstanceTypes and DescribeInstanceTypeOfferings; what no API gives
 (compute capability, interconnect, quota codes, types that the dump lacks) is kept by hand in ``tools/curated``, each
-entry with its source and date. The output is sorted and has one instance type a line, so that a refresh reads as a
-diff. Run it from the project's root: ``python -m tools.build_catalogue``.
+entry with its source and date. ``make catalogue`` writes the files.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TypedDict, TypeVar, cast
 
+from gpu_constructs.account import answers, gaps, layout
+from gpu_constructs.account.answers import InstanceTypeInfo
+from gpu_constructs.account.gaps import Gap
+from gpu_constructs.account.layout import family_of
+from gpu_constructs.account.rows import CorrectionRow, DevicesRow, FamilyRow, NetworkRow, QuotaRow, TypeRow
 from tools import ec2_dump
-from tools.catalogue_rows import CorrectionRow, DevicesRow, FamilyRow, NetworkRow, QuotaRow, TypeRow
-from tools.ec2_dump import Device, InstanceTypeInfo, NetworkInfo
 
-__all__ = ["build", "main"]
+__all__ = ["CURATED", "Built", "build"]
 
 CURATED = Path(__file__).with_name("curated")
-DATA = Path(__file__).parents[1] / "gpu_constructs" / "hardware" / "data"
 
-# moto does not date its dumps. The newest AMI in the SSM dump of the same release is of 2026-09-29
-# (al2023-ami-ecs-gpu-hvm-2023.0.20260929); the instance types are taken for as old as that.
-RECORDED = "2026-09-29"
 RECORDED_FROM = (
     "date of the newest ECS AMI in the SSM dump of the same moto release; the dumps carry no date of their own"
 )
@@ -80,53 +78,54 @@ class _Remark(TypedDict, total=False):
 
 T = TypeVar("T")
 
-_REQUIRED_TRAITS = ("released_after_2022", "managed_instances", "device_rdma")
-
 # "Standard (A, C, D, H, I, M, R, T, Z)" of the EC2 quotas, and the letters that EC2 writes for their storage variants.
 _STANDARD = frozenset({"a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"})
 
-# Manufacturer of the API to `Vendor`; AWS's own devices are told by their Neuron cores.
-VENDORS = {"NVIDIA": "nvidia", "AMD": "amd", "Qualcomm": "qualcomm", "Xilinx": "xilinx", "Habana": "gaudi"}
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What was made of the answers and the curated tables.
 
-def build() -> dict[str, str]:
-    """Make both files from the installed moto and the curated tables.
-
-    Returns:
-        File name to text.
-
-    Raises:
-        ValueError: If a curated entry no longer agrees with the dump or names a type that is in neither.
+    Attributes:
+        files: Text of each file by its name; a fact that is missing is unknown in it.
+        gaps: Facts that are missing.
+        stale: What the curated tables say and the answers do not bear out, and types that no row can hold.
     """
+
+    files: Mapping[str, str]
+    gaps: frozenset[Gap]
+    stale: tuple[str, ...]
+
+
+def build() -> Built:
+    """Make both files from the installed moto and the curated tables."""
     dump = ec2_dump.instance_types()
     offered = ec2_dump.offerings()
-    accelerated = {name for name, info in dump.items() if ec2_dump.accelerator(info) is not None}
     left_out = _curated("left_out", "families", dict[str, object])
-    rows = {name: _row(info) for name, info in dump.items()}
+    described = {name: _described(info) for name, info in dump.items()}
+    rows = {name: row for name, row in described.items() if not isinstance(row, answers.UndescribedError)}
+    stale = [f"{name} is left out: {described[name]}" for name in dump if name not in rows]
     legacy = {name: _legacy_row(entry) for name, entry in _curated("legacy", "instance_types", _Legacy).items()}
-    if clash := legacy.keys() & dump.keys():
-        raise ValueError(f"no longer legacy, the dump has them: {sorted(clash)}")
-    accelerators = legacy | {name: rows[name] for name in accelerated}
+    stale += [f"legacy.json: {name} is among the recorded answers now" for name in sorted(legacy.keys() & dump.keys())]
+    accelerators = legacy | {name: row for name, row in rows.items() if "accelerators" in row}
+    others = {name: rows[name] for name in rows if name not in accelerators and family_of(name) not in left_out}
     _complete(accelerators)
-    families = _families(accelerators)
+    stale += _corrected(accelerators)
+    families, missing = _families(accelerators)
     quotas = _curated("quotas", "quotas", _QuotaGroup)
     group_of = {family: key for key, group in quotas.items() for family in group["families"]}
-    for name in accelerators:
-        if _family(name) not in group_of:
-            raise ValueError(f"{name}: no quota group names its family, add it to tools/curated/quotas.json")
-    others = {name: rows[name] for name in rows if name not in accelerated and _family(name) not in left_out}
     for name, row in (accelerators | others).items():
-        row["quota"] = group_of.get(_family(name)) or _standard(name)
-    return {
-        "accelerated.json": _text("Accelerated EC2 instance types.", accelerators, offered, quotas, families),
-        "general.json": _text("EC2 instance types without accelerators.", others, offered, quotas, {}),
+        group = group_of.get(family_of(name)) or _standard(name, row)
+        if group is not None:
+            row["quota"] = group
+    stale += _of_nothing(accelerators, {family_of(name) for name in (*dump, *legacy)})
+    codes = {key: _quota_row(group) for key, group in quotas.items()}
+    with_some, without = _header("Accelerated EC2 instance types."), _header("EC2 instance types without accelerators.")
+    files = {
+        "accelerated.json": layout.text(with_some, accelerators, offered=offered, quotas=codes, families=families),
+        "general.json": layout.text(without, others, offered=offered, quotas=codes, families={}),
     }
-
-
-def main() -> None:
-    """Write both files into the package."""
-    for name, text in build().items():
-        (DATA / name).write_text(text, encoding="utf-8")
+    return Built(files=files, gaps=missing | gaps.gaps(accelerators | others, families), stale=tuple(stale))
 
 
 def _curated(name: str, key: str, _kind: type[T]) -> dict[str, T]:
@@ -134,59 +133,11 @@ def _curated(name: str, key: str, _kind: type[T]) -> dict[str, T]:
     return cast("dict[str, T]", content[key])
 
 
-def _family(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _row(info: InstanceTypeInfo) -> TypeRow:
-    # The 32-bit i386 of t2 and its like is dropped: ECS images are 64-bit.
-    architecture = next(a for a in info["ProcessorInfo"]["SupportedArchitectures"] if a != "i386")
-    row = TypeRow(
-        vcpus=info["VCpuInfo"]["DefaultVCpus"],
-        memory_mib=info["MemoryInfo"]["SizeInMiB"],
-        architecture=architecture,
-        quota="Standard",
-    )
-    if (device := ec2_dump.accelerator(info)) is not None:
-        row["accelerators"] = _devices_row(device)
-    row["network"] = _network_row(info["NetworkInfo"])
-    if "InstanceStorageInfo" in info:
-        row["local_disks"] = [[disk["Count"], disk["SizeInGB"]] for disk in info["InstanceStorageInfo"]["Disks"]]
-    row["purchase_classes"] = sorted(info["SupportedUsageClasses"])
-    row["current_generation"] = info["CurrentGeneration"]
-    if info["BareMetal"]:
-        row["bare_metal"] = True
-    if info["BurstablePerformanceSupported"]:
-        row["burstable"] = True
-    return row
-
-
-def _devices_row(device: Device) -> DevicesRow:
-    vendor = "neuron" if "CoreInfo" in device else VENDORS[device["Manufacturer"]]
-    row = DevicesRow(vendor=vendor, model=device["Name"], count=device["Count"])
-    if device.get("LogicalGpuCount", device["Count"]) != device["Count"]:
-        row["logical_count"] = device["LogicalGpuCount"]
-        row["partition"] = device["GpuPartitionSize"]
-    row["memory_mib"] = device["MemoryInfo"]["SizeInMiB"]
-    if "CoreInfo" in device:
-        row["cores"] = device["CoreInfo"]["Count"]
-    return row
-
-
-def _network_row(network: NetworkInfo) -> NetworkRow:
-    cards = sorted(network["NetworkCards"], key=lambda card: card["NetworkCardIndex"])
-    row = NetworkRow(
-        performance=network["NetworkPerformance"],
-        cards=network["MaximumNetworkCards"],
-        max_interfaces=network["MaximumNetworkInterfaces"],
-        max_interfaces_card_0=cards[0]["MaximumNetworkInterfaces"],
-    )
-    if network["EfaSupported"]:
-        row["efa_supported"] = True
-        row["max_efa_interfaces"] = network["EfaInfo"]["MaximumEfaInterfaces"]
-        row["efa_cards"] = [card["NetworkCardIndex"] for card in cards if "efa" in card["InterfaceTypes"]]
-        row["efa_only_cards"] = [card["NetworkCardIndex"] for card in cards if "efa-only" in card["InterfaceTypes"]]
-    return row
+def _described(info: InstanceTypeInfo) -> TypeRow | answers.UndescribedError:
+    try:
+        return answers.row(info)
+    except answers.UndescribedError as problem:
+        return problem
 
 
 def _legacy_row(entry: _Legacy) -> TypeRow:
@@ -197,7 +148,6 @@ def _legacy_row(entry: _Legacy) -> TypeRow:
         vcpus=entry["vcpus"],
         memory_mib=entry["memory_mib"],
         architecture=entry["architecture"],
-        quota="Standard",
         accelerators=devices,
         source=f"{entry['source']} (as of {entry['date']})",
     )
@@ -210,116 +160,80 @@ def _complete(rows: Mapping[str, TypeRow]) -> None:
     """Add the curated facts to the accelerated rows."""
     models = _curated("models", "models", _Model)
     joined = _curated("interconnects", "interconnects", _Interconnect)
+    remarks = _curated("remarks", "instance_types", _Remark)
     for name, row in rows.items():
         devices = row["accelerators"]
-        if devices["vendor"] == "nvidia":
-            model = devices["model"]
-            if model not in models:
-                raise ValueError(
-                    f"{name}: the compute capability of {model} is not known, add a line to tools/curated/models.json"
-                )
-            devices["generation"] = models[model]["generation"]
-            devices["compute_capability"] = models[model]["compute_capability"]
-        if found := joined.get(name) or joined.get(_family(name)):
+        if devices["vendor"] == "nvidia" and (model := models.get(devices["model"])):
+            devices["generation"] = model["generation"]
+            devices["compute_capability"] = model["compute_capability"]
+        if found := joined.get(name) or joined.get(family_of(name)):
             devices["interconnect"] = found["interconnect"]
+        row.update(cast("TypeRow", remarks.get(name, {})))
+
+
+def _corrected(rows: Mapping[str, TypeRow]) -> Iterator[str]:
+    """Put corrected values in the place of those that the dump reports; yields the corrections that no longer hold."""
     for name, correction in _curated("corrections", "instance_types", CorrectionRow).items():
-        _correct(name, rows[name], correction)
-    for name, remark in _curated("remarks", "instance_types", _Remark).items():
-        rows[name].update(cast("TypeRow", remark))
+        reported = rows[name]["accelerators"].get("memory_mib") if name in rows else None
+        corrected = correction["corrected"]
+        if correction["field"] != "accelerators.memory_mib" or not isinstance(corrected, int):
+            yield f"corrections.json: {correction['field']} of {name} cannot be corrected"
+        elif reported != correction["reported"]:
+            yield f"corrections.json: {name} is reported with {reported}, not with {correction['reported']}"
+        else:
+            rows[name]["accelerators"]["memory_mib"] = corrected
+            kept = {key: value for key, value in correction.items() if key in CorrectionRow.__annotations__}
+            rows[name]["corrections"] = [cast("CorrectionRow", kept)]
 
 
-def _families(rows: Mapping[str, TypeRow]) -> dict[str, FamilyRow]:
-    """Traits of every accelerated family; what differs within one goes into the rows."""
+def _families(rows: Mapping[str, TypeRow]) -> tuple[dict[str, FamilyRow], frozenset[Gap]]:
+    """Traits of every accelerated family, and of which RDMA is not curated; what differs within one goes into rows."""
     curated = _curated("families", "families", _Family)
     found: dict[str, FamilyRow] = {}
+    missing = set()
     for name, row in rows.items():
-        family = _family(name)
+        family = family_of(name)
         traits = dict(curated.get(family, {}))
-        if missing := [each for each in _REQUIRED_TRAITS if each not in traits]:
-            raise ValueError(f"{name}: {', '.join(missing)} not known, add the family to tools/curated/families.json")
-        has_rdma = traits.pop("device_rdma") and name not in cast("list[str]", traits.pop("without_device_rdma", []))
-        if has_rdma and "network" in row and row["network"].get("efa_supported"):
+        if "device_rdma" not in traits:
+            missing.add(Gap(subject=family, fact=gaps.RDMA, place="tools/curated/families.json"))
+        without = cast("list[str]", traits.pop("without_device_rdma", []))
+        if traits.pop("device_rdma", False) and name not in without and row.get("network", {}).get("efa_supported"):
             row["network"]["device_rdma"] = True
         found[family] = cast("FamilyRow", traits)
-    if gone := curated.keys() - found.keys():
-        raise ValueError(f"no type has the family, take it out of tools/curated/families.json: {sorted(gone)}")
-    return found
+    return found, frozenset(missing)
 
 
-def _standard(name: str) -> str:
-    """The quota of a type without accelerators whose family no line names."""
+def _standard(name: str, row: TypeRow) -> str | None:
+    """The quota of a type whose family no line names; None if that is not Standard, or not known."""
     letters = re.match(r"[a-z]+", name)
-    if letters is None or letters[0] not in _STANDARD:
-        raise ValueError(f"{name}: not a Standard instance by its name, add its family to tools/curated/quotas.json")
-    return "Standard"
+    return "Standard" if "accelerators" not in row and letters and letters[0] in _STANDARD else None
 
 
-def _correct(name: str, row: TypeRow, correction: CorrectionRow) -> None:
-    if correction["field"] != "accelerators.memory_mib" or not isinstance(correction["corrected"], int):
-        raise ValueError(f"{name}: cannot correct {correction['field']}")
-    reported = row["accelerators"].get("memory_mib")
-    if reported != correction["reported"]:
-        raise ValueError(f"{name}: the dump now reports {reported}, look at the correction again")
-    row["accelerators"]["memory_mib"] = correction["corrected"]
-    row["corrections"] = [
-        CorrectionRow(
-            field=correction["field"],
-            reported=correction["reported"],
-            corrected=correction["corrected"],
-            reason=correction["reason"],
-            source=correction["source"],
-        )
-    ]
+def _of_nothing(rows: Mapping[str, TypeRow], families: set[str]) -> Iterator[str]:
+    """Lines of the curated tables for families and types that do not exist."""
+    tables = {
+        "families": _curated("families", "families", object),
+        "left_out": _curated("left_out", "families", object),
+        "interconnects": _curated("interconnects", "interconnects", object),
+        "remarks": _curated("remarks", "instance_types", object),
+        "quotas": [each for group in _curated("quotas", "quotas", _QuotaGroup).values() for each in group["families"]],
+    }
+    for table, names in tables.items():
+        for name in names:
+            if name not in rows and name not in families:
+                yield f"{table}.json: there is no {name} any more"
 
 
-def _sort_key(name: str, row: TypeRow) -> tuple[str, int, float, int, int, str]:
-    devices = row.get("accelerators")
-    count, partition = (devices["count"], devices.get("partition", 1.0)) if devices else (0, 1.0)
-    return _family(name), count, partition, row["vcpus"], row["memory_mib"], name
-
-
-def _text(
-    about: str,
-    rows: Mapping[str, TypeRow],
-    offered: Mapping[str, list[str]],
-    quotas: Mapping[str, _QuotaGroup],
-    families: Mapping[str, FamilyRow],
-) -> str:
-    names = sorted(rows, key=lambda name: _sort_key(name, rows[name]))
-    shared = _family_regions(names, offered)
-    for name in names:
-        if (regions := offered.get(name, [])) != shared[_family(name)]:
-            rows[name]["regions"] = regions
-    used = {row["quota"] for row in rows.values()}
+def _header(about: str) -> dict[str, object]:
     doubts = json.loads((CURATED / "doubts.json").read_text(encoding="utf-8"))["doubts"]
-    parts = {
-        "about": f"{about} Written by tools/build_catalogue.py; do not edit.",
-        "recorded": RECORDED,
+    return {
+        "about": f"{about} Written by make catalogue; do not edit.",
+        "recorded": ec2_dump.recorded(),
         "recorded_from": RECORDED_FROM,
         "versions": {name: metadata.version(name) for name in ("moto",)},
         "sources": _sources(),
         "doubts": doubts,
     }
-    everywhere = sorted({region for regions in offered.values() for region in regions})
-    lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, indent=1)}" for key, value in parts.items()]
-    lines.append(f'"recorded_regions": {json.dumps(everywhere)}')
-    lines.append(f'"quotas": {_block((key, _quota_row(quotas[key])) for key in sorted(used))}')
-    lines.append(f'"regions": {_block((family, shared[family]) for family in sorted(shared))}')
-    lines.append(f'"families": {_block((family, families[family]) for family in sorted(families))}')
-    lines.append(f'"instance_types": {_block((name, rows[name]) for name in names)}')
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _family_regions(names: Iterable[str], offered: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """The regions that most types of a family share; the longer list wins a tie."""
-    counts: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
-    for name in names:
-        counts[_family(name)][tuple(offered.get(name, ()))] += 1
-    shared = {}
-    for family, counter in counts.items():
-        _, _, regions = max((count, len(regions), regions) for regions, count in counter.items())
-        shared[family] = list(regions)
-    return shared
 
 
 def _quota_row(group: _QuotaGroup) -> QuotaRow:
@@ -343,14 +257,3 @@ def _sources() -> dict[str, str]:
         "network.device_rdma": of_families["device_rdma"],
         **{f"traits.{name}": of_families[name] for name in FamilyRow.__annotations__},
     }
-
-
-def _block(items: Iterable[tuple[str, object]]) -> str:
-    lines = (
-        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}" for key, value in items
-    )
-    return "{\n" + ",\n".join(lines) + "\n}"
-
-
-if __name__ == "__main__":
-    main()

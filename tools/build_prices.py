@@ -1,7 +1,7 @@
-"""Write the price list ``gpu_constructs/hardware/data/prices.json`` from ``tools/curated/prices.csv``.
+"""Make the price list ``gpu_constructs/hardware/data/prices.json`` of ``tools/curated/prices.csv``.
 
-The prices are kept by hand as a table; where they are from and how old they are stands here, per region. Run it from
-the project's root: ``python -m tools.build_prices``.
+The prices are kept by hand as a table; where they are from and how old they are stands here, per region.
+``make catalogue`` writes the file.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-__all__ = ["build", "main"]
+__all__ = ["CURATED", "build"]
 
 CURATED = Path(__file__).with_name("curated") / "prices.csv"
-DATA = Path(__file__).parents[1] / "gpu_constructs" / "hardware" / "data" / "prices.json"
 
 ABOUT = (
     "List prices of Linux on-demand instances in USD per hour, without taxes, disks and traffic. A snapshot, shown "
-    "with its date. Written by tools/build_prices.py; do not edit."
+    "with its date. Written by make catalogue; do not edit."
 )
 
 _CATALOG = "skypilot-catalog v9 (https://github.com/skypilot-org/skypilot-catalog)"
@@ -54,12 +53,3 @@ def build() -> str:
         for region in sorted(prices)
     }
     return json.dumps({"about": ABOUT, "regions": regions}, indent=1) + "\n"
-
-
-def main() -> None:
-    """Write the file."""
-    DATA.write_text(build(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

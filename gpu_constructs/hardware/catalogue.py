@@ -47,8 +47,8 @@ __all__ = [
     "regions",
 ]
 
-# The day the data is from; moto's dumps carry none, see `recorded_from` in data/accelerated.json for its basis.
-RECORDED = dt.date(2026, 9, 29)
+RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
+"""The day the data is from."""
 
 _Choice = TypeVar("_Choice", bound=Enum)
 _Wanted = TypeVar("_Wanted")

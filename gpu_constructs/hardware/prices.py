@@ -1,7 +1,7 @@
 """What an instance type costs an hour on demand: a list price with its date, never without.
 
 A snapshot of public price lists, see `Price.source`; the account's own prices (savings plans, discounts, taxes) are not
-in it. ``data/prices.json`` is written by ``tools/build_prices.py``.
+in it. ``make catalogue`` writes ``data/prices.json``.
 """
 
 from __future__ import annotations

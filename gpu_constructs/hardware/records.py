@@ -1,7 +1,7 @@
 """The catalogue's files on disk and how a line of them becomes an `InstanceType`.
 
 ``data/accelerated.json`` and ``data/general.json`` hold one instance type a line and what many lines share once: the
-quotas, and per family the regions of most of its types. ``tools/build_catalogue.py`` writes them; they are not edited.
+quotas, and per family the regions of most of its types. ``make catalogue`` writes them; they are not edited.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def decode(file: Row) -> dict[str, InstanceType]:
             local_disks=tuple(LocalDisk(count=count, size_gb=size) for count, size in row.get("local_disks", ())),
             purchase_classes=tuple(PurchaseClass(value) for value in row.get("purchase_classes", ())),
             regions=tuple(row["regions"]) if "regions" in row else regions[name.partition(".")[0]],
-            quota=quotas[row["quota"]],
+            quota=quotas[row["quota"]] if "quota" in row else None,
             current_generation=row.get("current_generation"),
             bare_metal=row.get("bare_metal", False),
             burstable=row.get("burstable", False),
@@ -89,7 +89,7 @@ def _frozen(row: Row) -> dict[str, Any]:
 
 def _sources(row: Row, family: Row, shared: dict[str, str]) -> dict[str, str]:
     parts = {"accelerators": row.get("accelerators", {}), "network": row.get("network", {}), "traits": family}
-    known = {"quota", *row, *(f"{part}.{field}" for part, fields in parts.items() for field in fields)}
+    known = {*row, *(f"{part}.{field}" for part, fields in parts.items() for field in fields)}
     sources = {field: source for field, source in shared.items() if field in known}
     if "source" in row:
         own = ("vcpus", "memory_mib", "architecture", "accelerators", *(["network"] if "network" in row else ()))

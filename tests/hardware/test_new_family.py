@@ -14,20 +14,22 @@ from typing import Any, cast
 import pytest
 
 import gpu_constructs.hardware
-from tools import build_catalogue, ec2_dump
+from gpu_constructs.account.answers import InstanceTypeInfo
+from gpu_constructs.account.gaps import in_words
+from tools import build_catalogue, catalogue, ec2_dump
 
 DATA = Path(gpu_constructs.hardware.__file__).with_name("data")
 SOURCE = {"source": "invented", "date": "2026-11-21"}
 TRAITS = {"released_after_2022": True, "managed_instances": True, "device_rdma": True}
 
 
-def described(like: str, name: str) -> ec2_dump.InstanceTypeInfo:
+def described(like: str, name: str) -> InstanceTypeInfo:
     """A type as DescribeInstanceTypes would describe it: like one that exists, with a GPU that does not."""
     info = cast("dict[str, Any]", deepcopy(ec2_dump.instance_types()[like]))
     info["InstanceType"] = name
     for gpu in info["GpuInfo"]["Gpus"]:
         gpu.update(Name="R200", MemoryInfo={"SizeInMiB": 288 * 1024})
-    return cast("ec2_dump.InstanceTypeInfo", info)
+    return cast("InstanceTypeInfo", info)
 
 
 class Facts:
@@ -36,7 +38,7 @@ class Facts:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         shutil.copytree(build_catalogue.CURATED, folder)
-        dump = dict(ec2_dump.instance_types())
+        self.dump = dump = dict(ec2_dump.instance_types())
         offered = dict(ec2_dump.offerings())
         for like, name in (("g6e.xlarge", "g9.xlarge"), ("p5en.48xlarge", "g9.48xlarge")):
             dump[name] = described(like, name)
@@ -73,7 +75,7 @@ def test_a_family_that_only_the_data_names_works_everywhere(facts: Facts, tmp_pa
     facts.add_family()
     folder = tmp_path / "data"
     shutil.copytree(DATA, folder)
-    for name, text in build_catalogue.build().items():
+    for name, text in build_catalogue.build().files.items():
         (folder / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "tests.hardware.new_family_app", str(folder)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -99,42 +101,72 @@ def test_a_family_that_only_the_data_names_works_everywhere(facts: Facts, tmp_pa
     ]
 
 
-@pytest.mark.parametrize(
-    ("known", "message"),
-    [
-        ((), "the compute capability of R200 is not known, add a line to tools/curated/models.json"),
-        (
-            (Facts.add_model,),
-            "released_after_2022, managed_instances, device_rdma not known, add the family to tools/curated/families",
-        ),
-        ((Facts.add_model, Facts.add_family), "no quota group names its family, add it to tools/curated/quotas.json"),
-    ],
+MODEL = "R200: architecture, compute capability, first driver are not curated (tools/curated/models.json, "
+FAMILY = (
+    "ECS Managed Instances, device RDMA, interconnect, quota, release before or after 2022 are not curated "
+    "(tools/curated/families.json, tools/curated/interconnects.json, tools/curated/quotas.json)"
 )
-def test_the_generator_says_which_line_is_missing(
-    facts: Facts, known: tuple[Callable[[Facts], None], ...], message: str
+
+
+def test_what_is_not_curated_is_said_in_words_and_unknown_in_the_files(
+    facts: Facts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for add in known:
-        add(facts)
-    with pytest.raises(ValueError, match="g9") as refused:
-        build_catalogue.build()
-    assert message in str(refused.value)
+    folder = tmp_path / "data"
+    shutil.copytree(DATA, folder)
+    assert catalogue.main(folder) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert "  g9.xlarge, g9.48xlarge: new" in said
+    assert "general.json: unchanged" in said
+    assert f"{MODEL}gpu_constructs/hardware/drivers.py)" in said
+    assert f"g9: {FAMILY}" in said
+    row = json.loads((folder / "accelerated.json").read_text(encoding="utf-8"))["instance_types"]["g9.xlarge"]
+    assert "quota" not in row
+    assert row["accelerators"] == {"vendor": "nvidia", "model": "R200", "count": 1, "memory_mib": 288 * 1024}
 
-
-def test_a_family_without_a_type_is_refused(facts: Facts) -> None:
-    facts.edit("families", lambda content: content["families"].update(g99=TRAITS))
     facts.add_quota()
     facts.add_model()
     facts.add_family()
-    with pytest.raises(ValueError, match=r"no type has the family.*g99"):
-        build_catalogue.build()
+    assert catalogue.main(folder) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert "  g9.xlarge, g9.48xlarge: accelerators.compute_capability unknown -> [13, 0]" in said
+    assert [line for line in said if "not curated" in line] == [
+        "R200: first driver is not curated (gpu_constructs/hardware/drivers.py)",
+        "g9: interconnect is not curated (tools/curated/interconnects.json)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"MemoryInfo": None}, "R200: architecture, compute capability, first driver, memory are not curated"),
+        ({"Manufacturer": "Groq"}, "g9.xlarge is left out: the manufacturer 'Groq' is not known"),
+        (None, "g9.xlarge is left out: it has 2 kinds of accelerators"),
+    ],
+)
+def test_a_gpu_that_is_described_in_a_new_way(facts: Facts, wrong: dict[str, object] | None, said: str) -> None:
+    gpus = facts.dump["g9.xlarge"]["GpuInfo"]["Gpus"]
+    if wrong is None:
+        gpus.append(gpus[0])
+    else:
+        changed = {**gpus[0], **wrong}
+        gpus[0] = cast("Any", {key: value for key, value in changed.items() if value is not None})
+    built = build_catalogue.build()
+    assert said in "\n".join((*in_words(built.gaps), *built.stale))
+
+
+def test_a_curated_line_about_nothing_is_named(facts: Facts) -> None:
+    facts.edit("families", lambda content: content["families"].update(g99=TRAITS))
+    facts.edit("remarks", lambda content: content["instance_types"].update({"g99.large": {"note": "odd"}}))
+    facts.edit("corrections", lambda content: content["instance_types"]["trn2.48xlarge"].update(reported=1))
+    assert build_catalogue.build().stale == (
+        "corrections.json: trn2.48xlarge is reported with 524288, not with 1",
+        "families.json: there is no g99 any more",
+        "remarks.json: there is no g99.large any more",
+    )
 
 
 @pytest.mark.parametrize("name", ["x9.large", "u9-6tb1.metal", "hpc9a.96xlarge", "mac-m9.metal"])
-def test_a_general_family_of_another_quota_is_not_taken_for_standard(
-    facts: Facts, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    del facts
-    dump = {**ec2_dump.instance_types(), name: ec2_dump.instance_types()["m7i.large"]}
-    monkeypatch.setattr(ec2_dump, "instance_types", lambda: {each: dump[each] for each in dump if "g9" not in each})
-    with pytest.raises(ValueError, match=rf"{name}: not a Standard instance by its name"):
-        build_catalogue.build()
+def test_a_general_family_of_another_quota_is_not_taken_for_standard(facts: Facts, name: str) -> None:
+    facts.dump[name] = ec2_dump.instance_types()["m7i.large"]
+    family = name.partition(".")[0]
+    assert f"{family}: quota is not curated (tools/curated/quotas.json)" in in_words(build_catalogue.build().gaps)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
-from pathlib import Path
 
 import pytest
 
 from gpu_constructs.hardware import instance_type, on_demand_price
 from gpu_constructs.hardware.prices import dollars
+from gpu_constructs.hardware.records import DATA
 from tools import build_prices
-
-CURATED = Path(build_prices.__file__).with_name("curated") / "prices.csv"
+from tools.build_prices import CURATED
 
 
 def test_the_list_is_what_its_tool_writes() -> None:
-    assert build_prices.DATA.read_text(encoding="utf-8") == build_prices.build()
+    assert (DATA / "prices.json").read_text(encoding="utf-8") == build_prices.build()
 
 
 def test_every_row_of_the_table_is_found_again() -> None:

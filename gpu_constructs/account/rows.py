@@ -75,7 +75,6 @@ class _TypeRequired(TypedDict):
     vcpus: int
     memory_mib: int
     architecture: str
-    quota: str
 
 
 class TypeRow(_TypeRequired, total=False):
@@ -84,15 +83,16 @@ class TypeRow(_TypeRequired, total=False):
     ``regions`` is the family's list when missing. ``source`` is where the line is from if not from the dump.
     """
 
+    quota: str
     accelerators: DevicesRow
+    source: str
     network: NetworkRow
     local_disks: list[list[int]]
     purchase_classes: list[str]
-    regions: list[str]
     current_generation: bool
     bare_metal: bool
     burstable: bool
-    note: str
-    replaced_by: str
-    source: str
     corrections: list[CorrectionRow]
+    replaced_by: str
+    note: str
+    regions: list[str]

@@ -1,0 +1,195 @@
+"""What the catalogue reads of the answers of EC2 to DescribeInstanceTypes, and how it becomes rows of a file."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from gpu_constructs.account.rows import DevicesRow, NetworkRow, TypeRow
+
+__all__ = ["Device", "InstanceTypeInfo", "NetworkInfo", "UndescribedError", "devices", "row"]
+
+
+class Size(TypedDict):
+    SizeInMiB: int
+
+
+class Cores(TypedDict):
+    Count: int
+
+
+class Device(TypedDict, total=False):
+    """Accelerators of one kind, as any of the blocks of InstanceTypeInfo describes them."""
+
+    Name: str
+    Manufacturer: str
+    Count: int
+    LogicalGpuCount: int
+    GpuPartitionSize: float
+    MemoryInfo: Size
+    CoreInfo: Cores
+
+
+class Gpus(TypedDict):
+    Gpus: list[Device]
+
+
+class Neuron(TypedDict):
+    NeuronDevices: list[Device]
+
+
+class Fpgas(TypedDict):
+    Fpgas: list[Device]
+
+
+class OtherDevices(TypedDict):
+    Accelerators: list[Device]
+
+
+class Card(TypedDict):
+    NetworkCardIndex: int
+    MaximumNetworkInterfaces: int
+    InterfaceTypes: list[str]
+
+
+class Efa(TypedDict):
+    MaximumEfaInterfaces: int
+
+
+class _NetworkRequired(TypedDict):
+    NetworkPerformance: str
+    NetworkCards: list[Card]
+    MaximumNetworkCards: int
+    MaximumNetworkInterfaces: int
+    EfaSupported: bool
+
+
+class NetworkInfo(_NetworkRequired, total=False):
+    """The part of NetworkInfo that the catalogue reads."""
+
+    EfaInfo: Efa
+
+
+class Processor(TypedDict):
+    SupportedArchitectures: list[str]
+
+
+class VCpus(TypedDict):
+    DefaultVCpus: int
+
+
+class Disk(TypedDict):
+    Count: int
+    SizeInGB: int
+
+
+class Storage(TypedDict):
+    Disks: list[Disk]
+
+
+class _InfoRequired(TypedDict):
+    VCpuInfo: VCpus
+    MemoryInfo: Size
+    ProcessorInfo: Processor
+    NetworkInfo: NetworkInfo
+    SupportedUsageClasses: list[str]
+    CurrentGeneration: bool
+    BareMetal: bool
+    BurstablePerformanceSupported: bool
+
+
+class InstanceTypeInfo(_InfoRequired, total=False):
+    """The part of InstanceTypeInfo that the catalogue reads."""
+
+    GpuInfo: Gpus
+    NeuronInfo: Neuron
+    FpgaInfo: Fpgas
+    InferenceAcceleratorInfo: OtherDevices
+    MediaAcceleratorInfo: OtherDevices
+    InstanceStorageInfo: Storage
+
+
+# Manufacturer of the API to `Vendor`; AWS's own devices are told apart by their Neuron cores.
+VENDORS = {"NVIDIA": "nvidia", "AMD": "amd", "Qualcomm": "qualcomm", "Xilinx": "xilinx", "Habana": "gaudi"}
+
+
+class UndescribedError(ValueError):
+    """An answer describes accelerators that a row of the catalogue cannot hold."""
+
+
+def devices(info: InstanceTypeInfo) -> list[Device]:
+    """The accelerators of a type, one entry for each kind.
+
+    AWS describes the Inferentia of Inf1 twice, in NeuronInfo and in InferenceAcceleratorInfo; the first counts.
+    """
+    if "GpuInfo" in info:
+        return info["GpuInfo"]["Gpus"]
+    if "NeuronInfo" in info:
+        return info["NeuronInfo"]["NeuronDevices"]
+    if "FpgaInfo" in info:
+        return info["FpgaInfo"]["Fpgas"]
+    if "InferenceAcceleratorInfo" in info:
+        return info["InferenceAcceleratorInfo"]["Accelerators"]
+    if "MediaAcceleratorInfo" in info:
+        return info["MediaAcceleratorInfo"]["Accelerators"]
+    return []
+
+
+def row(info: InstanceTypeInfo) -> TypeRow:
+    """What an answer says of a type, as a row of the catalogue.
+
+    Raises:
+        UndescribedError: If the catalogue has no words for its accelerators.
+    """
+    # The 32-bit i386 of t2 and its like is dropped: ECS images are 64-bit.
+    architecture = next(a for a in info["ProcessorInfo"]["SupportedArchitectures"] if a != "i386")
+    found = TypeRow(
+        vcpus=info["VCpuInfo"]["DefaultVCpus"],
+        memory_mib=info["MemoryInfo"]["SizeInMiB"],
+        architecture=architecture,
+    )
+    if kinds := devices(info):
+        found["accelerators"] = _devices_row(kinds)
+    found["network"] = _network_row(info["NetworkInfo"])
+    if "InstanceStorageInfo" in info:
+        found["local_disks"] = [[disk["Count"], disk["SizeInGB"]] for disk in info["InstanceStorageInfo"]["Disks"]]
+    found["purchase_classes"] = sorted(info["SupportedUsageClasses"])
+    found["current_generation"] = info["CurrentGeneration"]
+    if info["BareMetal"]:
+        found["bare_metal"] = True
+    if info["BurstablePerformanceSupported"]:
+        found["burstable"] = True
+    return found
+
+
+def _devices_row(kinds: list[Device]) -> DevicesRow:
+    if len(kinds) != 1:
+        raise UndescribedError(f"it has {len(kinds)} kinds of accelerators")
+    (device,) = kinds
+    vendor = "neuron" if "CoreInfo" in device else VENDORS.get(device["Manufacturer"])
+    if vendor is None:
+        raise UndescribedError(f"the manufacturer {device['Manufacturer']!r} is not known")
+    found = DevicesRow(vendor=vendor, model=device["Name"], count=device["Count"])
+    if device.get("LogicalGpuCount", device["Count"]) != device["Count"]:
+        found["logical_count"] = device["LogicalGpuCount"]
+        found["partition"] = device["GpuPartitionSize"]
+    if "MemoryInfo" in device:
+        found["memory_mib"] = device["MemoryInfo"]["SizeInMiB"]
+    if "CoreInfo" in device:
+        found["cores"] = device["CoreInfo"]["Count"]
+    return found
+
+
+def _network_row(network: NetworkInfo) -> NetworkRow:
+    cards = sorted(network["NetworkCards"], key=lambda card: card["NetworkCardIndex"])
+    found = NetworkRow(
+        performance=network["NetworkPerformance"],
+        cards=network["MaximumNetworkCards"],
+        max_interfaces=network["MaximumNetworkInterfaces"],
+        max_interfaces_card_0=cards[0]["MaximumNetworkInterfaces"],
+    )
+    if network["EfaSupported"]:
+        found["efa_supported"] = True
+        found["max_efa_interfaces"] = network["EfaInfo"]["MaximumEfaInterfaces"]
+        found["efa_cards"] = [card["NetworkCardIndex"] for card in cards if "efa" in card["InterfaceTypes"]]
+        found["efa_only_cards"] = [card["NetworkCardIndex"] for card in cards if "efa-only" in card["InterfaceTypes"]]
+    return found

@@ -1,0 +1,88 @@
+"""What the answers of AWS do not say and somebody has to look up, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+
+from gpu_constructs.account.rows import DevicesRow, FamilyRow, TypeRow
+from gpu_constructs.hardware.drivers import driver_support
+from gpu_constructs.hardware.model import Accelerators, Vendor
+
+__all__ = ["RDMA", "Gap", "gaps", "in_words"]
+
+RDMA = "device RDMA"
+"""The fact of a family of which a row does not show that it is missing: without it, a row has no RDMA."""
+
+_TRAITS = {"released_after_2022": "release before or after 2022", "managed_instances": "ECS Managed Instances"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Gap:
+    """A fact that is missing.
+
+    Attributes:
+        subject: What it is about: a model of accelerators, or a family.
+        fact: What is not known.
+        place: The file of this project's repository that would hold it.
+    """
+
+    subject: str
+    fact: str
+    place: str
+
+
+def gaps(rows: Mapping[str, TypeRow], families: Mapping[str, FamilyRow]) -> frozenset[Gap]:
+    """Everything that is missing in rows of a catalogue.
+
+    Args:
+        rows: Its types by name.
+        families: Traits of its accelerated families.
+    """
+    return frozenset(
+        gap
+        for name, row in rows.items()
+        for gap in _of_type(name.partition(".")[0], row, families.get(name.partition(".")[0], {}))
+    )
+
+
+def in_words(found: Iterable[Gap]) -> list[str]:
+    """Gaps as they are shown, a line for each subject: ``R200: memory, first driver are not curated (FILE)``."""
+    groups = ((subject, list(group)) for subject, group in groupby(sorted(found), attrgetter("subject")))
+    return [
+        f"{subject}: {', '.join(each.fact for each in group)} {'is' if len(group) == 1 else 'are'} not curated "
+        f"({', '.join(dict.fromkeys(each.place for each in group))})"
+        for subject, group in groups
+    ]
+
+
+def _of_type(family: str, row: TypeRow, traits: FamilyRow) -> Iterator[Gap]:
+    if "quota" not in row:
+        yield Gap(subject=family, fact="quota", place="tools/curated/quotas.json")
+    devices = row.get("accelerators")
+    if devices is None:
+        return
+    for trait, fact in _TRAITS.items():
+        if trait not in traits:
+            yield Gap(subject=family, fact=fact, place="tools/curated/families.json")
+    if devices["vendor"] == Vendor.NVIDIA.value:
+        if "interconnect" not in devices:
+            yield Gap(subject=family, fact="interconnect", place="tools/curated/interconnects.json")
+        yield from _of_gpu(devices)
+        # A line that is kept by hand leaves the memory out on purpose.
+        if "memory_mib" not in devices and "source" not in row:
+            yield Gap(subject=devices["model"], fact="memory", place="tools/curated/corrections.json")
+
+
+def _of_gpu(devices: DevicesRow) -> Iterator[Gap]:
+    model = devices["model"]
+    known = devices.get("compute_capability")
+    if known is None:
+        for fact in ("architecture", "compute capability"):
+            yield Gap(subject=model, fact=fact, place="tools/curated/models.json")
+    capability = None if known is None else (known[0], known[1])
+    gpu = Accelerators(vendor=Vendor.NVIDIA, model=model, count=1, logical_count=1, compute_capability=capability)
+    if driver_support(gpu) is None:
+        yield Gap(subject=model, fact="first driver", place="gpu_constructs/hardware/drivers.py")

@@ -1,0 +1,53 @@
+"""``make catalogue``: write every generated file of data anew, and say what changed and what is not curated yet.
+
+The recorded answers of AWS are those of the installed moto: a newer one is what brings newer facts (``make lock``).
+Fails where a fact is missing, which is unknown in the files then, or where a curated line is about nothing any more.
+"""
+
+# ruff: noqa: T201 - what it prints is for its caller
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import gpu_constructs.hardware.records
+from gpu_constructs.account.changes import changes
+from gpu_constructs.account.gaps import in_words
+from tools import build_catalogue, build_prices
+
+__all__ = ["main"]
+
+
+def main(folder: Path = gpu_constructs.hardware.records.DATA) -> int:
+    """Write the files.
+
+    Args:
+        folder: Where they are.
+
+    Returns:
+        0 if all facts are there, else 1.
+    """
+    built = build_catalogue.build()
+    for name, text in {**built.files, "prices.json": build_prices.build()}.items():
+        file = folder / name
+        print("\n".join(_report(name, file.read_text(encoding="utf-8"), text)))
+        file.write_text(text, encoding="utf-8")
+    open_points = [*in_words(built.gaps), *built.stale]
+    for line in open_points:
+        print(line)
+    return 1 if open_points else 0
+
+
+def _report(name: str, before: str, after: str) -> Iterator[str]:
+    if before == after:
+        yield f"{name}: unchanged"
+    else:
+        yield f"{name}:"
+        yield from (f"  {line}" for line in changes(json.loads(before), json.loads(after)) or ["  only its layout"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
