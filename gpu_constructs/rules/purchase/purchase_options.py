@@ -10,7 +10,7 @@ from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
 
 _NO_BLOCK = "use On-Demand or Spot"
-_WITH_BLOCKS = instance_type("p5.48xlarge")
+_WITH_BLOCKS = "p5.48xlarge"
 _CHEAPEST = "lowest-price"
 
 
@@ -112,7 +112,12 @@ def sold_as_block(pool: Pool) -> Problems:
             fix=_NO_BLOCK,
             ways=(
                 (Way(text=_NO_BLOCK),),
-                *either(("a type with Capacity Blocks, such as p5.48xlarge", of_types(pool, (_WITH_BLOCKS,)))),
+                *either(
+                    (
+                        f"a type with Capacity Blocks, such as {_WITH_BLOCKS}",
+                        of_types(pool, (instance_type(_WITH_BLOCKS),)),
+                    )
+                ),
             ),
         )
 

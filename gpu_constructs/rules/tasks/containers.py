@@ -136,7 +136,12 @@ def sizes(task: Task) -> Problems:
 def memory_for_cuda(task: Task) -> Problems:
     for container in task.containers:
         limit = container.memory_limit_mib
-        if container.wants_gpu and isinstance(limit, int) and limit < _LEAST_FOR_CUDA_MIB and not _monitors(container):
+        if (
+            container.wants_gpu
+            and isinstance(limit, int)
+            and 0 < limit < _LEAST_FOR_CUDA_MIB
+            and not _monitors(container)
+        ):
             yield Problem(
                 container=container,
                 message=f"container {container.name} asks for GPUs and is stopped above {limit} MiB of memory, in "
