@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpu_constructs.account.layout import family_of
 from gpu_constructs.hardware.records import Row
@@ -39,10 +39,8 @@ def changes(before: Row, after: Row) -> list[str]:
 def _facts(file: Row) -> _Facts:
     """The facts of each subject, flat; what types share is given to each of them."""
     if "instance_types" not in file:
-        return {
-            region: {**row["usd_per_hour"], **{key: row[key] for key in row if key != "usd_per_hour"}}
-            for region, row in file["regions"].items()
-        }
+        listed = {f"list {name}": row for name, row in file["lists"].items()}
+        return listed | {region: _of_all(lists.values()) for region, lists in file["regions"].items()}
     whole = {key: file[key] for key in ("recorded", "sources", "doubts") if key in file}
     shared = {f"quota {key}": row for key, row in file["quotas"].items()}
     families = {f"family {key}": row for key, row in file["families"].items()}
@@ -51,6 +49,10 @@ def _facts(file: Row) -> _Facts:
         for name, row in file["instance_types"].items()
     }
     return {"the file": dict(_flat(whole)), **shared, **families, **types}
+
+
+def _of_all(rows: Iterable[Mapping[str, object]]) -> dict[str, object]:
+    return {key: value for row in rows for key, value in row.items()}
 
 
 def _flat(row: Mapping[str, object], *above: str) -> Iterator[tuple[str, object]]:

@@ -25,8 +25,9 @@ class Price:
         instance_type: The name AWS prints.
         usd_per_hour: US dollars an hour.
         region: The region whose price it is, which may stand in for another.
-        recorded: The day it is of.
+        recorded: The day it is of; of a list without a date, the day on which that was read.
         source: Where it is from.
+        dated: Whether the list has a date; without, the price may be older than `recorded`.
     """
 
     instance_type: str
@@ -34,9 +35,15 @@ class Price:
     region: str
     recorded: dt.date
     source: str
+    dated: bool
 
     def __str__(self) -> str:
-        return f"{dollars(self.usd_per_hour)} an hour (on-demand list price, {self.region}, {self.recorded})"
+        return f"{dollars(self.usd_per_hour)} an hour (on-demand list price, {self.region}, {self.day})"
+
+    @property
+    def day(self) -> str:
+        """How old it is, as it is shown."""
+        return f"{self.recorded}" if self.dated else f"an undated list read on {self.recorded}"
 
 
 def on_demand_price(instance_type: str, region: str | None = None) -> Price | None:
@@ -51,15 +58,17 @@ def on_demand_price(instance_type: str, region: str | None = None) -> Price | No
         None where no list has a price, such as for types that are sold as capacity blocks only.
     """
     for each in dict.fromkeys((region or _REFERENCE_REGION, _REFERENCE_REGION)):
-        row = _regions().get(each)
-        if row is not None and instance_type in row["usd_per_hour"]:
-            return Price(
-                instance_type=instance_type,
-                usd_per_hour=row["usd_per_hour"][instance_type],
-                region=each,
-                recorded=dt.date.fromisoformat(row["recorded"]),
-                source=row["source"],
-            )
+        for key, prices in _file()["regions"].get(each, {}).items():
+            if instance_type in prices:
+                row = _file()["lists"][key]
+                return Price(
+                    instance_type=instance_type,
+                    usd_per_hour=prices[instance_type],
+                    region=each,
+                    recorded=dt.date.fromisoformat(row["recorded"]),
+                    source=row["source"],
+                    dated=row["dated"],
+                )
     return None
 
 
@@ -73,6 +82,5 @@ def dollars(amount: float) -> str:
 
 
 @cache
-def _regions() -> Row:
-    regions: Row = read("prices")["regions"]
-    return regions
+def _file() -> Row:
+    return read("prices")

@@ -35,7 +35,7 @@ class Cost:
         price = self.price
         text = f"{'from ' if self.is_least else ''}{dollars(self.usd_per_hour)} an hour"
         what = "on-demand price, which these hosts are not bought at" if self.is_list_price_only else "on-demand price"
-        return f"{text} ({self.hosts} {price.instance_type}, {what}, {price.region}, {price.recorded})"
+        return f"{text} ({self.hosts} {price.instance_type}, {what}, {price.region}, {price.day})"
 
 
 def cost_of(pool: Pool, hosts: int) -> Cost | None:

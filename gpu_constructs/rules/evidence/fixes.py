@@ -111,9 +111,7 @@ def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str) -> Way:
     driven = "" if image is old or isinstance(image, Unknown) else f" and image {image.image.name}"
     price = on_demand_price(instance_type.name, pool.region)
     costs = (
-        f" ({dollars(price.usd_per_hour)} an hour on demand, {price.region}, {price.recorded})"
-        if price is not None
-        else ""
+        f" ({dollars(price.usd_per_hour)} an hour on demand, {price.region}, {price.day})" if price is not None else ""
     )
     too = ", in its placement constraint too" if listed else ""
     return Way(
