@@ -19,7 +19,7 @@ from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, PurchaseClass, Vendor
 from gpu_constructs.hardware.overlay import declared_type, declared_types
-from gpu_constructs.hardware.records import Row, decode, read
+from gpu_constructs.hardware.records import as_written, decode, read
 from gpu_constructs.hardware.type_names import (
     how_to_declare,
     letters_of,
@@ -47,7 +47,8 @@ __all__ = [
     "regions",
 ]
 
-RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
+with as_written("accelerated"):
+    RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
 """The day the data is from."""
 
 _Choice = TypeVar("_Choice", bound=Enum)
@@ -175,7 +176,7 @@ def models() -> tuple[str, ...]:
 @cache
 def regions() -> tuple[str, ...]:
     """Regions whose offerings were recorded, sorted; newer ones and other partitions are not among them."""
-    return tuple(_file("accelerated")["recorded_regions"])
+    return tuple(read("accelerated")["recorded_regions"])
 
 
 def find(
@@ -255,18 +256,15 @@ def _of_device(each: InstanceType, fact: str) -> Any:  # noqa: ANN401 - as the f
 
 
 @cache
-def _file(name: str) -> Row:
-    return read(name)
-
-
-@cache
 def _accelerated() -> Mapping[str, InstanceType]:
-    return MappingProxyType(decode(_file("accelerated")))
+    with as_written("accelerated"):
+        return MappingProxyType(decode(read("accelerated")))
 
 
 @cache
 def _general() -> Mapping[str, InstanceType]:
-    return MappingProxyType(decode(_file("general")))
+    with as_written("general"):
+        return MappingProxyType(decode(read("general")))
 
 
 @cache

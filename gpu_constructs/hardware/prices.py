@@ -7,10 +7,11 @@ in it. ``make catalogue`` writes ``data/prices.json``.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from gpu_constructs.hardware.records import Row, read
+from gpu_constructs.hardware.records import as_written, read
 
 __all__ = ["Price", "dollars", "on_demand_price"]
 
@@ -58,17 +59,8 @@ def on_demand_price(instance_type: str, region: str | None = None) -> Price | No
         None where no list has a price, such as for types that are sold as capacity blocks only.
     """
     for each in dict.fromkeys((region or _REFERENCE_REGION, _REFERENCE_REGION)):
-        for key, prices in _file()["regions"].get(each, {}).items():
-            if instance_type in prices:
-                row = _file()["lists"][key]
-                return Price(
-                    instance_type=instance_type,
-                    usd_per_hour=prices[instance_type],
-                    region=each,
-                    recorded=dt.date.fromisoformat(row["recorded"]),
-                    source=row["source"],
-                    dated=row["dated"],
-                )
+        if (price := _prices().get((each, instance_type))) is not None:
+            return price
     return None
 
 
@@ -82,5 +74,19 @@ def dollars(amount: float) -> str:
 
 
 @cache
-def _file() -> Row:
-    return read("prices")
+def _prices() -> Mapping[tuple[str, str], Price]:
+    file = read("prices")
+    with as_written("prices"):
+        return {
+            (region, name): Price(
+                instance_type=name,
+                usd_per_hour=usd,
+                region=region,
+                recorded=dt.date.fromisoformat(file["lists"][key]["recorded"]),
+                source=file["lists"][key]["source"],
+                dated=file["lists"][key]["dated"],
+            )
+            for region, lists in file["regions"].items()
+            for key, prices in lists.items()
+            for name, usd in prices.items()
+        }

@@ -2,15 +2,21 @@
 
 ``data/accelerated.json`` and ``data/general.json`` hold one instance type a line and what many lines share once: the
 quotas, and per family the regions of most of its types. ``make catalogue`` writes them; they are not edited.
+`CATALOGUE` names a folder with newer ones, such as ``gpu-constructs catalog refresh`` writes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from gpu_constructs.budget import BYTES, MESSAGE, brief
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.model import (
     Accelerators,
     Architecture,
@@ -24,20 +30,68 @@ from gpu_constructs.hardware.model import (
     Vendor,
 )
 
-__all__ = ["DATA", "Row", "decode", "read"]
+__all__ = ["CATALOGUE", "DATA", "Row", "as_written", "decode", "parsed", "read"]
 
 DATA = Path(__file__).with_name("data")
-"""Where the files are; a test that changes the facts points it to a copy before the first look-up."""
+"""Where the files of this package are."""
 
+CATALOGUE = "GPU_CONSTRUCTS_CATALOG"
+"""The environment variable that names a folder with newer files; those that it lacks are the package's own."""
 
 Row: TypeAlias = "Mapping[str, Any]"
 """A row of a file: fields of the class that it becomes by their names; a missing one is empty or unknown."""
 
 
+@cache
 def read(name: str) -> Row:
-    """Read one file of the package's data."""
-    file: Row = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
-    return file
+    """One file of the data, which is read once.
+
+    Raises:
+        InvalidValueError: If the folder that `CATALOGUE` names does not exist, or the file there cannot be read.
+    """
+    newer = os.environ.get(CATALOGUE)
+    if not newer:
+        return parsed(DATA / f"{name}.json")
+    if not Path(newer).is_dir():
+        raise InvalidValueError(f"{CATALOGUE}: there is no folder {shown(newer)}", value=newer)
+    file = Path(newer) / f"{name}.json"
+    return parsed(file if file.exists() else DATA / file.name)
+
+
+def parsed(file: Path) -> Row:
+    """A file of the data, wherever it is.
+
+    Raises:
+        InvalidValueError: If it cannot be read, or is too large.
+    """
+    try:
+        if file.stat().st_size > BYTES:
+            raise InvalidValueError(f"{shown(str(file))} is larger than {BYTES} bytes", value=str(file))
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise InvalidValueError(f"{shown(str(file))} cannot be read: {problem.strerror}", value=str(file)) from problem
+    except (ValueError, RecursionError) as problem:
+        if isinstance(problem, InvalidValueError):
+            raise
+        raise InvalidValueError(f"{shown(str(file))} is not JSON", value=str(file)) from problem
+    with as_written(file.stem):
+        return dict(content)
+
+
+@contextmanager
+def as_written(name: str) -> Iterator[None]:
+    """Says which file is wrong where it lacks what is read.
+
+    Raises:
+        InvalidValueError: In the place of the errors that values of other types and missing keys raise.
+    """
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise InvalidValueError(
+            f"{name}.json is not as gpu-constructs catalog refresh writes it: {brief(repr(problem), MESSAGE)}",
+            value=name,
+        ) from problem
 
 
 def decode(file: Row) -> dict[str, InstanceType]:

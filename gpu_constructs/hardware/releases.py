@@ -15,7 +15,7 @@ from functools import cache
 from gpu_constructs.hardware.drivers import Drivers
 from gpu_constructs.hardware.image_table import Image, OperatingSystem, Verdict
 from gpu_constructs.hardware.model import Architecture
-from gpu_constructs.hardware.records import Row, read
+from gpu_constructs.hardware.records import Row, as_written, read
 
 __all__ = ["Change", "Line", "Release", "line_of", "numbers", "release_number", "why_none"]
 
@@ -165,7 +165,8 @@ def numbers(name: str) -> Number:
 
 @cache
 def _lines() -> Mapping[str, Line]:
-    return {name: _line(row) for name, row in read("image_releases")["lines"].items()}
+    with as_written("image_releases"):
+        return {name: _line(row) for name, row in read("image_releases")["lines"].items()}
 
 
 def _line(row: Row) -> Line:

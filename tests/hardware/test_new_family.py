@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 import gpu_constructs.hardware
 from gpu_constructs.account.answers import InstanceTypeInfo
 from gpu_constructs.account.gaps import in_words
+from gpu_constructs.hardware.records import CATALOGUE
 from tools import build_catalogue, catalogue, ec2_dump
 
 DATA = Path(gpu_constructs.hardware.__file__).with_name("data")
@@ -78,7 +80,8 @@ def test_a_family_that_only_the_data_names_works_everywhere(facts: Facts, tmp_pa
     for name, text in build_catalogue.build().files.items():
         (folder / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "tests.hardware.new_family_app", str(folder)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, CATALOGUE: str(folder)}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert ran.returncode == 0, ran.stderr[-2000:]
     template, good, wrong, instances = ran.stdout.split("--- ")
 
