@@ -32,6 +32,8 @@ RESERVED = {
     },
     "cr-0123456789abcdef2": {"InstanceType": "p5.48xlarge", "TotalInstanceCount": 2},
 }
+# The type that the page declares is newer than the emulator, too.
+IN_THE_EMULATOR = ('"G8", instance_types=["g8.12xlarge"]', '"G8", instance_types=["g6e.12xlarge"]')
 
 
 def _assembly(directory: Path, *changes: tuple[str, str]) -> Path:
@@ -60,13 +62,13 @@ def _running(account: Account, cluster: str) -> Counter[str]:
 def test_every_kind_of_capacity_comes_changes_and_goes_in_one_go(cloud: Local, tmp_path: Path) -> None:
     for name, what in RESERVED.items():
         cloud.switch(f"reservations/{name}", json.dumps({"AvailabilityZone": "us-east-1a", **what}))
-    stack = cloud.deploy_assembly(_assembly(tmp_path / "made"), STACK)
+    stack = cloud.deploy_assembly(_assembly(tmp_path / "made", IN_THE_EMULATOR), STACK)
     cluster = stack.outputs["ClusterName"]
     assert _running(cloud.account, cluster) == {"Train": 4, "Movable": 1}
 
     spot_everywhere = ("purchase=Purchase.spot(on_demand_base=1)", "purchase=Purchase.spot()")
     another_family = ('"Older", instance_types=["p4d.24xlarge"]', '"Older", instance_types=["p4de.24xlarge"]')
-    changed = _assembly(tmp_path / "changed", spot_everywhere, another_family)
+    changed = _assembly(tmp_path / "changed", IN_THE_EMULATOR, spot_everywhere, another_family)
     cloud.update(stack, json.loads((changed / f"{STACK}.template.json").read_text()))
     assert _running(cloud.account, cluster)["Train"] == 4
 

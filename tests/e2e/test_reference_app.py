@@ -60,7 +60,7 @@ def test_a_wrong_context_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert ended.stderr.strip() == (
         "error: gpu_instance_type=g6.xlrge: instance_types: "
-        "no instance type 'g6.xlrge' in the catalogue of 2026-09-29; "
+        "'g6.xlrge' cannot be an instance type: EC2 has never had a size 'xlrge'; "
         "fix: did you mean g6.xlarge or g6.8xlarge or g6.4xlarge?"
     )
 

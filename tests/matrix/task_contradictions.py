@@ -177,13 +177,6 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         lambda its: bool(its.ask.shares) and any(each.shares_gpus is False for each in its.hosts),
     ),
     _no(
-        "a share of GPUs before Volta",
-        "https://docs.nvidia.com/deploy/mps/introduction.html",
-        IncompatibleError,
-        r"compute capability 5\.2; MPS limits",
-        lambda its: bool(its.ask.shares) and _lacks_capability(its, (7, 0)),
-    ),
-    _no(
         "more memory than a GPU has",
         _TYPES,
         DoesNotFitError,

@@ -146,8 +146,9 @@ def against_check(written: Written, task: str, answer: bool | None, findings: It
 
 
 def concerns(written: Written, task: str, finding: Finding) -> bool:
-    """Whether a finding is about a task or a service of it."""
-    return finding.origin is not None and finding.origin.resource in {task, *written.services[task]}
+    """Whether a finding is about a task or a service of it, wherever its change is to be made."""
+    about = finding.about or finding.origin
+    return about is not None and about.resource in {task, *written.services[task]}
 
 
 def condemns(written: Written, task: str, finding: Finding) -> bool:
