@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import InvalidValueError as InvalidValueError
     from gpu_constructs.errors import RefusedByCdkError as RefusedByCdkError
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
-    from gpu_constructs.hardware.declared import InstanceTypeRecord as InstanceTypeRecord
+    from gpu_constructs.hardware.declared import DeclaredInstanceType as DeclaredInstanceType
     from gpu_constructs.hardware.declared import declare_instance_types as declare_instance_types
     from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
     from gpu_constructs.managed.need import HostNeed as HostNeed
@@ -85,7 +85,7 @@ _HOME = {
     "HostScaling": "capacity.scaling",
     "HostStorage": "capacity.storage",
     "IncompatibleError": "errors",
-    "InstanceTypeRecord": "hardware.declared",
+    "DeclaredInstanceType": "hardware.declared",
     "InvalidValueError": "errors",
     "ImportedGpuCapacity": "capacity.imported_capacity",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
@@ -107,6 +107,7 @@ __all__ = [
     "CapacityChoice",
     "ContainerOptions",
     "CpuService",
+    "DeclaredInstanceType",
     "DoesNotFitError",
     "FallbackCapacity",
     "FamilyCapacity",
@@ -127,7 +128,6 @@ __all__ = [
     "HostStorage",
     "ImportedGpuCapacity",
     "IncompatibleError",
-    "InstanceTypeRecord",
     "InvalidValueError",
     "ManagedGpuCapacity",
     "ManagedOperation",

@@ -24,7 +24,7 @@ from gpu_constructs.budget import ENTRIES, NAME
 from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.hardware.aws_limits import is_region
-from gpu_constructs.hardware.declared import record_of, types_of
+from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.hardware.type_names import CONFIGURATIONS
 from gpu_constructs.rules import Severity, find_rule
@@ -158,7 +158,7 @@ class _Reader:
         if not isinstance(value, dict):
             self.refuse(f"got {shown(value)}", key, name, allowed="an object", fix="{vcpus: …, memory_mib: …}")
         with for_one_check(found):
-            found.update(types_of([record_of(name, value)]))
+            found.update(instance_types_of_declarations([declared_type_of(name, value)]))
 
     def hosts(self, key: str, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - likewise
         """A number of hosts of a type."""

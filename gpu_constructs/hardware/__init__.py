@@ -38,7 +38,7 @@ from gpu_constructs.hardware.catalogue import (
     recorded_type,
     regions,
 )
-from gpu_constructs.hardware.declared import InstanceTypeRecord, declare_instance_types
+from gpu_constructs.hardware.declared import DeclaredInstanceType, declare_instance_types
 from gpu_constructs.hardware.drivers import DRIVER_SUPPORT, Drivers, DriverSupport, driver_support, drives
 from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
 from gpu_constructs.hardware.images import (
@@ -79,13 +79,13 @@ __all__ = [
     "Change",
     "Compatibility",
     "Correction",
+    "DeclaredInstanceType",
     "DriverSupport",
     "Drivers",
     "FamilyTraits",
     "Image",
     "ImageException",
     "InstanceType",
-    "InstanceTypeRecord",
     "Line",
     "LocalDisk",
     "Network",

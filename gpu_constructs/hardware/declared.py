@@ -16,15 +16,21 @@ from gpu_constructs.hardware import catalogue, overlay
 from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, LocalDisk, Network, Vendor
 from gpu_constructs.hardware.type_names import name_problem
 
-__all__ = ["InstanceTypeRecord", "declare_instance_types", "record_of", "types_of", "written"]
+__all__ = [
+    "DeclaredInstanceType",
+    "declare_instance_types",
+    "declared_type_of",
+    "instance_types_of_declarations",
+    "written",
+]
 
 _CAPABILITY = re.compile(r"([1-9][0-9]?)\.([0-9])")
 _MODEL = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{NAME - 1}}}")
-_EXAMPLE = "InstanceTypeRecord('g9.xlarge', vcpus=4, memory_mib=16384, gpus=1, gpu_model='R200')"
+_EXAMPLE = "DeclaredInstanceType('g9.xlarge', vcpus=4, memory_mib=16384, gpus=1, gpu_model='R200')"
 
 
 @dataclass(frozen=True)
-class InstanceTypeRecord:
+class DeclaredInstanceType:
     """An instance type that the catalogue does not have, as AWS describes it; what is left out is not known.
 
     Args:
@@ -152,31 +158,31 @@ class InstanceTypeRecord:
         return None
 
 
-def declare_instance_types(*records: InstanceTypeRecord) -> None:
+def declare_instance_types(*types: DeclaredInstanceType) -> None:
     """Makes instance types known that the catalogue does not have, in every look-up of this process.
 
     They are checked like all others, and marked as declared wherever they are shown. Once the catalogue has a type, its
     facts count, and a declaration that says otherwise is refused.
 
     Args:
-        records: The types.
+        types: The types.
 
     Raises:
-        InvalidValueError: It is not a record, or says something else than the catalogue or an earlier declaration.
+        InvalidValueError: It is not a `DeclaredInstanceType`, or differs from the catalogue or an earlier one.
     """
-    overlay.for_the_process(types_of(records))
+    overlay.for_the_process(instance_types_of_declarations(types))
 
 
-def types_of(records: Sequence[InstanceTypeRecord]) -> dict[str, InstanceType]:
-    """The types of some records by name, without those that the catalogue has by now.
+def instance_types_of_declarations(declarations: Sequence[DeclaredInstanceType]) -> dict[str, InstanceType]:
+    """The types that are declared, by name, without those that the catalogue has by now.
 
     Raises:
-        InvalidValueError: It is not a record, or says something else than the catalogue or another declaration.
+        InvalidValueError: It is not a `DeclaredInstanceType`, or differs from the catalogue or another one.
     """
     types: dict[str, InstanceType] = {}
-    for each in records:
-        if not isinstance(each, InstanceTypeRecord):
-            raise InvalidValueError(f"{shown(each)} is not an InstanceTypeRecord", value=each, fix=_EXAMPLE)
+    for each in declarations:
+        if not isinstance(each, DeclaredInstanceType):
+            raise InvalidValueError(f"{shown(each)} is not a DeclaredInstanceType", value=each, fix=_EXAMPLE)
         found = each.instance_type
         recorded = catalogue.recorded_type(each.name)
         if recorded is not None:
@@ -208,8 +214,8 @@ def _require_the_same(declared: InstanceType, recorded: InstanceType) -> None:
             )
 
 
-def record_of(name: str, written: Mapping[str, object]) -> InstanceTypeRecord:
-    """A record as files write it: fields by name, as ``memory_mib`` or ``MemoryMib``.
+def declared_type_of(name: str, written: Mapping[str, object]) -> DeclaredInstanceType:
+    """A declared type as files write it: fields by name, as ``memory_mib`` or ``MemoryMib``.
 
     Args:
         name: Name of the type.
@@ -219,7 +225,7 @@ def record_of(name: str, written: Mapping[str, object]) -> InstanceTypeRecord:
         InvalidValueError: A value is wrong, or a field is missing; `argument` is the key as it is written.
         UnknownNameError: There is no such field, or no type can have this name.
     """
-    known = {each.name.replace("_", ""): each.name for each in fields(InstanceTypeRecord)[1:]}
+    known = {each.name.replace("_", ""): each.name for each in fields(DeclaredInstanceType)[1:]}
     keys: dict[str, str] = {}
     for key in written:
         field = known.get(key[:NAME].replace("_", "").lower())
@@ -232,14 +238,14 @@ def record_of(name: str, written: Mapping[str, object]) -> InstanceTypeRecord:
             raise InvalidValueError(f"{field} of {shown(name)} is missing", value=name, fix=f"{field}: …")
     values: dict[str, Any] = {field: written[key] for field, key in keys.items()}
     try:
-        return InstanceTypeRecord(name, **values)
+        return DeclaredInstanceType(name, **values)
     except InvalidValueError as error:
         error.argument = keys.get(error.argument or "", error.argument)
         raise
 
 
 def written(declared: Sequence[InstanceType]) -> dict[str, object]:
-    """Declared types as templates write them, for `record_of`: ``{"g9.xlarge": {"Vcpus": 4, …}}``."""
+    """Declared types as templates write them, for `declared_type_of`: ``{"g9.xlarge": {"Vcpus": 4, …}}``."""
     return {each.name: _written(each) for each in declared if each.declared}
 
 
@@ -324,6 +330,6 @@ _KEPT: Mapping[str, tuple[str, Callable[[object], object | None]]] = {
     "efa_cards": ("a list of indexes of network cards from 0, such as [0]", _numbers(0, 1000)),
     "local_disks_gb": ("a list with the GB of each disk, such as [1900, 1900]", _numbers(1, 10**6)),
 }
-_MAY_BE_UNKNOWN = frozenset(each.name for each in fields(InstanceTypeRecord) if each.default is None)
+_MAY_BE_UNKNOWN = frozenset(each.name for each in fields(DeclaredInstanceType) if each.default is None)
 _COUNTS = {"gpu": "gpus", "neuron": "neuron_devices"}
 _FACTS = {"gpus": ("gpu_memory_mib", "compute_capability"), "neuron_devices": ("neuron_cores",)}

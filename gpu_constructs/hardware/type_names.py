@@ -54,8 +54,8 @@ def how_to_declare(name: str) -> str:
     """What to write about a type that the catalogue does not have, for an error or a fix."""
     facts = ["vcpus=…", "memory_mib=…", *filter(None, [_DEVICES.get(letters_of(name))])]
     return (
-        f"if it is newer, declare_instance_types(InstanceTypeRecord({name!r}, {', '.join(facts)})), or instance_types "
-        f"in {CONFIGURATIONS[0]} for the command line"
+        f"if it is newer, declare_instance_types(DeclaredInstanceType({name!r}, {', '.join(facts)})), or "
+        f"instance_types in {CONFIGURATIONS[0]} for the command line"
     )
 
 

@@ -11,12 +11,12 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import (
+    DeclaredInstanceType,
     GpuCluster,
     GpuMachineImage,
     GpuTaskDefinition,
     HostNetwork,
     HostStorage,
-    InstanceTypeRecord,
     declare_instance_types,
 )
 from gpu_constructs.checking.report import check_files
@@ -26,7 +26,7 @@ from gpu_constructs.hardware import overlay
 from gpu_constructs.rules import Severity
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
-NEW = InstanceTypeRecord(
+NEW = DeclaredInstanceType(
     "g8.12xlarge",
     vcpus=48,
     memory_mib=196608,

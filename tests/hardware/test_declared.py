@@ -13,7 +13,7 @@ from gpu_constructs.errors import GpuConstructsError, InvalidValueError, Unknown
 from gpu_constructs.fleet import InstanceRequirements
 from gpu_constructs.fleet.instance_requirements import selected_types
 from gpu_constructs.hardware import (
-    InstanceTypeRecord,
+    DeclaredInstanceType,
     Vendor,
     accelerated,
     declare_instance_types,
@@ -24,10 +24,10 @@ from gpu_constructs.hardware import (
     models,
     overlay,
 )
-from gpu_constructs.hardware.declared import record_of, types_of, written
+from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations, written
 from gpu_constructs.hardware.images import default_image
 
-G9 = InstanceTypeRecord(
+G9 = DeclaredInstanceType(
     "g9.xlarge",
     vcpus=4,
     memory_mib=16384,
@@ -39,10 +39,10 @@ G9 = InstanceTypeRecord(
     efa_cards=[0],
     local_disks_gb=[250, 250],
 )
-TRN3 = InstanceTypeRecord(
+TRN3 = DeclaredInstanceType(
     "trn3.48xlarge", vcpus=192, memory_mib=2097152, neuron_devices=16, neuron_model="Trainium3", neuron_cores=8
 )
-PLAIN = InstanceTypeRecord("hpc9a.96xlarge", vcpus=192, memory_mib=786432, architecture="arm64")
+PLAIN = DeclaredInstanceType("hpc9a.96xlarge", vcpus=192, memory_mib=786432, architecture="arm64")
 
 
 @pytest.fixture(autouse=True)
@@ -78,25 +78,25 @@ def test_a_declared_type_is_found_by_every_look_up_and_is_in_no_list_of_what_was
 
 
 def test_a_known_model_brings_its_facts() -> None:
-    record = InstanceTypeRecord("g9.xlarge", vcpus=4, memory_mib=16384, gpus=1, gpu_model="l40s")
-    devices = record.instance_type.accelerators
+    declaration = DeclaredInstanceType("g9.xlarge", vcpus=4, memory_mib=16384, gpus=1, gpu_model="l40s")
+    devices = declaration.instance_type.accelerators
     assert devices is not None
     assert (devices.model, devices.generation, devices.compute_capability) == ("L40S", "Ada", (8, 9))
 
 
 def test_what_is_left_out_is_unknown() -> None:
-    bare = InstanceTypeRecord("g9.xlarge", vcpus=4, memory_mib=16384, gpus=1, gpu_model="R200").instance_type
+    bare = DeclaredInstanceType("g9.xlarge", vcpus=4, memory_mib=16384, gpus=1, gpu_model="R200").instance_type
     assert (bare.gpu_memory_mib, bare.network.max_interfaces, bare.network.efa_supported, bare.quota) == (None,) * 4
     assert bare.accelerators is not None
     assert bare.accelerators.compute_capability is None
 
 
-@pytest.mark.parametrize("record", [G9, TRN3, PLAIN], ids=str)
-def test_what_templates_write_is_what_they_are_read_as(record: InstanceTypeRecord) -> None:
-    ((name, facts),) = written([record.instance_type]).items()
+@pytest.mark.parametrize("declaration", [G9, TRN3, PLAIN], ids=str)
+def test_what_templates_write_is_what_they_are_read_as(declaration: DeclaredInstanceType) -> None:
+    ((name, facts),) = written([declaration.instance_type]).items()
     assert isinstance(facts, dict)
-    assert record_of(name, facts).instance_type == record.instance_type
-    assert record_of(name, {key.lower(): value for key, value in facts.items()}) == record_of(name, facts)
+    assert declared_type_of(name, facts).instance_type == declaration.instance_type
+    assert declared_type_of(name, {key.lower(): value for key, value in facts.items()}) == declared_type_of(name, facts)
 
 
 FACTS: dict[str, Any] = {"vcpus": 4, "memory_mib": 16384}
@@ -128,10 +128,10 @@ FACTS: dict[str, Any] = {"vcpus": 4, "memory_mib": 16384}
 )
 def test_a_wrong_fact_is_refused_with_what_is_allowed(facts: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidValueError) as refused:
-        InstanceTypeRecord("g9.xlarge", **(FACTS | facts))
+        DeclaredInstanceType("g9.xlarge", **(FACTS | facts))
     assert words in str(refused.value)
     with pytest.raises(InvalidValueError) as read:
-        record_of("g9.xlarge", FACTS | facts)
+        declared_type_of("g9.xlarge", FACTS | facts)
     assert words in str(read.value)
 
 
@@ -141,20 +141,20 @@ def test_a_wrong_fact_is_refused_with_what_is_allowed(facts: dict[str, Any], wor
 )
 def test_a_name_that_no_type_can_have_is_refused(name: Any, words: str) -> None:
     with pytest.raises(UnknownNameError, match=f"name: .* cannot be an instance type: .*{words}"):
-        InstanceTypeRecord(name, **FACTS)
+        DeclaredInstanceType(name, **FACTS)
 
 
 def test_a_key_that_no_type_has_gets_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="Memory: an instance type has no 'Memory'; .* memory_mib"):
-        record_of("g9.xlarge", {"Memory": 1})
+        declared_type_of("g9.xlarge", {"Memory": 1})
     with pytest.raises(InvalidValueError, match="vcpus of 'g9.xlarge' is missing"):
-        record_of("g9.xlarge", {"MemoryMib": 1})
+        declared_type_of("g9.xlarge", {"MemoryMib": 1})
 
 
 def test_a_type_that_the_catalogue_has_by_now_may_stay_declared_while_both_agree() -> None:
-    same = InstanceTypeRecord("g6.xlarge", vcpus=4, memory_mib=16384, gpus=1, gpu_model="L4")
-    assert types_of([same]) == {}
-    other = InstanceTypeRecord("g6.xlarge", vcpus=4, memory_mib=16384, gpus=2, gpu_model="L4")
+    same = DeclaredInstanceType("g6.xlarge", vcpus=4, memory_mib=16384, gpus=1, gpu_model="L4")
+    assert instance_types_of_declarations([same]) == {}
+    other = DeclaredInstanceType("g6.xlarge", vcpus=4, memory_mib=16384, gpus=2, gpu_model="L4")
     with pytest.raises(InvalidValueError, match="g6.xlarge with accelerators 1, and it is declared with 2; fix: rem"):
         declare_instance_types(other)
 
@@ -163,13 +163,13 @@ def test_a_type_is_declared_once_or_twice_alike() -> None:
     declare_instance_types(PLAIN)
     declare_instance_types(PLAIN)
     with pytest.raises(InvalidValueError, match="hpc9a.96xlarge is declared twice, with different facts"):
-        declare_instance_types(InstanceTypeRecord("hpc9a.96xlarge", vcpus=96, memory_mib=786432))
-    with pytest.raises(InvalidValueError, match="'g9.xlarge' is not an InstanceTypeRecord; fix: InstanceTypeRecord"):
+        declare_instance_types(DeclaredInstanceType("hpc9a.96xlarge", vcpus=96, memory_mib=786432))
+    with pytest.raises(InvalidValueError, match="'g9.xlarge' is not a DeclaredInstanceType; fix: DeclaredInstanceType"):
         declare_instance_types("g9.xlarge")  # type: ignore[arg-type] # on purpose
 
 
 def test_what_one_check_declares_ends_with_it() -> None:
-    with overlay.for_one_check(types_of([G9])):
+    with overlay.for_one_check(instance_types_of_declarations([G9])):
         assert known_type("g9.xlarge") == G9.instance_type
     assert known_type("g9.xlarge") is None
 
@@ -181,4 +181,4 @@ _VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | 
 @given(st.text() | st.just("g9.xlarge"), st.dictionaries(_KEYS, _VALUES))
 def test_any_declaration_is_read_or_refused_in_our_words(name: str, facts: dict[str, Any]) -> None:
     with suppress(GpuConstructsError):
-        assert record_of(name, FACTS | facts).instance_type.declared
+        assert declared_type_of(name, FACTS | facts).instance_type.declared

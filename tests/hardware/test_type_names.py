@@ -27,7 +27,7 @@ def test_a_type_of_tomorrow_is_near_to_its_own_family(name: str, nearest: str) -
     with pytest.raises(UnknownNameError) as raised:
         instance_type(name)
     assert raised.value.nearest[0].startswith(nearest)
-    assert "if it is newer, declare_instance_types(InstanceTypeRecord(" in str(raised.value)
+    assert "if it is newer, declare_instance_types(DeclaredInstanceType(" in str(raised.value)
     letters = name.rstrip("0123456789abcdefghijklmnopqrstuvwxyz.-")
     assert all(each.startswith(letters) for each in raised.value.nearest)
 
@@ -38,14 +38,14 @@ def test_a_family_like_none_is_near_to_none_and_is_not_said_not_to_exist(name: s
         instance_type(name)
     assert raised.value.nearest == ()
     assert "the catalogue of 2026-09-29 does not have" in str(raised.value)
-    assert f"InstanceTypeRecord('{name}'" in str(raised.value)
+    assert f"DeclaredInstanceType('{name}'" in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["g6.xlrge", "g6", "G6.xlarge", "ml.g5.xlarge", ""])
 def test_a_name_that_cannot_exist_is_never_to_be_declared(name: str) -> None:
     with pytest.raises(ValueError, match=".+") as raised:
         instance_type(name)
-    assert "InstanceTypeRecord" not in str(raised.value)
+    assert "DeclaredInstanceType" not in str(raised.value)
 
 
 @pytest.mark.parametrize(("name", "nearest"), [("trn3", ("trn2", "trn1", "trn1n")), ("hpc7a", ())])

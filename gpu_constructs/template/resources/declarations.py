@@ -16,7 +16,7 @@ from gpu_constructs.budget import ENTRIES
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.declared import record_of, types_of
+from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.template.model import Stack
 from gpu_constructs.template.resources.purchases import own_metadata
@@ -47,8 +47,8 @@ def _read(written: object, section: Section, found: dict[str, InstanceType]) -> 
     for name, facts in written.items():
         keys = {str(key): value for key, value in facts.items()} if isinstance(facts, Mapping) else {}
         try:
-            record = record_of(str(name), keys)
+            declared = declared_type_of(str(name), keys)
             with for_one_check(found):
-                found.update(types_of([record]))
+                found.update(instance_types_of_declarations([declared]))
         except GpuConstructsError as error:
             section.note(str(error), facts, str(name), *(key for key in keys if key == error.argument))

@@ -117,7 +117,7 @@ def test_a_new_type_says_how_it_is_declared() -> None:
     pool = a_pool(instance_types=(), unknown_type_names=("trn9.48xlarge",), image=of_image("al2023-neuron"))
     fix = asked(RULES, pool)["GPU051"].fix
     assert fix.startswith("trn2.48xlarge, or ")
-    assert "InstanceTypeRecord('trn9.48xlarge', vcpus=…, memory_mib=…, neuron_devices=…, neuron_model=…)" in fix
+    assert "DeclaredInstanceType('trn9.48xlarge', vcpus=…, memory_mib=…, neuron_devices=…, neuron_model=…)" in fix
 
 
 def test_a_name_that_nothing_can_have_is_an_error_whatever_it_is_for() -> None:

@@ -23,7 +23,7 @@ def test_a_gpu_task_on_a_type_of_tomorrow_is_an_error_with_what_to_declare() -> 
     assert found["GPU305"].severity is Severity.ERROR
     assert "chat asks for GPUs on hosts of" in found["GPU305"].message
     assert "does not have g9.xlarge" in found["GPU305"].message
-    assert "InstanceTypeRecord('g9.xlarge', vcpus=…" in found["GPU305"].fix
+    assert "DeclaredInstanceType('g9.xlarge', vcpus=…" in found["GPU305"].fix
 
 
 @pytest.mark.parametrize(
