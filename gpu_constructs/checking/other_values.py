@@ -51,43 +51,44 @@ class OtherValue:
     @property
     def parameter(self) -> str:
         """The name of the parameter, or of both."""
-        return and_list(each.choices[0].parameter for each in self._each)
+        return and_list(each.choices[0].parameter for each in self.each)
 
     @property
     def text(self) -> str:
         """The value, or both."""
-        return and_list(each.value for each in self._each)
+        return and_list(each.value for each in self.each)
 
     @property
     def default(self) -> str | None:
         """What is read where nothing is given; None where a value was unknown."""
-        defaults = [each.choices[0].default for each in self._each]
+        defaults = [each.choices[0].default for each in self.each]
         known = [each for each in defaults if each is not None]
         return and_list(known) if len(known) == len(defaults) else None
 
     @property
     def assignment(self) -> str:
         """The names with their values."""
-        return and_list(f"{each.choices[0].parameter}={each.value}" for each in self._each)
+        return and_list(f"{each.choices[0].parameter}={each.value}" for each in self.each)
 
     @property
     def asked(self) -> tuple[Choice, ...]:
         """The choices of which it is a value."""
-        return tuple(choice for each in self._each for choice in each.choices)
+        return tuple(choice for each in self.each for choice in each.choices)
 
     @property
-    def _each(self) -> tuple[OtherValue, ...]:
+    def each(self) -> tuple[OtherValue, ...]:
+        """It, and the one with which it is tried."""
         return (self,) if self.beside is None else (self, self.beside)
 
     def read(self, inputs: Inputs, given: Mapping[str, str]) -> Stacks:
         """The stacks with this value, and with what the user gave."""
         values = {
             f"{choice.stack}:{choice.parameter}": each.value
-            for each in self._each
+            for each in self.each
             for choice in each.choices
             if choice.parameter != REGION
         }
-        region = next((each.value for each in self._each if each.choices[0].parameter == REGION), None)
+        region = next((each.value for each in self.each if each.choices[0].parameter == REGION), None)
         return inputs.stacks({**given, **values}, region=region)
 
     def origin(self, finding: Finding) -> Origin:
@@ -203,9 +204,15 @@ def pairs(stacks: Stacks, trials: Sequence[Trial]) -> tuple[list[OtherValue], Ma
         replace(one, beside=other)
         for one, other in (sorted(two, key=lambda each: first[id(each.choices)]) for two in combinations(quiet, 2))
         if one.choices is not other.choices
-        and not {each.stack for each in one.choices}.isdisjoint(each.stack for each in other.choices)
     ]
+    both.sort(key=_is_apart)
     return _in_time(stacks, both, already=len(trials))
+
+
+def _is_apart(both: OtherValue) -> bool:
+    """Whether no stack has both parameters."""
+    one, *others = ({choice.stack for choice in each.choices} for each in both.each)
+    return all(one.isdisjoint(each) for each in others)
 
 
 def _decides(tried: OtherValue) -> bool:

@@ -11,6 +11,8 @@ from gpu_constructs.checking import other_values
 from gpu_constructs.checking.report import Report, check_files
 from gpu_constructs.cli.text_report import lines
 from tests.cli.templates import template, written
+from tests.properties.small_worlds import Design, Hosts, Knob, Work
+from tests.properties.written_worlds import files_of
 
 
 def _one_of(*values: str) -> dict[str, Any]:
@@ -34,6 +36,24 @@ def test_two_values_that_fail_only_together_are_a_warning_with_a_table(tmp_path:
     verdicts = [(each.value, each.finding is None) for each in review.values[0].verdicts]
     assert verdicts == [("g6.12xlarge and 1", True), ("g6.xlarge and 4", False)]
     assert "with other values of It and Gpus" in "\n".join("".join(text for text, _ in line) for line in lines(review))
+
+
+def test_parameters_of_two_files_are_tried_together() -> None:
+    one_gpu = Work("service", "strategy", copies=1, gpus="1", cpu=512, memory=512, strategy=((0, 0, 1),))
+    types = Knob("hosts", 0, "types", (("g6.12xlarge",), ("g6.xlarge",)))
+    design = Design(
+        where="here",
+        hosts=(Hosts(("g6.12xlarge",), least=0, most=2),),
+        works=(one_gpu,),
+        imported=False,
+        partial=False,
+        apart=True,
+        named=True,
+        knobs=(types, Knob("work", 0, "gpus", ("1", "4"))),
+    )
+    assert len(files_of(design)) == 2
+    (table,) = check_files(files_of(design)).values
+    assert {types.name, "Work0Gpus"} == {*table.parameter.split(" and ")}
 
 
 def test_what_one_value_brings_alone_is_said_once(tmp_path: Path) -> None:

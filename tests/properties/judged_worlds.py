@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import permutations, product
+from typing import TypeAlias
 
 from gpu_constructs.checking import Report, check_files
 from gpu_constructs.rules import RULES, Finding, Severity
 from tests.properties.oracle import World, always, ever, with_hosts
-from tests.properties.small_worlds import Design
+from tests.properties.small_worlds import Design, Knob
 from tests.properties.written_worlds import files_of, resources_of
 
 __all__ = ["Judgement", "checked", "disagreements", "is_not_worked_out", "truth_of"]
@@ -206,25 +208,50 @@ def _of_unchecked(design: Design, findings: list[Finding]) -> Iterator[str]:
 
 
 def _of_values(design: Design, judged: Judgement, report: Report) -> Iterator[str]:
-    for knob in design.knobs:
-        for value in knob.values[1:]:
-            there = Judgement(design.turned(knob, value))
-            text = f"{knob.name}={knob.written(value)}"
-            found = [
-                verdict.finding
-                for table in report.values
-                if table.parameter == knob.name
-                for verdict in table.verdicts
-                if verdict.value == knob.written(value) and verdict.finding is not None
-            ]
-            for each in found:
-                if each.severity is Severity.ERROR and not _has_reason(each, there):
-                    yield f"{text}: {each.rule} without a reason: {each.message}"
-            if there.certainly_hopeless and not judged.hopeless and not found:
-                yield f"{text}: no table says that {sorted(there.certainly_hopeless)} find no place"
+    quiet: set[_Setting] = set()  # what brings nothing alone
+    brought = {
+        (table.parameter, verdict.value): verdict.finding
+        for table in report.values
+        for verdict in table.verdicts
+        if verdict.finding is not None
+    }
+    for settings in _other_settings(design):
+        there, parameter, value = _turned(design, settings)
+        text = f"{parameter}={value}"
+        orders = [_turned(design, tuple(each))[1:] for each in permutations(settings)]
+        found = [brought[each] for each in orders if each in brought]
+        for each in found:
+            if each.severity is Severity.ERROR and not _has_reason(each, there):
+                yield f"{text}: {each.rule} without a reason: {each.message}"
+        is_tried = len(settings) == 1 or quiet.issuperset(settings)
+        if is_tried and there.certainly_hopeless and not judged.hopeless and not found:
+            yield f"{text}: no table says that {sorted(there.certainly_hopeless)} find no place"
+        if len(settings) == 1 and not found:
+            quiet.update(settings)
+    names = {parameter for settings in _other_settings(design) for _, parameter, _ in [_turned(design, settings)]}
     for each in report.findings:
-        if each.parameter and all(each.parameter != knob.name for knob in design.knobs):
+        if each.parameter and each.parameter not in names:
             yield f"a warning about {each.parameter}, which is no parameter that decides: {each.message}"
+
+
+_Setting: TypeAlias = "tuple[Knob, object]"
+
+
+def _other_settings(design: Design) -> Iterator[tuple[_Setting, ...]]:
+    """Each other value of a parameter alone, and then those of two parameters, of which each may be named first."""
+    other = {knob: [(knob, value) for value in knob.values[1:]] for knob in design.knobs}
+    for of in other.values():
+        yield from ((each,) for each in of)
+    for one, two in permutations(design.knobs, 2):
+        yield from product(other[one], other[two])
+
+
+def _turned(design: Design, settings: tuple[_Setting, ...]) -> tuple[Judgement, str, str]:
+    """What the search says with other values, and the parameters and values as a report names them."""
+    for knob, value in settings:
+        design = design.turned(knob, value)
+    names, values = zip(*((knob.name, knob.written(value)) for knob, value in settings), strict=True)
+    return Judgement(design), " and ".join(names), " and ".join(values)
 
 
 def _has_reason(error: Finding, judged: Judgement) -> bool:
