@@ -67,7 +67,9 @@ def _section(rule: Rule) -> Iterator[str]:
     if rule.softer:
         yield f"Only a warning {rule.softer}.\n"
     if rule.unless:
-        yield f"Not reported where {' or '.join(map(_link, rule.unless))} reports the same cause.\n"
+        *others, last = map(_link, rule.unless)
+        causes = f"{', '.join(others)} or {last}" if others else last
+        yield f"Not reported where {causes} reports the same cause.\n"
     yield f"Source: {source}"
     language = "python" if example.python else "yaml"
     for title, part in ((f"Wrong{_within(example)}", example.wrong), ("Right", example.right)):

@@ -173,7 +173,7 @@ def _types(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tupl
             )
     names = tuple(dict.fromkeys(instance_types))
     known_names = [each for each in names if not is_text_token(each)]
-    # What no image has to be chosen for may be a type of tomorrow; what nobody can mean is refused here.
+    # With a given image, a type may be newer than the catalogue; a name that no type can have is refused.
     unknown = [each for each in known_names if image_is_given and may_exist(each)]
     with argument_named("instance_types"):
         known = tuple(instance_type(each) for each in known_names if each not in unknown)

@@ -157,7 +157,7 @@ def names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments,
 
 
 def own_names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
-    """The same for a function that is never named as the one to which an argument of another belongs.
+    """Like `names_checked`, but errors of other functions never suggest this one.
 
     Args:
         function: Whose arguments these are.

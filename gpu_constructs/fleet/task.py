@@ -252,8 +252,8 @@ class Task:
         is_api_request: Whether it is written as the API of ECS takes it, outside of a template.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
         environments: Names of the compute environments that AWS Batch may place it on; None where any may be meant.
-        submissions: What runs instead of it: it as states of state machines submit it, with the sizes that they ask
-            for, to their queue; only templates say so.
+        submissions: The jobs that states of state machines submit from it, each with its sizes and queue; they run
+            instead of it; only templates say so.
         is_multi_node: Whether it is a multi-node parallel job of AWS Batch.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.

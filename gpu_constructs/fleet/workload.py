@@ -66,8 +66,8 @@ class SecurityGap:
 
     Attributes:
         group: The logical id of the security group whose rules do not suffice.
-        lets_out: Whether that group is the load balancer's, from which the requests do not get out; else it is that of
-            tasks or hosts, which do not let them in.
+        is_of_load_balancer: Whether it is the group of the load balancer, which does not let the requests out; else it
+            is that of the tasks or hosts, which does not let them in.
         ports: The first and the last port that have to be open.
         open_ports: The parts of them that are.
         from_addresses: Whether the load balancer has no security group, so that rules for groups do not let it in.
@@ -75,7 +75,7 @@ class SecurityGap:
     """
 
     group: str
-    lets_out: bool = False
+    is_of_load_balancer: bool = False
     ports: tuple[int, int] = (0, 0)
     open_ports: tuple[tuple[int, int], ...] = ()
     from_addresses: bool = False
@@ -122,7 +122,7 @@ class ServiceScaling:
         scheduled: The least and the most copies that scheduled actions set, None for one that they leave; only
             templates say so.
         metrics: The predefined metrics of `by`, with where each was written, likewise.
-        without_cluster: Where it was written what is scaled, without the cluster before the service, likewise.
+        without_cluster: Where scalable targets name the service without its cluster, likewise.
     """
 
     most: int | Unknown

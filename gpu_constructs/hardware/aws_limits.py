@@ -175,7 +175,10 @@ https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
 """
 
 USUAL_DYNAMIC_PORTS = (32_768, 60_999)
-"""Those of them that Docker chooses from, unless the kernel or the agent of a host is told otherwise (likewise)."""
+"""The part of `DYNAMIC_PORTS` that Docker uses unless the kernel or the ECS agent of a host has another range.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
+"""
 
 RESERVED_PORTS = frozenset((port, "tcp") for port in (22, 2375, 2376, 51678, 51679, 51680))
 """Ports that the agent keeps on every host by default.

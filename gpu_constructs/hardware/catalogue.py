@@ -1,8 +1,8 @@
 """The instance types of EC2 that this library knows: look-up by name and family, and search by need.
 
-What users declare is known as well, and is in no list of what was recorded. Everything else is read from the package's
-own data on first use and kept. The accelerated types are a separate file, so that asking for a GPU type does not read
-the thousand types without one.
+Types that users declare are found by name, but are not in the lists of recorded types. The recorded ones are read from
+the package's own data on first use and kept. The accelerated types are a separate file, so that asking for a GPU type
+does not read the thousand types without one.
 """
 
 from __future__ import annotations

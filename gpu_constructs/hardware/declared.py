@@ -71,7 +71,7 @@ class DeclaredInstanceType:
     local_disks_gb: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        problem = name_problem(self.name) if isinstance(self.name, str) else "it is not a text"
+        problem = name_problem(self.name) if isinstance(self.name, str) else "it is not a string"
         if problem:
             near = catalogue.near_types(self.name) if isinstance(self.name, str) else ()
             raise UnknownNameError(
@@ -93,6 +93,7 @@ class DeclaredInstanceType:
                 f"{self.name} has GPUs or Neuron devices, not both",
                 argument="neuron_devices",
                 value=self.neuron_devices,
+                fix="leave gpus or neuron_devices out",
             )
         for count, kind in (("gpus", "gpu_"), ("neuron_devices", "neuron_")):
             facts = [f"{kind}model", *_FACTS[count]]
@@ -105,7 +106,7 @@ class DeclaredInstanceType:
                 )
             if getattr(self, count) and not getattr(self, facts[0]):
                 raise InvalidValueError(
-                    f"the model of the {count} of {self.name} is missing", argument=facts[0], fix=f"{facts[0]}='…'"
+                    f"{self.name} has {count} and no {facts[0]}", argument=facts[0], fix=f"{facts[0]}='…'"
                 )
 
     @cached_property
@@ -322,7 +323,7 @@ _KEPT: Mapping[str, tuple[str, Callable[[object], object | None]]] = {
     "gpus": ("a whole number from 0 to 1000", _number(0, 1000)),
     "gpu_model": (_MODELS, _model),
     "gpu_memory_mib": ("MiB as a whole number from 1 to 100000000", _number(1, 10**8)),
-    "compute_capability": ("major and minor, such as (10, 3), or 10.3 as a text", _capability),
+    "compute_capability": ("major and minor, such as (10, 3), or the string '10.3'", _capability),
     "neuron_devices": ("a whole number from 0 to 1000", _number(0, 1000)),
     "neuron_model": (_MODELS, _model),
     "neuron_cores": ("a whole number from 1 to 1000", _number(1, 1000)),

@@ -116,7 +116,7 @@ class ImageException:
         reason: Why.
         source: Who says so.
         architecture: Architecture of these images; None for all.
-        below_branch: The driver branch from which on it no longer holds; None where it holds for all.
+        below_branch: First driver branch to which it does not apply; None if it applies to all.
     """
 
     operating_system: OperatingSystem

@@ -283,5 +283,5 @@ class InstanceType:
 
     @property
     def marked(self) -> str:
-        """Its name where people read it, with the word of the user marked as such."""
+        """Its name in reports, followed by ``(declared)`` if a user declared it."""
         return f"{self.name} (declared)" if self.declared else self.name

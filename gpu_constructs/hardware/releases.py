@@ -37,7 +37,7 @@ class Release:
         published: Its day; None if no source says it.
         agent_version: Version of its ECS agent; None if unknown.
         driver: Its driver, or the branch of that; None where its notes were not found.
-        source: Who says which driver it has; empty where nobody does.
+        source: Source of the driver; empty if there is none.
     """
 
     name: str

@@ -77,7 +77,7 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True) ->
 
 
 def _marked(fleet: Fleet, findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Findings that say of the first type that is only known from its user's word that it is."""
+    """The findings; a message that names declared types marks the first one."""
     names = {each.name for pool in fleet.pools for each in pool.instance_types if each.declared}
     if not names:
         return findings

@@ -46,7 +46,7 @@ def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def cluster() -> GpuCluster:
-    stack = cdk.Stack(cdk.App(), "Tomorrow")
+    stack = cdk.Stack(cdk.App(), "Newer")
     return GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=1))
 
 
@@ -72,7 +72,7 @@ def test_a_declared_type_is_checked_like_any_other_and_every_reader_has_the_same
     report = check_files([template])
     # Whether ECS Managed Instances launch the type is not its user's word.
     assert [each.rule for each in report.findings if each.severity is not Severity.INFO] == ["GPU185"]
-    found = {pool.name.removeprefix("Tomorrow"): pool.instance_types for pool in report.fleet.pools}
+    found = {pool.name.removeprefix("Newer"): pool.instance_types for pool in report.fleet.pools}
     assert set(found.values()) == {big.pool.instance_types, managed.pool.instance_types}
     assert all(each.declared for types in found.values() for each in types)
 

@@ -124,7 +124,7 @@ def test_any_values_are_read_or_refused_in_our_words(content: dict[str, Any]) ->
 
 
 def declared(*, gpus_asked: str = "1", **said: Any) -> str:
-    """A template on a type of tomorrow, and the configuration that declares it."""
+    """A template on a type newer than the catalogue, and the configuration that declares it."""
     Path("gpu-constructs.json").write_text(json.dumps({"instance_types": {"g9.xlarge": FACTS}, **said}))
     return written(template(instance_type="g9.xlarge", gpus=gpus_asked), Path("t.json"))
 

@@ -111,14 +111,14 @@ FACTS: dict[str, Any] = {"vcpus": 4, "memory_mib": 16384}
         ({"vcpus": None}, "vcpus: got None"),
         ({"memory_mib": 10**40}, "memory_mib: got 1000"),
         ({"architecture": "x86"}, "architecture: got 'x86'; allowed: x86_64 or arm64"),
-        ({"gpus": 1}, "gpu_model: the model of the gpus of g9.xlarge is missing; fix: gpu_model='…'"),
+        ({"gpus": 1}, "gpu_model: g9.xlarge has gpus and no gpu_model; fix: gpu_model='…'"),
         ({"gpu_model": "R200"}, "gpu_model: g9.xlarge has gpu_model and no gpus"),
         ({"gpus": -1, "gpu_model": "R200"}, "gpus: got -1"),
         ({"gpus": 1, "gpu_model": "R200\n"}, "gpu_model: got 'R200\\n'"),
         ({"gpus": 1, "gpu_model": "R200", "compute_capability": "13"}, "compute_capability: got '13'; allowed:"),
         (
             {"gpus": 1, "gpu_model": "R200", "neuron_devices": 1, "neuron_model": "T"},
-            "GPUs or Neuron devices, not both",
+            "GPUs or Neuron devices, not both; fix: leave gpus or neuron_devices out",
         ),
         ({"neuron_cores": 8}, "neuron_cores: g9.xlarge has neuron_cores and no neuron_devices"),
         ({"efa_cards": "0"}, "efa_cards: got '0'; allowed: a list"),
@@ -137,7 +137,7 @@ def test_a_wrong_fact_is_refused_with_what_is_allowed(facts: dict[str, Any], wor
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("g9.xlrge", "has never had a size"), ("g9", "a family, a dot and a size"), (9, "it is not a text")],
+    [("g9.xlrge", "has never had a size"), ("g9", "a family, a dot and a size"), (9, "it is not a string")],
 )
 def test_a_name_that_no_type_can_have_is_refused(name: Any, words: str) -> None:
     with pytest.raises(UnknownNameError, match=f"name: .* cannot be an instance type: .*{words}"):

@@ -23,7 +23,7 @@ from gpu_constructs.hardware import family, instance_type
         ("m99.large", "m9"),
     ],
 )
-def test_a_type_of_tomorrow_is_near_to_its_own_family(name: str, nearest: str) -> None:
+def test_a_newer_type_is_near_to_its_own_family(name: str, nearest: str) -> None:
     with pytest.raises(UnknownNameError) as raised:
         instance_type(name)
     assert raised.value.nearest[0].startswith(nearest)

@@ -101,7 +101,7 @@ def a_way_for_requests(context: Context) -> Problems:
             yield Problem(
                 about=workload,
                 origin=target.gap.origin or target.origin,
-                changes="SecurityGroupEgress" if target.gap.lets_out else "SecurityGroupIngress",
+                changes="SecurityGroupEgress" if target.gap.is_of_load_balancer else "SecurityGroupIngress",
                 message=f"load balancers do not reach container {target.container}: {_closed(target.gap, whose)}",
                 fix=_rule_for(target.gap, whose),
             )
@@ -213,7 +213,7 @@ def _targets(context: Context) -> Iterator[tuple[Workload, Task, ServiceTarget]]
 
 def _closed(gap: SecurityGap, whose: str) -> str:
     """What is closed, and by which security group."""
-    way, of = ("out", "the load balancer") if gap.lets_out else ("in", f"its {whose}")
+    way, of = ("out", "the load balancer") if gap.is_of_load_balancer else ("in", f"its {whose}")
     group = f"{gap.group}, the security group of {of},"
     if gap.open_ports:
         return f"{group} lets them {way} on {and_list(map(_range, gap.open_ports))}, and not on all of {_ports(gap)}"
@@ -222,7 +222,7 @@ def _closed(gap: SecurityGap, whose: str) -> str:
 
 
 def _rule_for(gap: SecurityGap, whose: str) -> str:
-    if gap.lets_out:
+    if gap.is_of_load_balancer:
         return f"SecurityGroupEgress of {gap.group} to the security group of the {whose} on {_ports(gap)}"
     source = "the load balancer's security group"
     if gap.from_addresses:

@@ -42,7 +42,7 @@ def launched(pool: Pool) -> Problems:
     "GPU186",
     question="do reserved Managed Instances name their Capacity Reservations?",
     because="with CapacityOptionType RESERVED, Managed Instances launch into Capacity Reservations; the resource group "
-    "is optional, and without it only open reservations that match can be meant",
+    "is optional, and without it hosts can use only open reservations that match",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityReservationRequest.html",
     unless=("GPU187",),
 )

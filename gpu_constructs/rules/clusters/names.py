@@ -54,7 +54,7 @@ def _of_task(task: Task, name: str, what: str, container: Container | None = Non
             property_name="Family" if container is None else "Name",
             value=name,
             message=f"{what} {shown(name)}; a {'family' if container is None else 'name'} has {ECS_NAME_FORM}",
-            fix="a shorter one" if name else "any name",
+            fix="another name",
             ways=_called(task, name, container),
             one_value=True,
         )

@@ -98,7 +98,7 @@ def ports_in_a_mode_with_a_proxy(workload: Workload) -> Problems:
             value=task.network_mode,
             allowed="awsvpc, bridge",
             message=f"{workload.name} names port {brief(workload.connect_ports[0])} for Service Connect, and "
-            f"{task.name} has network mode {task.network_mode}, in which no task of it starts",
+            f"{task.name} has network mode {task.network_mode}, in which the ECS agent does not start it",
             fix="NetworkMode awsvpc or bridge",
         )
 

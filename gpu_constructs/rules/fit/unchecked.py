@@ -27,8 +27,7 @@ UNCHECKED: Final = "GPU229"
 
 @info(
     "GPU229",
-    question="do the files say on which hosts each task runs that asks for accelerators, that requires Amazon EC2, or "
-    "that a service or a run sends there, and what that task is?",
+    question="do the files define each task for Amazon EC2 and the hosts that it runs on?",
     because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
     "checked, unless these files are given in the same call or the hosts are described with --hosts",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",

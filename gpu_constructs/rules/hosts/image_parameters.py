@@ -175,7 +175,7 @@ def release_can_be(pool: Pool) -> Problems:
     question="is the release of the machine image known?",
     because="the driver of a release that is not recorded is judged by those of its neighbours, and where no such "
     "release was published the deploy fails",
-    source="https://github.com/aws/amazon-ecs-ami/releases, https://bottlerocket.dev/en/os/",
+    source="https://github.com/aws/amazon-ecs-ami/releases",
     unless=("GPU200", "GPU201", "GPU286"),
 )
 def release_is_known(pool: Pool) -> Problems:
@@ -185,8 +185,9 @@ def release_is_known(pool: Pool) -> Problems:
         return
     image, release = pinned
     if release_number(image, release) not in line.releases:
-        text = f"release {shown(brief(release))} of image {image.name} is not recorded; as far as that says, it has "
-        yield _of_release(pool, image, f"{text}{drivers_of(image, release)}")
+        text = f"release {shown(brief(release))} of image {image.name} is not recorded"
+        driver = drivers_of(image, release)
+        yield _of_release(pool, image, f"{text}; judged by the releases around it, it has {driver}")
 
 
 @error(

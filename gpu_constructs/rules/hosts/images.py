@@ -192,7 +192,7 @@ def made_for(context: Context) -> Problems:
     question="do all hosts of a GPU image have GPUs?",
     because="on a host without GPUs the driver of a GPU image is of no use, and its services fail at boot; the host "
     "joins its cluster and runs tasks that ask for no GPU",
-    source="https://github.com/aws/amazon-ecs-agent/blob/master/ecs-init/docker/docker.go (LoadEnvVars)",
+    source="https://github.com/aws/amazon-ecs-agent/blob/master/ecs-init/docker/docker.go",
     unless=("GPU052", "GPU099"),
 )
 def has_gpus(context: Context) -> Problems:

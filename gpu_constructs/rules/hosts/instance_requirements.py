@@ -100,7 +100,7 @@ def nvidia_only(pool: Pool) -> Problems:
 
 @warning(
     "GPU102",
-    question="did the API have the values of the requirements when they were recorded?",
+    question="are the values of the requirements among those recorded from the API?",
     because="accelerator names, manufacturers and types are enumerations, which AWS extends; the API refuses every "
     "value that is not among them",
     source=_EC2,
@@ -109,7 +109,7 @@ def in_api(pool: Pool) -> Problems:
     for field, value in _outside(pool.requirements, EC2_VALUES):
         allowed = ", ".join(sorted(EC2_VALUES[field]))
         yield Problem(
-            message=f"{_API_NAMES[field]} did not have the value {shown(value)} when it was recorded; it had {allowed}",
+            message=f"{_API_NAMES[field]} has the value {shown(value)}, which is not among those recorded: {allowed}",
             fix=_say_instead(field, value),
             property_name=_API_NAMES[field],
             value=value,

@@ -104,10 +104,10 @@ def block_is_named(pool: Pool) -> Problems:
 
 @error(
     "GPU310",
-    question="are hosts of the instance type of the Capacity Reservation that they start in?",
+    question="do hosts have the instance type of their Capacity Reservation?",
     because="EC2 launches an instance into a Capacity Reservation only if both are of one instance type, and refuses "
     "every other launch that names the reservation",
-    softer="where a group starts hosts on demand instead, so that what is reserved is paid for and stays empty",
+    softer="where a group starts hosts on demand instead, and the reservation is paid for but not used",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html",
     unless=("GPU168",),
 )
@@ -125,8 +125,7 @@ def of_the_reserved_type(pool: Pool) -> Problems:
             property_name="InstanceType",
             value=names,
             allowed=reserved,
-            message=f"the hosts of {pool.name} are {or_list(names)}, and {named}, in which they start, is of "
-            f"{brief(reserved)}",
+            message=f"the hosts of {pool.name} are {or_list(names)}, and they start in {named} of {brief(reserved)}",
             fix="one instance type for both",
             ways=_of_one_type(pool, reservation, reserved),
             is_certain=reservation.preference != RESERVATIONS_FIRST,

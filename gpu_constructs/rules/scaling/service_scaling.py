@@ -97,19 +97,18 @@ def metric_exists(workload: Workload) -> Problems:
 
 @error(
     "GPU315",
-    question="does what scales a service name its cluster?",
-    because="Application Auto Scaling knows a service by service/, the name of its cluster and its own name, and "
-    "refuses a target without the cluster",
+    question="does the scalable target of a service name the cluster?",
+    because="the ResourceId of a service is service/cluster/service, and Application Auto Scaling refuses one without "
+    "the cluster",
     source=_API,
 )
 def names_cluster(workload: Workload) -> Problems:
     for origin in () if workload.scaling is None else workload.scaling.without_cluster:
         yield Problem(
             property_name="ResourceId",
-            allowed="service/cluster/name",
-            message=f"the ResourceId of what scales {workload.name} has one name behind service/, and not that of the "
-            "cluster before it",
-            fix="service/, the name of the cluster, a slash, and the name of the service",
+            allowed="service/ClusterName/ServiceName",
+            message=f"the ResourceId of the scalable target of {workload.name} does not name the cluster",
+            fix="service/ClusterName/ServiceName",
             origin=origin,
         )
 

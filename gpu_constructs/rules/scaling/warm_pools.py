@@ -22,8 +22,8 @@ _STATES = ("Stopped", "Running", "Hibernated")
 @warning(
     "GPU170",
     question="is every warm pool on a group without Spot?",
-    because="PutWarmPool refused a group that requests Spot Instances until its page left that out, after it came to "
-    "accept several types in November 2025; no page says that it accepts Spot",
+    because="the page of PutWarmPool once refused groups with Spot Instances; it no longer says so, and no page says "
+    "that they are accepted",
     source="https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/",
 )
 def without_spot(pool: Pool) -> Problems:

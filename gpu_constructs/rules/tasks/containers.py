@@ -127,7 +127,7 @@ def sizes(task: Task) -> Problems:
 
 @warning(
     "GPU312",
-    question="has a GPU container enough memory to start CUDA?",
+    question="does a GPU container have enough memory to start CUDA?",
     because="a container is stopped above its Memory, and a program first loads the libraries of CUDA into it, 1.9 GB "
     f"in a test of PyTorch (a heuristic: a limit below {_LEAST_FOR_CUDA_MIB} MiB is reported)",
     source="https://github.com/pytorch/pytorch/issues/12873",

@@ -125,7 +125,7 @@ def given_efa(context: Context) -> Problems:
     "GPU320",
     question="are the InfiniBand devices that the task is given those of EFA?",
     because="P6 has such devices for its NVLink controllers too, and no page says which numbers they have; libfabric "
-    "finds no EFA where it is given one of them, and NCCL goes over TCP without a word",
+    "finds no EFA where it is given one of them, and NCCL uses TCP without an error",
     source="https://github.com/aws-samples/aws-do-eks/pull/63",
     changes="LinuxParameters.Devices",
     unless=("GPU132",),
@@ -147,7 +147,7 @@ def of_efa_alone(context: Context) -> Problems:
 
 @warning(
     "GPU311",
-    question="are tasks with all GPUs of hosts with EFA given the EFA devices?",
+    question="do tasks that take all GPUs of a host with EFA get its EFA devices?",
     because="a container has a device of its host only if its definition lists it; without the devices of its Elastic "
     "Fabric Adapters, NCCL and MPI connect several hosts over TCP",
     source="https://docs.aws.amazon.com/batch/latest/userguide/efa.html",

@@ -13,9 +13,9 @@ from gpu_constructs.rules.rule import Problem, Problems, error
 
 @error(
     "GPU305",
-    question="is something known of the hosts that GPU tasks need?",
-    because="of a type that is newer than the catalogue, or misspelt, it is not known whether it has a GPU, so nothing "
-    "about the task can be proved; a declaration says what the type has",
+    question="are the instance types of hosts for GPU tasks known?",
+    because="nothing says whether a type that is newer than the catalogue, or misspelt, has a GPU, so nothing about "
+    "the task can be proved",
     softer="where hosts of other files may take the task",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
     unless=("GPU050",),

@@ -99,7 +99,8 @@ def mountable(context: Context) -> Iterator[Problem]:
     "GPU317",
     question="do hosts have the Docker plugins of the volumes of a task?",
     because="the agent registers a host with the volume plugins that Docker has when the agent starts, and ECS places "
-    "a task only where the driver of its volumes is among them: is missing an attribute required by your task",
+    'a task only where the driver of its volumes is among them; else it reports "is missing an attribute required by '
+    'your task"',
     softer="where hosts of other files may take the task",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DockerVolumeConfiguration.html",
 )

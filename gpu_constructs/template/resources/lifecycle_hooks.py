@@ -20,7 +20,7 @@ _HOOK = "AWS::AutoScaling::LifecycleHook"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _LAUNCHING = "autoscaling:EC2_INSTANCE_LAUNCHING"
 _DEFAULT_SECONDS = 3600
-# What may complete lifecycle actions, and the words of which it then has one.
+# Resources that may complete lifecycle actions; one that does has one of `_WORDS`.
 _MAY_COMPLETE = (
     "AWS::Events::Rule",
     "AWS::IAM::ManagedPolicy",
@@ -73,7 +73,7 @@ def _hook(section: Section, otherwise: str) -> LaunchHook:
 
 
 def _ends_launch(section: Section) -> bool:
-    """Whether a host is given up that certainly waits, and about which nothing outside of the files is told."""
+    """Whether the hook holds a launch, abandons it by default and notifies no target."""
     return (
         section.text("LifecycleTransition") == _LAUNCHING
         and section.text("DefaultResult") in {None, "ABANDON"}

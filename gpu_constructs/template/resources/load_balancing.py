@@ -195,7 +195,7 @@ class Balancing:
             if not _covers(ranges, ports):
                 return SecurityGap(
                     group=groups[0].logical_id,
-                    lets_out=direction == EGRESS,
+                    is_of_load_balancer=direction == EGRESS,
                     ports=ports,
                     open_ports=_within(ranges, ports),
                     from_addresses=from_addresses,

@@ -21,7 +21,7 @@ __all__ = ["EGRESS", "INGRESS", "Groups", "Ports", "SecurityGroups"]
 INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
 _ALL_TRAFFIC = "-1"
 _WITHOUT_TCP = frozenset({"1", "17", "58", "icmp", "icmpv6", "udp"})
-# CDK and the documentation of CloudFormation allow these, to allow none.
+# CDK and the documentation of CloudFormation use these addresses in rules that let nothing through.
 _NO_ADDRESS = frozenset({"255.255.255.255/32", "127.0.0.1/32"})
 _GROUP = "AWS::EC2::SecurityGroup"
 _OTHER_SIDE = {INGRESS: "SourceSecurityGroupId", EGRESS: "DestinationSecurityGroupId"}

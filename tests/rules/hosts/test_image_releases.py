@@ -89,7 +89,7 @@ def test_a_release_that_is_not_recorded_is_a_warning_that_says_which_driver_it_m
 ) -> None:
     finding = only(OF_RELEASE, running_on(in_region("us-east-1", host_image)))
     assert (finding.rule, finding.severity) == ("GPU287", Severity.WARNING)
-    assert finding.message.endswith(f"is not recorded; as far as that says, it has {driver}")
+    assert finding.message.endswith(f"is not recorded; judged by the releases around it, it has {driver}")
 
 
 @pytest.mark.parametrize(

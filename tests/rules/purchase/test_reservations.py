@@ -79,12 +79,17 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             ),
             "a distribution segment is for a Capacity Block",
         ),
-        ("GPU310", Severity.ERROR, reserved(reservation=OF_P4D), "and Capacity Reservation Reserved, in which they"),
+        (
+            "GPU310",
+            Severity.ERROR,
+            reserved(reservation=OF_P4D),
+            "and they start in Capacity Reservation Reserved of p4d",
+        ),
         (
             "GPU310",
             Severity.ERROR,
             block(reservation=replace(NAMED, instance_type="p5e.48xlarge")),
-            "is of p5e.48xlarge",
+            " of p5e.48xlarge",
         ),
         (
             "GPU310",

@@ -13,12 +13,12 @@ from tests.rules.given import GPU_TASK, a_pool, a_task, asked, on_strategy, runn
 RULES = (find_rule("GPU305"), find_rule("GPU051"), find_rule("GPU050"))
 
 
-def tomorrow(*names: str, **changes: object) -> Pool:
+def undeclared(*names: str, **changes: object) -> Pool:
     return replace(a_pool(), instance_types=(), unknown_type_names=names, **changes)  # type: ignore[arg-type] # fields
 
 
-def test_a_gpu_task_on_a_type_of_tomorrow_is_an_error_with_what_to_declare() -> None:
-    found = asked(RULES, running_on(tomorrow("g9.xlarge"), task=GPU_TASK))
+def test_a_gpu_task_on_an_undeclared_type_is_an_error_with_what_to_declare() -> None:
+    found = asked(RULES, running_on(undeclared("g9.xlarge"), task=GPU_TASK))
     assert list(found) == ["GPU305"]
     assert found["GPU305"].severity is Severity.ERROR
     assert "chat asks for GPUs on hosts of" in found["GPU305"].message
@@ -29,9 +29,9 @@ def test_a_gpu_task_on_a_type_of_tomorrow_is_an_error_with_what_to_declare() -> 
 @pytest.mark.parametrize(
     ("pool", "ids"),
     [
-        (tomorrow("g9.xlrge"), ["GPU050"]),
-        (tomorrow("g9.xlarge", has_unknown_types=True), ["GPU051"]),
-        (tomorrow("g9", kind=PoolKind.BATCH), ["GPU051"]),
+        (undeclared("g9.xlrge"), ["GPU050"]),
+        (undeclared("g9.xlarge", has_unknown_types=True), ["GPU051"]),
+        (undeclared("g9", kind=PoolKind.BATCH), ["GPU051"]),
         (replace(a_pool(), unknown_type_names=("g9.xlarge",)), ["GPU051"]),
         (a_pool(), []),
     ],
@@ -43,23 +43,23 @@ def test_a_near_miss_is_not(pool: Pool, ids: list[str]) -> None:
 
 def test_a_task_without_gpus_needs_nothing_of_them() -> None:
     plain = replace(GPU_TASK, containers=())
-    assert list(asked(RULES, running_on(tomorrow("g9.xlarge"), task=plain))) == ["GPU051"]
+    assert list(asked(RULES, running_on(undeclared("g9.xlarge"), task=plain))) == ["GPU051"]
 
 
 def test_no_task_at_all_is_a_warning() -> None:
-    assert list(asked(RULES, tomorrow("g9.xlarge"))) == ["GPU051"]
+    assert list(asked(RULES, undeclared("g9.xlarge"))) == ["GPU051"]
 
 
 def test_each_provider_of_a_strategy_gets_copies_and_so_needs_its_facts() -> None:
-    pools = (a_pool(), replace(tomorrow("g9.xlarge"), name="new"))
+    pools = (a_pool(), replace(undeclared("g9.xlarge"), name="new"))
     assert list(asked(RULES, on_strategy(a_task("1"), *((pool, 1, 0) for pool in pools)))) == ["GPU305"]
 
 
 def test_a_task_that_a_known_pool_can_take_needs_nothing_of_the_other() -> None:
-    fleet = Fleet(pools=(a_pool(), replace(tomorrow("g9.xlarge"), name="new")), tasks=(GPU_TASK,), is_whole=True)
+    fleet = Fleet(pools=(a_pool(), replace(undeclared("g9.xlarge"), name="new")), tasks=(GPU_TASK,), is_whole=True)
     assert [each.rule for each in check(fleet, rules=RULES)] == ["GPU051"]
 
 
 def test_hosts_of_other_files_make_it_a_warning() -> None:
-    fleet = Fleet(pools=(tomorrow("g9.xlarge"),), tasks=(GPU_TASK,), is_whole=False)
+    fleet = Fleet(pools=(undeclared("g9.xlarge"),), tasks=(GPU_TASK,), is_whole=False)
     assert [(each.rule, each.severity) for each in check(fleet, rules=RULES)] == [("GPU305", Severity.WARNING)]

@@ -87,8 +87,8 @@ _STARTS_AGENT = re.compile(
     r"^[ \t]*((?:sudo[ \t]+)?systemctl[ \t]+(?:re)?start[ \t]+(?:ecs|amazon-ecs)(?:\.service)?)[ \t]*$", re.MULTILINE
 )
 
-# Words without one of which user data that runs no other program does not do a thing. What starts a program that is
-# there counts as what installs it.
+# Words of commands for each action. User data that has none of them, and runs no other program, does not perform it.
+# Commands that start an installed program count as commands that install one.
 _DONE_BY = {
     HostAction.SIGNALS: re.compile("signal", re.IGNORECASE),
     HostAction.COMPLETES_HOOKS: re.compile("lifecycle", re.IGNORECASE),
