@@ -28,7 +28,7 @@ from gpu_constructs.hardware import (
     default_image,
     image,
     newest_release,
-    why_none,
+    release_problem,
 )
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE
 
@@ -241,7 +241,7 @@ def _require_release(row: Image, release: str) -> None:
             argument="release",
             fix="take the release from context instead of a parameter",
         )
-    reason = why_none(row, release) if isinstance(release, str) else f"is not a release of {row.name}"
+    reason = release_problem(row, release) if isinstance(release, str) else f"is not a release of {row.name}"
     if reason is not None:
         raise InvalidValueError(
             f"{shown(release)} {reason}",

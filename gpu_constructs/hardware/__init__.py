@@ -29,13 +29,10 @@ from gpu_constructs.hardware.catalogue import (
     find,
     general,
     instance_type,
-    known_gpu,
     known_type,
     may_be_accelerated,
     may_exist,
     models,
-    near_types,
-    recorded_type,
     regions,
 )
 from gpu_constructs.hardware.declared import DeclaredInstanceType, declare_instance_types
@@ -67,7 +64,7 @@ from gpu_constructs.hardware.model import (
     Vendor,
 )
 from gpu_constructs.hardware.prices import Price, on_demand_price
-from gpu_constructs.hardware.releases import Change, Line, Release, line_of, numbers, release_number, why_none
+from gpu_constructs.hardware.releases import release_line, release_number, release_problem
 
 __all__ = [
     "DRIVER_SUPPORT",
@@ -76,7 +73,6 @@ __all__ = [
     "RECORDED",
     "Accelerators",
     "Architecture",
-    "Change",
     "Compatibility",
     "Correction",
     "DeclaredInstanceType",
@@ -86,14 +82,12 @@ __all__ = [
     "Image",
     "ImageException",
     "InstanceType",
-    "Line",
     "LocalDisk",
     "Network",
     "OperatingSystem",
     "Price",
     "PurchaseClass",
     "Quota",
-    "Release",
     "Vendor",
     "Verdict",
     "accelerated",
@@ -113,20 +107,16 @@ __all__ = [
     "images_by_folder",
     "instance_type",
     "is_published",
-    "known_gpu",
     "known_type",
-    "line_of",
     "may_be_accelerated",
     "may_exist",
     "may_run",
     "models",
-    "near_types",
     "newest_release",
-    "numbers",
     "on_demand_price",
-    "recorded_type",
     "regions",
+    "release_line",
     "release_number",
+    "release_problem",
     "system_of_parameter",
-    "why_none",
 ]

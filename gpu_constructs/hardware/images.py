@@ -24,7 +24,7 @@ from gpu_constructs.hardware.image_table import (
     Verdict,
 )
 from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, Vendor
-from gpu_constructs.hardware.releases import Number, line_of, release_number
+from gpu_constructs.hardware.releases import Number, release_line, release_number
 
 from . import catalogue
 
@@ -150,7 +150,7 @@ def compatibility(image: Image, instance_type: InstanceType, release: str | None
     if answer.verdict is Verdict.CANNOT:
         return answer
     number = _number(image, release)
-    line = line_of(image) if number else None
+    line = release_line(image) if number else None
     change = line.missing(number, instance_type.family) if line and number else None
     if change is not None:
         reason = f"{_who(image, release)} is from before {change.since}, which brought {change.what}"
@@ -180,7 +180,7 @@ def drivers_of(image: Image, release: str | None = None) -> Drivers | None:
         release: The release that the image is pinned to; by default the newest.
     """
     number = _number(image, release)
-    line = line_of(image) if number is not None else None
+    line = release_line(image) if number is not None else None
     if line is not None and number is not None:
         return line.drivers(number)
     version = image.driver_version or image.driver_branch
@@ -194,7 +194,7 @@ def first_release(image: Image, instance_type: InstanceType) -> str | None:
         image: The image.
         instance_type: The type.
     """
-    line = line_of(image)
+    line = release_line(image)
     for wanted in ((Verdict.DRIVES,), (Verdict.DRIVES, Verdict.UNCONFIRMED)):
         for each in line.releases.values() if line is not None else ():
             name = RELEASE_DAY.sub(each.name, image.known_release or "") if each.name.isdigit() else each.name

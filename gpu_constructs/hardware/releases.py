@@ -17,7 +17,15 @@ from gpu_constructs.hardware.image_table import Image, OperatingSystem, Verdict
 from gpu_constructs.hardware.model import Architecture
 from gpu_constructs.hardware.records import Row, as_written, read
 
-__all__ = ["Change", "Line", "Release", "line_of", "numbers", "release_number", "why_none"]
+__all__ = [
+    "Release",
+    "ReleaseChange",
+    "ReleaseLine",
+    "recorded_number",
+    "release_line",
+    "release_number",
+    "release_problem",
+]
 
 _DAY = re.compile(r"-2(?:023)?\.0\.(20\d{6})-[a-z0-9_.-]{1,60}")
 _BOTTLEROCKET = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9a-f]{1,40})?")
@@ -48,7 +56,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ReleaseChange:
     """What a release brought for GPUs.
 
     Attributes:
@@ -69,7 +77,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ReleaseLine:
     """The releases of images that are made together, oldest first.
 
     Attributes:
@@ -80,7 +88,7 @@ class Line:
     """
 
     releases: Mapping[Number, Release]
-    changes: tuple[Change, ...]
+    changes: tuple[ReleaseChange, ...]
     first: Number | None
     least: Drivers
 
@@ -96,7 +104,7 @@ class Line:
             highest=min([driver.highest for each, driver in known if each >= number], default=Drivers().highest),
         )
 
-    def missing(self, number: Number, family: str) -> Change | None:
+    def missing(self, number: Number, family: str) -> ReleaseChange | None:
         """The first change that a release lacks though a family needs it.
 
         Args:
@@ -107,13 +115,13 @@ class Line:
             (
                 each
                 for each in self.changes
-                if family in each.families and numbers(each.after) <= number < numbers(each.since)
+                if family in each.families and recorded_number(each.after) <= number < recorded_number(each.since)
             ),
             None,
         )
 
 
-def line_of(image: Image) -> Line | None:
+def release_line(image: Image) -> ReleaseLine | None:
     """The releases of an image; None for images without an NVIDIA driver and for those of a user.
 
     Args:
@@ -136,7 +144,7 @@ def release_number(image: Image, release: str) -> Number | None:
     return None if found is None or _day(found[1]) is None else (int(found[1]),)
 
 
-def why_none(image: Image, release: str) -> str | None:
+def release_problem(image: Image, release: str) -> str | None:
     """Why an image of the table cannot have a release, in words that come after its name; None if it can.
 
     Args:
@@ -152,28 +160,28 @@ def why_none(image: Image, release: str) -> str | None:
             number = None
     if number is None and _AMI_ID.fullmatch(release) is None:
         return f"is not a release of {image}, whose releases are like {image.known_release}"
-    line = line_of(image)
+    line = release_line(image)
     if line is not None and line.first is not None and number is not None and number < line.first:
         return f"is from before the first release of {image}, {'.'.join(map(str, line.first))}"
     return None
 
 
-def numbers(name: str) -> Number:
-    """The numbers of a release in the data files; none in an empty name."""
+def recorded_number(name: str) -> Number:
+    """The number of a release that the data files name; an empty one for an empty name."""
     return tuple(map(int, name.split("."))) if name else ()
 
 
 @cache
-def _lines() -> Mapping[str, Line]:
+def _lines() -> Mapping[str, ReleaseLine]:
     with as_written("image_releases"):
         return {name: _line(row) for name, row in read("image_releases")["lines"].items()}
 
 
-def _line(row: Row) -> Line:
-    return Line(
-        releases={numbers(name): _release(name, each) for name, each in row["releases"].items()},
+def _line(row: Row) -> ReleaseLine:
+    return ReleaseLine(
+        releases={recorded_number(name): _release(name, each) for name, each in row["releases"].items()},
         changes=tuple(
-            Change(
+            ReleaseChange(
                 since=each["since"],
                 what=each["what"],
                 source=each["source"],
@@ -183,7 +191,7 @@ def _line(row: Row) -> Line:
             )
             for each in row["changes"]
         ),
-        first=numbers(row["first"]) if "first" in row else None,
+        first=recorded_number(row["first"]) if "first" in row else None,
         least=Drivers.of(row["least"]["driver"]) if "least" in row else Drivers(),
     )
 

@@ -16,7 +16,6 @@ import pytest
 from gpu_constructs.hardware import (
     IMAGES,
     Image,
-    Line,
     Vendor,
     Verdict,
     compatibility,
@@ -25,11 +24,11 @@ from gpu_constructs.hardware import (
     first_release,
     image,
     instance_type,
-    line_of,
-    numbers,
+    release_line,
     release_number,
-    why_none,
+    release_problem,
 )
+from gpu_constructs.hardware.releases import ReleaseLine, recorded_number
 
 from .dumps import published_images
 
@@ -38,8 +37,8 @@ AL2 = "amzn2-ami-ecs-gpu-hvm-2.0.{}-x86_64-ebs"
 NVIDIA = tuple(each for each in IMAGES if each.accelerator is Vendor.NVIDIA)
 
 
-def the_line(each: Image) -> Line:
-    line = line_of(each)
+def the_line(each: Image) -> ReleaseLine:
+    line = release_line(each)
     assert line is not None
     return line
 
@@ -145,9 +144,9 @@ def test_every_release_and_every_family_against_the_oracle(name: str) -> None:
         (host, *_) = family(of_family)
         for number, release in line.releases.items():
             verdict = compatibility(each, host, a_release(each, release.name)).verdict
-            if first is not None and number >= numbers(first):
+            if first is not None and number >= recorded_number(first):
                 expected = Verdict.DRIVES
-            elif last_not and number <= numbers(last_not):
+            elif last_not and number <= recorded_number(last_not):
                 expected = Verdict.CANNOT
             else:
                 expected = Verdict.UNCONFIRMED
@@ -206,7 +205,7 @@ def test_the_first_release_of_a_type_is_a_whole_name() -> None:
     ],
 )
 def test_a_release_that_may_have_been_is_fine(name: str, release: str) -> None:
-    assert why_none(image(name), release) is None
+    assert release_problem(image(name), release) is None
 
 
 @pytest.mark.parametrize(
@@ -225,4 +224,4 @@ def test_a_release_that_may_have_been_is_fine(name: str, release: str) -> None:
     ],
 )
 def test_a_release_that_cannot_have_been_is_named(name: str, release: str) -> None:
-    assert name in (why_none(image(name), release) or "")
+    assert name in (release_problem(image(name), release) or "")

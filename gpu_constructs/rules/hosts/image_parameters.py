@@ -24,11 +24,11 @@ from gpu_constructs.hardware import (
     drivers_of,
     images_by_folder,
     is_published,
-    line_of,
     may_run,
     newest_release,
+    release_line,
     release_number,
-    why_none,
+    release_problem,
 )
 from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
@@ -165,7 +165,7 @@ def made_for_ecs(context: Context) -> Problems:
     source=_PAGE,
 )
 def release_can_be(pool: Pool) -> Problems:
-    if (pinned := _pinned(pool)) and (reason := why_none(*pinned)):
+    if (pinned := _pinned(pool)) and (reason := release_problem(*pinned)):
         image, release = pinned
         yield _of_release(pool, image, f"{shown(brief(release))} {reason}")
 
@@ -180,8 +180,8 @@ def release_can_be(pool: Pool) -> Problems:
 )
 def release_is_known(pool: Pool) -> Problems:
     pinned = _pinned(pool)
-    line = line_of(pinned[0]) if pinned else None
-    if pinned is None or line is None or why_none(*pinned):
+    line = release_line(pinned[0]) if pinned else None
+    if pinned is None or line is None or release_problem(*pinned):
         return
     image, release = pinned
     if release_number(image, release) not in line.releases:
