@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpu_constructs.fleet import Unknown, UserData, UserDataFormat
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Unknown, UserData, UserDataFormat
 from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
 from gpu_constructs.placement import ASSUMED_RESERVE_MIB
 
@@ -23,7 +23,6 @@ __all__ = [
     "what_hosts_are_told",
 ]
 
-_ATTRIBUTES = "ECS_INSTANCE_ATTRIBUTES"
 _VENDOR = "accelerator"
 _NONE = "none"
 
@@ -63,7 +62,7 @@ def host_attributes(types: Sequence[InstanceType]) -> Mapping[str, str]:
     """
     of_each = [_attributes_of(each) for each in types]
     shared = {name: value for name, value in of_each[0].items() if all(each.get(name) == value for each in of_each)}
-    return {_ATTRIBUTES: json.dumps(shared, sort_keys=True, separators=(",", ":"))}
+    return {INSTANCE_ATTRIBUTES: json.dumps(shared, sort_keys=True, separators=(",", ":"))}
 
 
 def _attributes_of(instance_type: InstanceType) -> dict[str, str]:
@@ -157,7 +156,7 @@ def what_hosts_are_told(
 
 
 def _in_toml(variable: str, value: str) -> Iterator[str]:
-    if variable == _ATTRIBUTES:
+    if variable == INSTANCE_ATTRIBUTES:
         # Not as a table of their own, so that settings that are added after them are still the agent's.
         yield from (f'instance-attributes."{name}" = "{each}"' for name, each in json.loads(value).items())
     else:

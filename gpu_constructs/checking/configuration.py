@@ -31,9 +31,10 @@ from gpu_constructs.rules import Severity, find_rule
 from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["FAIL_ON", "Configuration", "configuration_of", "found_configuration"]
+__all__ = ["FAIL_ON", "NEVER", "UNCHECKED_TASKS", "Configuration", "configuration_of", "found_configuration"]
 
-FAIL_ON = (*map(str, Severity), "unchecked", "never")
+UNCHECKED_TASKS, NEVER = "unchecked", "never"
+FAIL_ON = (*map(str, Severity), UNCHECKED_TASKS, NEVER)
 """What makes a check fail."""
 
 _TYPES = "instance_types"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gpu_constructs.checking.configuration import FAIL_ON
+from gpu_constructs.checking.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS
 from gpu_constructs.checking.report import Report
 from gpu_constructs.cli import json_report, sarif_report, text_report
 from gpu_constructs.cli.inputs import add_inputs, configured, reviewed
@@ -15,8 +15,6 @@ from gpu_constructs.rules import RULES, Severity, find_rule
 
 __all__ = ["define", "run"]
 
-_NEVER = "never"
-_UNCHECKED = "unchecked"
 _MACHINES = {"json": json_report.text, "sarif": sarif_report.text}
 
 _EXAMPLES = """\
@@ -82,8 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _is_too_grave(result: Report, fail_on: str) -> bool:
-    if fail_on == _NEVER:
+    if fail_on == NEVER:
         return False
-    if fail_on == _UNCHECKED:
+    if fail_on == UNCHECKED_TASKS:
         return bool(result.unchecked) or _is_too_grave(result, str(Severity.ERROR))
     return any(each.severity.rank <= Severity(fail_on).rank for each in result.findings)

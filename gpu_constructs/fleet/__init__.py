@@ -10,7 +10,16 @@ many of it and where, `origin` where each was written, `unknown` what is only kn
 """
 
 from gpu_constructs.fleet.group import GroupSettings, HostUpdate, LaunchHook, UpdateMethod, WarmPool
-from gpu_constructs.fleet.host import NO_USER_DATA, HostAction, LocalDiskUse, NetworkInterface, UserData, UserDataFormat
+from gpu_constructs.fleet.host import (
+    GPU_SUPPORT,
+    INSTANCE_ATTRIBUTES,
+    NO_USER_DATA,
+    HostAction,
+    LocalDiskUse,
+    NetworkInterface,
+    UserData,
+    UserDataFormat,
+)
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.keys import (
     CHECKS_GPUS,
@@ -67,6 +76,8 @@ __all__ = [
     "CHECKS_GPUS",
     "DECLARED_TYPES",
     "GPU",
+    "GPU_SUPPORT",
+    "INSTANCE_ATTRIBUTES",
     "KEEPS_PROVIDERS",
     "KEEPS_STRATEGY",
     "METADATA_KEY",

@@ -82,6 +82,12 @@ class UserData:
 
 NO_USER_DATA = UserData()
 
+GPU_SUPPORT = "ECS_ENABLE_GPU_SUPPORT"
+"""The agent variable with which the agent registers the GPUs of its host."""
+
+INSTANCE_ATTRIBUTES = "ECS_INSTANCE_ATTRIBUTES"
+"""The agent variable with the custom attributes of a host, a JSON object of names and values."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkInterface:

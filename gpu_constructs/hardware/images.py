@@ -37,6 +37,7 @@ __all__ = [
     "image",
     "images_by_folder",
     "is_published",
+    "is_supported",
     "may_run",
     "newest_release",
     "system_of_parameter",
@@ -108,6 +109,15 @@ def newest_release(image: Image, region: str | None) -> str | None:
         region: Where it is to run; None if that is only known at deploy time.
     """
     return dict(image.stopped_in or ()).get(region or "", image.known_release)
+
+
+def is_supported(image: Image) -> bool:
+    """Whether AWS still promised updates of an image on the day of the data.
+
+    Args:
+        image: The image.
+    """
+    return image.end_of_life is None or image.end_of_life >= catalogue.RECORDED
 
 
 def is_published(image: Image, release: str, region: str | None) -> bool | None:

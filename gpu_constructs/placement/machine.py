@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import HostImage, Pool, PoolKind, Task, Unknown
+from gpu_constructs.fleet import GPU_SUPPORT, HostImage, Pool, PoolKind, Task, Unknown
 from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility, mps
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
@@ -23,7 +23,6 @@ __all__ = [
     "why_too_old",
 ]
 
-_GPU_SUPPORT = "ECS_ENABLE_GPU_SUPPORT"
 _OFF = frozenset({"false", "0", "f"})
 _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 
@@ -43,7 +42,7 @@ def of_every_host(task: Task, pool: Pool) -> tuple[str, ...]:
     off = task.wants_gpu and gpu_support_is_off(pool)
     too_old = why_too_old(pool) if task.shares_gpu else None
     return (
-        *([f"registers no GPU: {_GPU_SUPPORT} is off"] if off else []),
+        *([f"registers no GPU: {GPU_SUPPORT} is off"] if off else []),
         *([f"cannot share GPUs: {too_old}"] if too_old is not None else []),
     )
 
@@ -75,13 +74,13 @@ def registers_no_gpu(pool: Pool, instance_type: InstanceType) -> bool:
     if image.accelerator is not None:
         return False
     # The agent only looks for GPUs when it is set to; Bottlerocket has no shell to install a driver with.
-    may_look = pool.user_data.get(_GPU_SUPPORT) is not None or not pool.user_data.complete
+    may_look = pool.user_data.get(GPU_SUPPORT) is not None or not pool.user_data.complete
     return not may_look or image.operating_system is OperatingSystem.BOTTLEROCKET
 
 
 def gpu_support_is_off(pool: Pool) -> bool:
     """Whether user data keeps the agent from registering GPUs."""
-    value = pool.user_data.get(_GPU_SUPPORT)
+    value = pool.user_data.get(GPU_SUPPORT)
     # ecs-init compares with this word alone: PreStartGPU in ecs-init/engine/engine.go of aws/amazon-ecs-agent.
     return isinstance(value, str) and value.strip().strip("\"'") != "true"
 

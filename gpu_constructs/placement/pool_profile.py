@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from gpu_constructs.fleet import Pool, PoolKind, Unknown, UserData
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Pool, PoolKind, Unknown, UserData
 from gpu_constructs.hardware import Architecture, InstanceType
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB
@@ -122,7 +122,7 @@ def _attributes(user_data: UserData) -> tuple[tuple[str, str], ...]:
 
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
     """
-    text = user_data.get("ECS_INSTANCE_ATTRIBUTES")
+    text = user_data.get(INSTANCE_ATTRIBUTES)
     if not isinstance(text, str) or len(text) > MAX_USER_DATA_BYTES:
         return ()
     try:

@@ -13,6 +13,7 @@ from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.query import (
     INSTANCE_TYPE,
     And,
+    Attribute,
     Comparison,
     In,
     Matches,
@@ -32,10 +33,10 @@ __all__ = [
     "ConstrainedThing",
     "constrained",
     "contradiction",
-    "excludes",
     "joined",
     "readable",
     "recorded_types",
+    "required_attributes",
     "syntax_problem",
     "unsatisfiable",
 ]
@@ -134,6 +135,15 @@ def unsatisfiable(expressions: tuple[str, ...]) -> tuple[str, ...] | None:
     return tuple(sorted(names))
 
 
+@lru_cache(maxsize=4096)
+def required_attributes(expression: str) -> tuple[str, ...]:
+    """The attributes that an expression requires of every host, by name."""
+    query = joined((expression,))
+    terms = query.terms if isinstance(query, And) else (query,)
+    wanted = [each.subject for each in terms if isinstance(each, (Comparison, In, Matches)) and not _excludes(each)]
+    return tuple([each.name for each in wanted if isinstance(each, Attribute)])
+
+
 @lru_cache(maxsize=1)
 def recorded_types() -> dict[str, InstanceType]:
     """Every instance type of the catalogue by name."""
@@ -163,7 +173,7 @@ def _named_types(query: Query) -> frozenset[str] | None:
     return None
 
 
-def excludes(condition: Comparison | In | Matches) -> bool:
+def _excludes(condition: Comparison | In | Matches) -> bool:
     """Whether a condition says what a host must not be."""
     if isinstance(condition, Comparison):
         return condition.operator is not Operator.EQUALS

@@ -11,14 +11,13 @@ from itertools import takewhile
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Pool, Task, Unknown, Workload
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Pool, Task, Unknown, Workload
 from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
     INSTANCE_TYPE,
-    And,
     Attribute,
     Comparison,
     Condition,
@@ -32,7 +31,7 @@ from gpu_constructs.placement.query import (
 )
 from gpu_constructs.rules.change import either
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.expressions import constrained, excludes, joined, readable, recorded_types
+from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types, required_attributes
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -43,7 +42,6 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
     "ecs.cpu-architecture": ("x86_64", "arm64"),
     "ecs.os-type": ("linux", "windows"),
 }
-_CUSTOM = "ECS_INSTANCE_ATTRIBUTES"
 _FAMILY = re.compile(r"[a-z]+[0-9]+[a-z]*(?:-[a-z]+[0-9]+)?")
 _NEAR = 0.6
 _MOST_DOUBTS = 5
@@ -60,7 +58,7 @@ _MOST_DOUBTS = 5
 )
 def names_exist(context: Context) -> Problems:
     named = frozenset(_newer_types(context.fleet.pools))
-    set_by_user = [pool.user_data.get(_CUSTOM) or "" for pool in context.fleet.pools]
+    set_by_user = [pool.user_data.get(INSTANCE_ATTRIBUTES) or "" for pool in context.fleet.pools]
     for place in constrained(context):
         doubts = dict.fromkeys(each for text in readable(place.own) for each in _doubts(text, named))
         slips = {each for text in readable(place.own) for each in _slips(text)}
@@ -196,10 +194,7 @@ def _no_attribute(name: str) -> str:
 @lru_cache(maxsize=4096)
 def _slips(expression: str) -> tuple[str, ...]:
     """Attributes of no host that one letter tells from a built-in one, which every host has to have."""
-    query = joined((expression,))
-    terms = query.terms if isinstance(query, And) else (query,)
-    wanted = [each.subject for each in terms if isinstance(each, (Comparison, In, Matches)) and not excludes(each)]
-    names = [each.name for each in wanted if isinstance(each, Attribute)]
+    names = required_attributes(expression)
     return tuple([each for each in names if each not in BUILT_IN_ATTRIBUTES and _differs_by_one(each)])
 
 

@@ -24,6 +24,7 @@ from gpu_constructs.hardware import (
     drivers_of,
     images_by_folder,
     is_published,
+    is_supported,
     may_run,
     newest_release,
     release_line,
@@ -150,7 +151,7 @@ def made_for_ecs(context: Context) -> Problems:
                 tuple(
                     _with(pool, each, f"{{{{resolve:ssm:{each.ssm_parameter}}}}}")
                     for each in IMAGES
-                    if each.accelerator is Vendor.NVIDIA and (each.end_of_life or RECORDED) >= RECORDED
+                    if each.accelerator is Vendor.NVIDIA and is_supported(each)
                 ),
             ),
             property_name="ImageId",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import (
+    GPU_SUPPORT,
     NO_USER_DATA,
     HostImage,
     Pool,
@@ -20,7 +21,6 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import (
     IMAGES,
-    RECORDED,
     Image,
     InstanceType,
     OperatingSystem,
@@ -30,6 +30,7 @@ from gpu_constructs.hardware import (
     default_image,
     first_release,
     instance_type,
+    is_supported,
     may_run,
     newest_release,
 )
@@ -85,11 +86,11 @@ def pinned(pool: Pool) -> Problems:
 def kept_up(context: Context) -> Problems:
     for pool in context.fleet.pools:
         image = _image(pool)
-        if image is None or image.end_of_life is None or image.end_of_life >= RECORDED:
+        if image is None or is_supported(image):
             continue
         yield Problem(
             about=pool,
-            message=f"image {image.name} is past its end of life, {image.end_of_life:%Y-%m-%d}, and AWS promises no "
+            message=f"image {image.name} is past its end of life, {image.end_of_life}, and AWS promises no "
             "more security updates",
             fix="an image that AWS still supports",
             ways=() if _lacks_gpus(context, pool) else (_successors(pool),),
@@ -359,7 +360,7 @@ def _release(pool: Pool) -> str | None:
 
 
 def _idle(undriven: _Undriven) -> str:
-    if undriven.pool.user_data.get("ECS_ENABLE_GPU_SUPPORT") is not None:
+    if undriven.pool.user_data.get(GPU_SUPPORT) is not None:
         return "ECS_ENABLE_GPU_SUPPORT registers it only if the user data installs one"
     if undriven.registers_no_gpu:
         return "its hosts register no GPU, and no task gets one"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpu_constructs.fleet import HostImage, Pool, PoolKind, Unknown
-from gpu_constructs.hardware import IMAGES, RECORDED, Image, InstanceType, instance_type
+from gpu_constructs.hardware import IMAGES, Image, InstanceType, instance_type, is_supported
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list
@@ -72,7 +72,7 @@ def is_complete(pool: Pool) -> Problems:
         yield Problem(
             message=f"the launch template of {pool.name} names no machine image",
             fix="ImageId",
-            ways=(tuple(_with_image(pool, each) for each in IMAGES if (each.end_of_life or RECORDED) >= RECORDED),),
+            ways=(tuple(_with_image(pool, each) for each in IMAGES if is_supported(each)),),
             property_name="ImageId",
         )
     if pool.kind is PoolKind.AUTO_SCALING_GROUP and _names_no_type(pool):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import (
+    GPU_SUPPORT,
     PARTLY_SPOT,
     UNKNOWN,
     HostImage,
@@ -129,7 +130,7 @@ def _is_of_cloud_init(pool: Pool) -> bool:
 )
 def gpu_support(context: Context) -> Problems:
     for pool, waiting in context.awaited(gpu_support_is_off):
-        value = shown(pool.user_data.get("ECS_ENABLE_GPU_SUPPORT"))
+        value = shown(pool.user_data.get(GPU_SUPPORT))
         yield Problem(
             about=pool,
             message=f"ECS_ENABLE_GPU_SUPPORT is {value}, not 'true', which keeps the agent from registering the GPUs "

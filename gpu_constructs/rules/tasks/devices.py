@@ -274,10 +274,9 @@ def _takes_all(task: Task, pool: Pool) -> bool:
 def _with_efa(task: Task, container: Container, pool: Pool, adapters: int) -> Ways:
     paths = tuple(f"/dev/infiniband/uverbs{index}" for index in range(adapters))
     given = replace(container, devices=(*container.devices, *paths))
-    containers = tuple(given if each is container else each for each in task.containers)
     last = f" to uverbs{adapters - 1}" if adapters > 1 else ""
     return either(
-        (f"{paths[0]}{last} in LinuxParameters.Devices", replace(task, containers=containers)),
+        (f"{paths[0]}{last} in LinuxParameters.Devices", with_container(task, container, given)),
         ("hosts without EFA interfaces", replace(pool, interfaces=())),
     )
 

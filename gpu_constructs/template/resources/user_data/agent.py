@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UNKNOWN, Unknown
 
 __all__ = [
     "Settings",
@@ -122,7 +122,7 @@ def settings_of_toml(text: str) -> Settings:
             elif key.startswith(_ATTRIBUTES):
                 attributes[key.removeprefix(_ATTRIBUTES)] = value
     if attributes:
-        settings["ECS_INSTANCE_ATTRIBUTES"] = (
+        settings[INSTANCE_ATTRIBUTES] = (
             UNKNOWN if UNKNOWN in attributes.values() else json.dumps(attributes, sort_keys=True, separators=(",", ":"))
         )
     return settings
