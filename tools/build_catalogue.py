@@ -8,7 +8,6 @@ entry with its source and date. ``make catalogue`` writes the files.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -78,9 +77,6 @@ class _Remark(TypedDict, total=False):
 
 T = TypeVar("T")
 
-# "Standard (A, C, D, H, I, M, R, T, Z)" of the EC2 quotas, and the letters that EC2 writes for their storage variants.
-_STANDARD = frozenset({"a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
@@ -115,12 +111,13 @@ def build() -> Built:
     quotas = _curated("quotas", "quotas", _QuotaGroup)
     group_of = {family: key for key, group in quotas.items() for family in group["families"]}
     for name, row in (accelerators | others).items():
-        group = group_of.get(family_of(name)) or _standard(name, row)
+        group = group_of.get(family_of(name)) or answers.standard_quota(name, row)
         if group is not None:
             row["quota"] = group
     stale += _of_nothing(accelerators, {family_of(name) for name in (*dump, *legacy)})
     codes = {key: _quota_row(group) for key, group in quotas.items()}
-    with_some, without = _header("Accelerated EC2 instance types."), _header("EC2 instance types without accelerators.")
+    with_some = _header("Accelerated EC2 instance types.")
+    without = {**_header("EC2 instance types without accelerators."), "left_out": sorted(left_out)}
     files = {
         "accelerated.json": layout.text(with_some, accelerators, offered=offered, quotas=codes, families=families),
         "general.json": layout.text(without, others, offered=offered, quotas=codes, families={}),
@@ -201,12 +198,6 @@ def _families(rows: Mapping[str, TypeRow]) -> tuple[dict[str, FamilyRow], frozen
             row["network"]["device_rdma"] = True
         found[family] = cast("FamilyRow", traits)
     return found, frozenset(missing)
-
-
-def _standard(name: str, row: TypeRow) -> str | None:
-    """The quota of a type whose family no line names; None if that is not Standard, or not known."""
-    letters = re.match(r"[a-z]+", name)
-    return "Standard" if "accelerators" not in row and letters and letters[0] in _STANDARD else None
 
 
 def _of_nothing(rows: Mapping[str, TypeRow], families: set[str]) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypedDict
 
 from gpu_constructs.account.rows import DevicesRow, NetworkRow, TypeRow
 
-__all__ = ["Device", "InstanceTypeInfo", "NetworkInfo", "UndescribedError", "devices", "row"]
+__all__ = ["Device", "InstanceTypeInfo", "NetworkInfo", "UndescribedError", "devices", "row", "standard_quota"]
 
 
 class Size(TypedDict):
@@ -111,6 +112,9 @@ class InstanceTypeInfo(_InfoRequired, total=False):
 # Manufacturer of the API to `Vendor`; AWS's own devices are told apart by their Neuron cores.
 VENDORS = {"NVIDIA": "nvidia", "AMD": "amd", "Qualcomm": "qualcomm", "Xilinx": "xilinx", "Habana": "gaudi"}
 
+# "Standard (A, C, D, H, I, M, R, T, Z)" of the EC2 quotas, and the letters that EC2 writes for their storage variants.
+_STANDARD = frozenset({"a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"})
+
 
 class UndescribedError(ValueError):
     """An answer describes accelerators that a row of the catalogue cannot hold."""
@@ -159,6 +163,12 @@ def row(info: InstanceTypeInfo) -> TypeRow:
     if info["BurstablePerformanceSupported"]:
         found["burstable"] = True
     return found
+
+
+def standard_quota(name: str, described: TypeRow) -> str | None:
+    """The quota of a type whose family no table names; None if that is not Standard, or not known."""
+    letters = re.match(r"[a-z]+", name)
+    return "Standard" if "accelerators" not in described and letters and letters[0] in _STANDARD else None
 
 
 def _devices_row(kinds: list[Device]) -> DevicesRow:

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
+import json
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from gpu_constructs.account.changes import changes
+from gpu_constructs.account.gaps import in_words
+from gpu_constructs.account.merge import refreshed
 from gpu_constructs.cli.terminal import clean
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.hardware.records import CATALOGUE, as_written, parsed, read
 
 __all__ = ["define", "run"]
 
 _FILES = ("accelerated", "general", "prices")
+_READ = (*_FILES, "image_releases")
 
 _EXAMPLES = f"""\
 examples:
+  gpu-constructs catalog refresh newer --region eu-west-1 --region us-east-1
   gpu-constructs catalog diff newer            what a folder with a catalogue says that the one in use does not
   gpu-constructs catalog diff older newer
 
+refresh calls ec2:DescribeRegions, ec2:DescribeInstanceTypeOfferings, ec2:DescribeInstanceTypes,
+ssm:GetParametersByPath and pricing:GetProducts, which only read.
 {CATALOGUE}=newer makes every command and every construct read the catalogue of that folder.
 """
 
@@ -29,6 +39,16 @@ def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    refresh = actions.add_parser("refresh", help="asks AWS, and writes a newer catalogue", allow_abbrev=False)
+    refresh.add_argument("folder", metavar="FOLDER", help="where the files are written to")
+    refresh.add_argument(
+        "--region",
+        action="append",
+        default=[],
+        help="a region to ask about, again for each further one; default: all that the account has enabled",
+    )
+    refresh.add_argument("--profile", help="the AWS profile whose credentials are used")
+    refresh.add_argument("--without-prices", action="store_true", help="keep the prices of the catalogue in use")
     diff = actions.add_parser("diff", help="shows what differs between two catalogues", allow_abbrev=False)
     diff.add_argument("folders", nargs="+", metavar="FOLDER", help="the newer one, or the older and the newer one")
 
@@ -39,9 +59,47 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         Of a comparison, 0 if both catalogues are the same, else 1.
     """
+    if arguments.action == "refresh":
+        sys.stdout.writelines(f"{clean(line)}\n" for line in _refresh(arguments))
+        return 0
     lines = list(_differences([Path(each) for each in arguments.folders]))
-    sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))
+    sys.stdout.writelines(f"{clean(line)}\n" for line in lines)
     return 1 if lines else 0
+
+
+def _refresh(arguments: argparse.Namespace) -> Iterator[str]:
+    """Writes a newer catalogue; yields what changed and what is not known of new types."""
+    ask = _boto3_part()
+    known = {name: read(name) for name in _READ}
+    found = ask.ask(
+        ask.clients_of(arguments.profile),
+        arguments.region,
+        day=dt.datetime.now(dt.timezone.utc).date(),
+        with_prices=not arguments.without_prices,
+    )
+    newer = refreshed(known, found)
+    folder = Path(arguments.folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in newer.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise InvalidValueError(f"{shown(str(folder))} cannot be written: {problem.strerror}") from problem
+    for name in _FILES:
+        yield f"{name}.json:"
+        yield from (f"  {line}" for line in changes(known[name], json.loads(newer.files[f"{name}.json"])))
+    yield from in_words(newer.gaps)
+    yield from newer.left_out
+    yield f"{CATALOGUE}={folder} makes every command and every construct read it"
+
+
+def _boto3_part() -> ModuleType:
+    try:
+        return import_module("gpu_constructs.account.ask")
+    except ImportError as problem:
+        if problem.name not in {"boto3", "botocore"}:
+            raise
+        raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
 
 
 def _differences(folders: list[Path]) -> Iterator[str]:

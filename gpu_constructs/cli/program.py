@@ -22,7 +22,7 @@ from gpu_constructs.errors import GpuConstructsError
 __all__ = ["main"]
 
 _COMMANDS = {
-    "catalog": "compares catalogues of instance types and prices",
+    "catalog": "asks AWS for a newer catalogue of instance types and prices, or compares two",
     "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",
     "explain": "says host by host whether a task fits, and why not",
     "instances": "lists instance types with GPUs and other accelerators",

@@ -1,0 +1,232 @@
+"""A newer catalogue: what AWS answers, with the facts that it does not say from the catalogue of the library."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
+
+from gpu_constructs.account import answers, gaps, layout
+from gpu_constructs.account.gaps import Gap
+from gpu_constructs.account.layout import family_of
+from gpu_constructs.account.rows import DevicesRow, FamilyRow, QuotaRow, TypeRow
+from gpu_constructs.hardware.image_table import IMAGES
+from gpu_constructs.hardware.records import Row
+from gpu_constructs.hardware.releases import recorded_number, release_number
+
+__all__ = ["Answers", "Refreshed", "refreshed"]
+
+_MOST = 1 << 40
+_LONGEST = 200
+"""What no number, text or list of an instance type exceeds."""
+
+_KEPT = ("note", "replaced_by")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What AWS answered.
+
+    Attributes:
+        day: The day of the answers.
+        described: InstanceTypeInfo of each type by its name.
+        offered: Types that a region offers, by region.
+        prices: List prices in US dollars an hour, by region and type; empty where they were not asked for.
+        releases: Releases of each image that has drivers, by its name, each with its agent.
+    """
+
+    day: dt.date
+    described: Mapping[str, Any]
+    offered: Mapping[str, frozenset[str]]
+    prices: Mapping[str, Mapping[str, float]]
+    releases: Mapping[str, Mapping[str, str | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refreshed:
+    """A newer catalogue.
+
+    Attributes:
+        files: Text of each file by its name.
+        gaps: Facts about new types that AWS does not say, unknown in the files.
+        left_out: Types that no row can hold, each with the reason.
+    """
+
+    files: Mapping[str, str]
+    gaps: frozenset[Gap]
+    left_out: tuple[str, ...]
+
+
+def refreshed(known: Mapping[str, Row], found: Answers) -> Refreshed:
+    """A newer catalogue; what was not asked about is as it was.
+
+    Args:
+        known: The files of the catalogue by name, without ending.
+        found: What AWS answered.
+    """
+    old: dict[str, Any] = {**known["accelerated"]["instance_types"], **known["general"]["instance_types"]}
+    families = cast("Mapping[str, FamilyRow]", known["accelerated"]["families"])
+    left = frozenset(known["general"]["left_out"])
+    regions = {name: _regions(name, row, known, found) for name, row in old.items()}
+    facts = _Facts.of(old)
+    rows: dict[str, TypeRow] = {
+        name: cast("TypeRow", {key: value for key, value in row.items() if key != "regions"})
+        for name, row in old.items()
+    }
+    problems = []
+    for name, info in sorted(found.described.items()):
+        row = None if family_of(name) in left else _row(info)
+        if isinstance(row, answers.UndescribedError):
+            problems.append(f"{name} is left out: {row}")
+        elif row is not None:
+            rows[name] = facts.added(name, row, was_nowhere=not _shared(name, old.get(name, {}), known))
+            regions.setdefault(name, _regions(name, {}, known, found))
+    missing = {
+        Gap(subject=family_of(name), fact=gaps.RDMA, place="tools/curated/families.json")
+        for name, row in rows.items()
+        if "accelerators" in row and family_of(name) not in families
+    }
+    quotas = cast("Mapping[str, QuotaRow]", {**known["general"]["quotas"], **known["accelerated"]["quotas"]})
+    files = {
+        f"{name}.json": layout.text(
+            _header(known[name], found),
+            {each: row for each, row in rows.items() if ("accelerators" in row) is (name == "accelerated")},
+            offered=regions,
+            quotas=quotas,
+            families=families if name == "accelerated" else {},
+        )
+        for name in ("accelerated", "general")
+    }
+    return Refreshed(
+        files={**files, "prices.json": _prices(known["prices"], found), "image_releases.json": _releases(known, found)},
+        gaps=gaps.gaps(rows, families) | missing,
+        left_out=tuple(problems),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What the catalogue knows and AWS does not say, by what it belongs to."""
+
+    rows: Mapping[str, Any]
+    models: Mapping[str, DevicesRow]
+    families: Mapping[str, list[TypeRow]]
+
+    @classmethod
+    def of(cls, rows: Mapping[str, Any]) -> _Facts:
+        families: dict[str, list[TypeRow]] = {}
+        for name, row in rows.items():
+            families.setdefault(family_of(name), []).append(row)
+        devices = (row["accelerators"] for row in rows.values() if "accelerators" in row)
+        return cls(rows=rows, models={each["model"]: each for each in devices}, families=families)
+
+    def added(self, name: str, row: TypeRow, *, was_nowhere: bool) -> TypeRow:
+        """A row of answers with what is known."""
+        own: Any = self.rows.get(name, {})
+        relatives = self.families.get(family_of(name), [])
+        quotas = {each["quota"] for each in relatives if "quota" in each}
+        quota = own.get("quota") or (quotas.pop() if len(quotas) == 1 else answers.standard_quota(name, row))
+        if quota is not None:
+            row["quota"] = quota
+        if "accelerators" in row:
+            self._add_devices(row["accelerators"], own.get("accelerators", {}), relatives)
+        if own.get("network", {}).get("device_rdma"):
+            row["network"]["device_rdma"] = True
+        for correction in own.get("corrections", ()):
+            if row.get("accelerators", {}).get("memory_mib") == correction["reported"]:
+                row["accelerators"]["memory_mib"] = correction["corrected"]
+                row["corrections"] = own["corrections"]
+        kept = {key: own[key] for key in _KEPT if key in own and not was_nowhere}
+        return cast("TypeRow", {**row, **kept})
+
+    def _add_devices(self, devices: DevicesRow, own: DevicesRow, relatives: list[TypeRow]) -> None:
+        same = self.models.get(devices["model"])
+        if same is not None and "compute_capability" in same:
+            devices["generation"], devices["compute_capability"] = same["generation"], same["compute_capability"]
+        joined = {each["accelerators"].get("interconnect") for each in relatives if "accelerators" in each}
+        interconnect = own.get("interconnect") or (joined.pop() if len(joined) == 1 else None)
+        if interconnect is not None:
+            devices["interconnect"] = interconnect
+
+
+def _row(info: Any) -> TypeRow | answers.UndescribedError:  # noqa: ANN401 - as AWS answers
+    try:
+        row = answers.row(info)
+    except answers.UndescribedError as problem:
+        return problem
+    except (AttributeError, IndexError, KeyError, StopIteration, TypeError) as problem:
+        return answers.UndescribedError(f"it is described in an unknown form: {problem!r:.{_LONGEST}}")
+    hints = get_type_hints(TypeRow)
+    odd = next(((key, value) for key, value in row.items() if not _fits(value, hints[key])), None)
+    return row if odd is None else answers.UndescribedError(f"its {odd[0]} is {odd[1]!r:.{_LONGEST}}")
+
+
+def _fits(value: object, wanted: Any) -> bool:  # noqa: ANN401 - a type
+    """Whether a value is of the type that a row has there, and of a usual size."""
+    if is_typeddict(wanted):
+        hints = get_type_hints(wanted)
+        return isinstance(value, dict) and all(_fits(each, hints[key]) for key, each in value.items())
+    if get_origin(wanted) is list:
+        (of,) = get_args(wanted)
+        return isinstance(value, list) and len(value) <= _LONGEST and all(_fits(each, of) for each in value)
+    if isinstance(value, str):
+        return wanted is str and len(value) <= _LONGEST and value.isprintable()
+    if isinstance(value, bool):
+        return wanted is bool
+    numbers_like = (int, float) if wanted is float else wanted
+    return wanted in (int, float) and isinstance(value, numbers_like) and 0 <= value < _MOST
+
+
+def _shared(name: str, row: Mapping[str, Any], known: Mapping[str, Row]) -> list[str]:
+    """The regions of a row of the catalogue."""
+    files = (known[each]["regions"] for each in ("accelerated", "general"))
+    of_family: list[str] = next((regions[family_of(name)] for regions in files if family_of(name) in regions), [])
+    return list(row.get("regions", of_family)) if row else []
+
+
+def _regions(name: str, row: Mapping[str, Any], known: Mapping[str, Row], found: Answers) -> list[str]:
+    before = {each for each in _shared(name, row, known) if each not in found.offered}
+    return sorted(before | {region for region, names in found.offered.items() if name in names})
+
+
+def _header(file: Row, found: Answers) -> dict[str, object]:
+    asked = f"DescribeInstanceTypes and DescribeInstanceTypeOfferings of an account, in {', '.join(found.offered)}"
+    tables = {"recorded_regions", "quotas", "regions", "families", "instance_types"}
+    kept = {key: value for key, value in file.items() if key not in tables}
+    return {**kept, "recorded": str(found.day), "recorded_from": f"{asked}; other regions as of {file['recorded']}"}
+
+
+def _prices(file: Row, found: Answers) -> str:
+    """The price list, in which what AWS answered comes first."""
+    if not found.prices:
+        return f"{json.dumps(file, indent=1)}\n"
+    key = f"{found.day}"
+    listed = {"recorded": key, "dated": True, "source": "AWS Price List (GetProducts)"}
+    regions: dict[str, Any] = {
+        region: {
+            name: {each: usd for each, usd in prices.items() if each not in found.prices.get(region, {})}
+            for name, prices in lists.items()
+        }
+        for region, lists in file["regions"].items()
+    }
+    for region, prices in found.prices.items():
+        regions[region] = {key: dict(sorted(prices.items())), **regions.get(region, {})}
+    return json.dumps({**file, "lists": {**file["lists"], key: listed}, "regions": regions}, indent=1) + "\n"
+
+
+def _releases(known: Mapping[str, Row], found: Answers) -> str:
+    """The releases of images, with those that are newer than the first recorded one added."""
+    file = known["image_releases"]
+    lines: dict[str, Any] = {name: {**line, "releases": dict(line["releases"])} for name, line in file["lines"].items()}
+    for image in IMAGES:
+        releases = lines[image.line]["releases"] if image.line in lines else {}
+        have = {recorded_number(name) for name in releases}
+        for release, agent in found.releases.get(image.name, {}).items():
+            number = release_number(image, release)
+            if number is not None and have and number > min(have) and number not in have:
+                releases[".".join(map(str, number))] = {} if agent is None else {"agent": agent}
+    for line in lines.values():
+        line["releases"] = dict(sorted(line["releases"].items(), key=lambda item: recorded_number(item[0])))
+    return json.dumps({**file, "recorded": str(found.day), "lines": lines}, indent=1) + "\n"

@@ -1,0 +1,1 @@
+"""The account: what AWS answers becomes a catalogue."""
