@@ -21,12 +21,12 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from gpu_constructs.budget import ENTRIES, NAME
+from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.hardware.overlay import for_one_check
-from gpu_constructs.hardware.type_names import CONFIGURATIONS
 from gpu_constructs.rules import Severity, find_rule
 from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.unreadable import UnreadableError
@@ -66,13 +66,18 @@ class Configuration:
     partial: bool = False
 
 
-def found_configuration() -> Configuration:
-    """The configuration of the working directory; an empty one where it has none.
+def found_configuration(named: str | None = None) -> Configuration:
+    """The configuration that is named, or that of the working directory; an empty one where it has none.
+
+    Args:
+        named: A file; None for that of the working directory.
 
     Raises:
         UnreadableError: It cannot be read, something in it is wrong, or there are two.
     """
-    found = [each for each in CONFIGURATIONS if os.path.isfile(each)]  # noqa: PTH113 - a path keeps the user's spelling
+    if named is not None:
+        return configuration_of(named)
+    found = [each for each in CONFIGURATION_FILES if os.path.isfile(each)]  # noqa: PTH113 - a path keeps the user's spelling
     if len(found) > 1:
         raise UnreadableError(
             f"there is {found[1]} too", file=found[0], allowed="one configuration", fix="delete one, or take --config"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gpu_constructs.checking.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS
+from gpu_constructs.checking.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, found_configuration
 from gpu_constructs.checking.report import Report
 from gpu_constructs.cli import json_report, sarif_report, text_report
-from gpu_constructs.cli.inputs import add_inputs, configured, reviewed
+from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, deliver, require_writable, say
 from gpu_constructs.cli.terminal import show, unstyled, width_of
 from gpu_constructs.rules import RULES, Severity, find_rule
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         1 if something was found that is as grave as ``--fail-on`` says, else 0.
     """
-    configuration = configured(arguments)
+    configuration = found_configuration(arguments.config)
     fail_on = arguments.fail_on or configuration.fail_on or str(Severity.ERROR)
     ignored = {find_rule(each).id for each in arguments.ignore} or set(configuration.ignore)
     arguments.paths = [*arguments.paths, *filter(None, [configuration.file])]

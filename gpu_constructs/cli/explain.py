@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
-from gpu_constructs.cli.inputs import add_inputs, configured, reviewed
+from gpu_constructs.checking.configuration import found_configuration
+from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Task, Unknown
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0 if it certainly fits wherever it is sent, something starts a host for it, and its images run there, else 1.
     """
-    fleet = reviewed(arguments, configured(arguments), rules=()).fleet
+    fleet = reviewed(arguments, found_configuration(arguments.config), rules=()).fleet
     task = find_task(tasks_of(fleet), arguments.task, argument="TASK")
     routes = routes_of(fleet, task)
     senders = {each.workload.name for each in routes if each.workload is not None}

@@ -8,16 +8,17 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from gpu_constructs.budget import BYTES
-from gpu_constructs.checking.configuration import Configuration, configuration_of, found_configuration
+from gpu_constructs.checking.configuration import Configuration
 from gpu_constructs.checking.report import Report, check_files
-from gpu_constructs.cli.output import add_configuration, say
+from gpu_constructs.cli.configuration import add_configuration
+from gpu_constructs.cli.output import say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import regions
 from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.rules import Rule
 from gpu_constructs.template import UnreadableError
 
-__all__ = ["add_inputs", "configured", "reviewed"]
+__all__ = ["add_inputs", "reviewed"]
 
 _STDIN = "-"
 _OPTIONS = {"region": "--region", "hosts": "--hosts"}
@@ -51,15 +52,6 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="value of a template parameter instead of its default; can be repeated",
     )
-
-
-def configured(arguments: argparse.Namespace) -> Configuration:
-    """The configuration that the arguments name, or that of the working directory.
-
-    Raises:
-        UnreadableError: It cannot be read, or something in it is wrong.
-    """
-    return found_configuration() if arguments.config is None else configuration_of(arguments.config)
 
 
 def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rules: Iterable[Rule]) -> Report:

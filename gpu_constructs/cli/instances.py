@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import cast
+from collections.abc import Sequence
 
-from gpu_constructs.cli.output import add_configuration, add_format, json_text
+from gpu_constructs.cli.configuration import add_configuration, declared_types
+from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import show, table, width_of
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
 from gpu_constructs.hardware import (
@@ -24,7 +22,6 @@ from gpu_constructs.hardware import (
     find,
 )
 from gpu_constructs.hardware.overlay import for_one_check
-from gpu_constructs.hardware.type_names import CONFIGURATIONS
 
 __all__ = ["define", "run"]
 
@@ -67,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         0, also where there is none.
     """
     try:
-        with for_one_check(_declared(arguments)):
+        with for_one_check(declared_types(arguments)):
             found = _found(arguments)
     except GpuConstructsError as error:
         if error.argument is not None and not error.argument.startswith("--"):
@@ -80,14 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(f"no instance type of the catalogue of {RECORDED} satisfies all of that\n")
     return 0
-
-
-def _declared(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
-    """The types of the configuration; what reads it is loaded only where there is one."""
-    if arguments.config is None and not any(map(os.path.exists, CONFIGURATIONS)):
-        return {}
-    inputs = import_module("gpu_constructs.cli.inputs")
-    return cast("Mapping[str, InstanceType]", inputs.configured(arguments).instance_types)
 
 
 def _found(arguments: argparse.Namespace) -> tuple[InstanceType, ...]:

@@ -14,7 +14,7 @@ from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.cli.terminal import clean
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["add_configuration", "add_format", "deliver", "deliver_failure", "json_text", "require_writable", "say"]
+__all__ = ["add_format", "deliver", "deliver_failure", "json_text", "require_writable", "say"]
 
 
 def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
@@ -25,16 +25,6 @@ def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
 def json_text(facts: object) -> str:
     """Facts as JSON, for people to look at as well."""
     return f"{json.dumps(facts, indent=2)}\n"
-
-
-def add_configuration(parser: argparse.ArgumentParser) -> None:
-    """Adds the argument that names a configuration."""
-    parser.add_argument(
-        "--config",
-        metavar="FILE",
-        help="a configuration in YAML or JSON, instead of gpu-constructs.yaml in the working directory; options given "
-        "here replace what it says",
-    )
 
 
 def deliver(report: str, path: str | None) -> None:

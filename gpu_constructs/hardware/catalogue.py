@@ -18,10 +18,9 @@ from typing import Any, TypeVar
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, PurchaseClass, Vendor
-from gpu_constructs.hardware.overlay import declared_type, declared_types
+from gpu_constructs.hardware.overlay import declared_type, declared_types, how_to_declare
 from gpu_constructs.hardware.records import as_written, decode, read
 from gpu_constructs.hardware.type_names import (
-    how_to_declare,
     letters_of,
     name_problem,
     nearest_families,

@@ -10,13 +10,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.hardware.model import InstanceType
+from gpu_constructs.hardware.type_names import letters_of
 
-__all__ = ["declared_type", "declared_types", "for_one_check", "for_the_process"]
+__all__ = ["declared_type", "declared_types", "for_one_check", "for_the_process", "how_to_declare"]
 
 _OF_THE_PROCESS: dict[str, InstanceType] = {}
 _OF_THE_CHECK: ContextVar[Mapping[str, InstanceType]] = ContextVar("declared instance types")
 _NOTHING: Mapping[str, InstanceType] = {}
+_DEVICES = {"g": "gpus=…, gpu_model=…", "p": "gpus=…, gpu_model=…"} | dict.fromkeys(
+    ("inf", "trn"), "neuron_devices=…, neuron_model=…"
+)
 
 
 def declared_type(name: str) -> InstanceType | None:
@@ -42,3 +47,12 @@ def for_one_check(types: Mapping[str, InstanceType]) -> Iterator[None]:
         yield
     finally:
         _OF_THE_CHECK.reset(token)
+
+
+def how_to_declare(name: str) -> str:
+    """What to write about a type that the catalogue does not have, for an error or a fix."""
+    facts = ["vcpus=…", "memory_mib=…", *filter(None, [_DEVICES.get(letters_of(name))])]
+    return (
+        f"if it is newer, declare_instance_types(DeclaredInstanceType({name!r}, {', '.join(facts)})), or "
+        f"instance_types in {CONFIGURATION_FILES[0]} for the command line"
+    )

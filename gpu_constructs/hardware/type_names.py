@@ -13,8 +13,6 @@ from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
 
 __all__ = [
-    "CONFIGURATIONS",
-    "how_to_declare",
     "is_family_name",
     "letters_of",
     "name_problem",
@@ -22,17 +20,11 @@ __all__ = [
     "nearest_types",
 ]
 
-CONFIGURATIONS = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
-"""Files of the working directory in which users of the command line declare types."""
-
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
 _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 # Every size that EC2 has used; a new number before `xlarge` or `xl` is not a surprise, another word would be.
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
 _LETTERS_AND_GENERATION = re.compile(r"([a-z]{1,20})([0-9]{0,3})")
-_DEVICES = {"g": "gpus=…, gpu_model=…", "p": "gpus=…, gpu_model=…"} | dict.fromkeys(
-    ("inf", "trn"), "neuron_devices=…, neuron_model=…"
-)
 _MOST = 3
 _ALIKE = 0.8
 
@@ -48,15 +40,6 @@ def name_problem(name: str) -> str:
     if len(name) > NAME or not dot or not _FAMILY.fullmatch(family):
         return "a name is a family, a dot and a size, in lower case"
     return "" if _SIZE.fullmatch(size) else f"EC2 has never had a size {shown(size)}"
-
-
-def how_to_declare(name: str) -> str:
-    """What to write about a type that the catalogue does not have, for an error or a fix."""
-    facts = ["vcpus=…", "memory_mib=…", *filter(None, [_DEVICES.get(letters_of(name))])]
-    return (
-        f"if it is newer, declare_instance_types(DeclaredInstanceType({name!r}, {', '.join(facts)})), or "
-        f"instance_types in {CONFIGURATIONS[0]} for the command line"
-    )
 
 
 def letters_of(family: str) -> str:

@@ -1,0 +1,8 @@
+"""The names of the file in which a project declares its instance types and the options of its checks."""
+
+from __future__ import annotations
+
+__all__ = ["CONFIGURATION_FILES"]
+
+CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
+"""Files of the working directory that the command line and cfn-lint read."""
