@@ -19,7 +19,7 @@ from gpu_constructs.fleet import (
     Unknown,
     Workload,
 )
-from gpu_constructs.hardware import InstanceType, default_image, may_run
+from gpu_constructs.hardware import Image, InstanceType, default_image, may_run
 from gpu_constructs.hardware.prices import dollars, on_demand_price
 from gpu_constructs.placement import (
     Fit,
@@ -46,6 +46,7 @@ __all__ = [
     "such_as",
     "ways_of",
     "with_container",
+    "with_image",
     "with_memory",
     "without_type_lists",
     "worst",
@@ -171,6 +172,17 @@ def own_strategies(fleet: Fleet, workload: Workload) -> tuple[Way, ...]:
 def with_container(task: Task, old: Container, new: Container) -> Task:
     """The task with another container in the place of one of its own."""
     return replace(task, containers=tuple(new if each is old else each for each in task.containers))
+
+
+def with_image(pool: Pool, image: Image, release: str | None = None) -> Pool:
+    """The pool with this machine image instead of its own.
+
+    Args:
+        pool: The pool.
+        image: The image.
+        release: The release that it is pinned to; None for the newest.
+    """
+    return replace(pool, image=HostImage(image=image, release=release), image_written=None)
 
 
 def worst(shortfalls: Iterable[Shortfall]) -> Shortfall | None:

@@ -1,6 +1,5 @@
 """SSM parameters that stand for a machine image: do they hold the AMI id of a system that ECS hosts run?
 
-The releases of images are parameters too, and each region has its own.
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html
 """
 
@@ -9,30 +8,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from difflib import get_close_matches
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.errors import IncompatibleError, shown
-from gpu_constructs.fleet import HostAction, HostImage, Pool, Unknown
+from gpu_constructs.fleet import HostAction, Pool
 from gpu_constructs.hardware import (
     IMAGES,
     RECORDED,
     Image,
     Vendor,
     default_image,
-    drivers_of,
     images_by_folder,
-    is_published,
     is_supported,
     may_run,
-    newest_release,
-    release_line,
-    release_number,
-    release_problem,
 )
 from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import with_image
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -45,22 +38,22 @@ _NEAR = 0.6
 _MOST_NAMES = 5
 _OF_EKS = "an image for EKS, which joins a Kubernetes cluster"
 _WINDOWS = "a Windows image, and the ECS agent hands out GPUs on Linux only"
-# Public parameters of images by how they begin: those that have neither the ECS agent nor what GPU tasks need, …
-_BARE: Mapping[str, str] = {
+# By how their names begin, the public parameters of images that have neither the ECS agent nor what GPU tasks need.
+_WITHOUT_AGENT_OR_DRIVER: Mapping[str, str] = {
     "/aws/service/eks/": _OF_EKS,
     "/aws/service/bottlerocket/aws-k8s-": _OF_EKS,
     "/aws/service/ami-amazon-linux-latest/": "plain Amazon Linux, which has neither the ECS agent nor an NVIDIA driver",
 }
-# … those that are not made for ECS on Linux, …
+# Likewise, those of images that are not made for ECS on Linux.
 _NOT_OF_ECS: Mapping[str, str] = {
-    **_BARE,
+    **_WITHOUT_AGENT_OR_DRIVER,
     "/aws/service/ami-windows-latest/": _WINDOWS,
     f"{_AMAZON_LINUX}windows": _WINDOWS,
 }
-# … and those without the ECS agent. What is in a Deep Learning AMI:
+# Likewise, those of images without the ECS agent. What is in a Deep Learning AMI:
 # https://docs.aws.amazon.com/dlami/latest/devguide/appendix-ami-release-notes.html.
 _WITHOUT_AGENT: Mapping[str, str] = {
-    **_BARE,
+    **_WITHOUT_AGENT_OR_DRIVER,
     "/aws/service/canonical/ubuntu/": "plain Ubuntu, which has neither the ECS agent nor an NVIDIA driver",
     "/aws/service/deeplearning/ami/": "a Deep Learning AMI, which has an NVIDIA driver and not the ECS agent",
 }
@@ -82,7 +75,7 @@ def holds_an_id(pool: Pool) -> Problems:
             ways=either(
                 (
                     f"{name}{_LEAF}",
-                    _of_image(pool, images_by_folder()[name.rpartition("/")[0]]),
+                    with_image(pool, images_by_folder()[name.rpartition("/")[0]]),
                 )
             ),
             property_name="ImageId",
@@ -159,67 +152,6 @@ def made_for_ecs(context: Context) -> Problems:
         )
 
 
-@error(
-    "GPU286",
-    question="can the machine image have the release that it is pinned to?",
-    because="the parameter of a release that was never published does not exist, which fails the deploy",
-    source=_PAGE,
-)
-def release_can_be(pool: Pool) -> Problems:
-    if (pinned := _pinned(pool)) and (reason := release_problem(*pinned)):
-        image, release = pinned
-        yield _of_release(pool, image, f"{shown(brief(release))} {reason}")
-
-
-@warning(
-    "GPU287",
-    question="is the release of the machine image known?",
-    because="the driver of a release that is not recorded is judged by those of its neighbours, and where no such "
-    "release was published the deploy fails",
-    source="https://github.com/aws/amazon-ecs-ami/releases",
-    unless=("GPU200", "GPU201", "GPU286"),
-)
-def release_is_known(pool: Pool) -> Problems:
-    pinned = _pinned(pool)
-    line = release_line(pinned[0]) if pinned else None
-    if pinned is None or line is None or release_problem(*pinned):
-        return
-    image, release = pinned
-    if release_number(image, release) not in line.releases:
-        text = f"release {shown(brief(release))} of image {image.name} is not recorded"
-        driver = drivers_of(image, release)
-        yield _of_release(pool, image, f"{text}; judged by the releases around it, it has {driver}")
-
-
-@error(
-    "GPU200",
-    question="is the release of the machine image published in the region?",
-    because="each region has its own public parameters, and a parameter that does not exist fails the deploy; the "
-    "recorded parameters of this region stop before the release",
-    source=_PAGE,
-)
-def release_in_region(pool: Pool) -> Problems:
-    if (pinned := _pinned(pool)) and is_published(*pinned, pool.region) is False:
-        image, release = pinned
-        yield _of_release(
-            pool, image, f"release {brief(release)} of image {image.name} is not published in {pool.region}"
-        )
-
-
-@warning(
-    "GPU201",
-    question="is it recorded whether the region has the release of the machine image?",
-    because="a parameter that does not exist fails the deploy, and not every region publishes every release",
-    source=_PAGE,
-)
-def release_in_records(pool: Pool) -> Problems:
-    pinned = _pinned(pool)
-    if pinned and pinned[0].stopped_in is not None and pool.region and is_published(*pinned, pool.region) is None:
-        image, release = pinned
-        text = f"whether {pool.region} has release {brief(release)} of image {image.name} is not recorded"
-        yield _of_release(pool, image, text)
-
-
 def _parameter(pool: Pool) -> str:
     """The SSM parameter that stands for the image of a pool; empty if none does, or its image is known."""
     found = _PARAMETER.fullmatch((pool.image_written or "").strip()[:MESSAGE])
@@ -232,33 +164,6 @@ def _what_it_is(name: str, images: Mapping[str, str]) -> str:
 
 def _has_no_agent(pool: Pool) -> bool:
     return HostAction.INSTALLS in pool.user_data.never and bool(_what_it_is(_parameter(pool), _WITHOUT_AGENT))
-
-
-def _pinned(pool: Pool) -> tuple[Image, str] | None:
-    """The image of a pool and the release that it is pinned to."""
-    image = pool.image
-    if isinstance(image, Unknown) or image.release is None or image.release == "custom":
-        return None
-    return image.image, image.release
-
-
-def _of_release(pool: Pool, image: Image, message: str) -> Problem:
-    known, is_last = newest_release(image, pool.region), pool.region in dict(image.stopped_in or ())
-    there = ", the newest that is recorded there" if is_last else ""
-    return Problem(
-        message=message,
-        fix="a release that the region has",
-        ways=either(
-            *([(f"pin {known}{there}", _of_image(pool, image, known))] if known else []),
-            (f"follow the newest with {image.ssm_parameter}", _of_image(pool, image)),
-        ),
-        property_name="ImageId",
-        value=image.name,
-    )
-
-
-def _of_image(pool: Pool, image: Image, release: str | None = None) -> Pool:
-    return replace(pool, image=HostImage(image=image, release=release), image_written=None)
 
 
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
@@ -277,4 +182,4 @@ def _made_for_types(pool: Pool) -> tuple[Image, ...]:
 
 
 def _with(pool: Pool, image: Image, text: str) -> Way:
-    return Way(text=text, things=(_of_image(pool, image),))
+    return Way(text=text, things=(with_image(pool, image),))

@@ -7,11 +7,11 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, HostImage, Pool
 from gpu_constructs.hardware import image
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.hosts import image_parameters, images
+from gpu_constructs.rules.hosts import image_releases, images
 from tests.rules.given import a_pool, only, running_on, said
 
-RULES = (image_parameters.release_in_region, image_parameters.release_in_records)
-OF_RELEASE = (image_parameters.release_can_be, image_parameters.release_is_known, *RULES)
+RULES = (image_releases.release_in_region, image_releases.release_in_records)
+OF_RELEASE = (image_releases.release_can_be, image_releases.release_is_known, *RULES)
 
 
 def al2023(day: str) -> HostImage:
