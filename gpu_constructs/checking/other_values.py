@@ -1,7 +1,7 @@
 """What becomes of a template with the other values of its parameters?
 
 One value after the other is tried, all others as they were read, and then two together that bring nothing alone. What
-only such values bring is a warning, and a table says of each task, pool or service with which values it works.
+only such values bring is a warning.
 """
 
 from __future__ import annotations
@@ -20,13 +20,10 @@ from gpu_constructs.template import REGION, Choice, Inputs, Stacks, Weight
 __all__ = [
     "OtherValue",
     "Trial",
-    "ValueTable",
-    "Verdict",
     "is_settled",
     "other_values",
     "pairs",
     "place",
-    "tables",
     "warnings",
 ]
 
@@ -41,12 +38,12 @@ class OtherValue:
     Attributes:
         choices: The parameter, once for each stack.
         value: The value.
-        beside: The value of another parameter with which it is tried.
+        other: The value of another parameter with which it is tried.
     """
 
     choices: tuple[Choice, ...]
     value: str
-    beside: OtherValue | None = None
+    other: OtherValue | None = None
 
     @property
     def parameter(self) -> str:
@@ -71,14 +68,14 @@ class OtherValue:
         return and_list(f"{each.choices[0].parameter}={each.value}" for each in self.each)
 
     @property
-    def asked(self) -> tuple[Choice, ...]:
+    def all_choices(self) -> tuple[Choice, ...]:
         """The choices of which it is a value."""
         return tuple(choice for each in self.each for choice in each.choices)
 
     @property
     def each(self) -> tuple[OtherValue, ...]:
         """It, and the one with which it is tried."""
-        return (self,) if self.beside is None else (self, self.beside)
+        return (self,) if self.other is None else (self, self.other)
 
     def read(self, inputs: Inputs, given: Mapping[str, str]) -> Stacks:
         """The stacks with this value, and with what the user gave."""
@@ -120,55 +117,6 @@ class Trial:
         return replace(self, found=found, new=new)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What becomes of one thing with one value of a parameter.
-
-    Attributes:
-        value: The value.
-        is_default: Whether it is what is read where nothing is given.
-        finding: Why it does not work, or what else of the template does not; None if everything does.
-    """
-
-    value: str
-    is_default: bool
-    finding: Finding | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueTable:
-    """With which values of a parameter a task, a pool or a service works.
-
-    Attributes:
-        parameter: Name of the parameter, ``AWS::Region``, or both names of two.
-        subject: Name of the thing.
-        origin: Where the parameter is declared.
-        verdicts: Every value that was tried, the default first.
-    """
-
-    parameter: str
-    subject: str
-    origin: Origin
-    verdicts: tuple[Verdict, ...]
-
-    @property
-    def row(self) -> Origin:
-        """Where the first value that does not work is written, if a mapping has it; else where the parameter is."""
-        wrong = next((each.value for each in self.verdicts if each.finding is not None), None)
-        if wrong is None or self.origin.path[:1] != ("Mappings",):
-            return self.origin
-        return self.origin.at(wrong)
-
-    @property
-    def alike(self) -> Iterator[tuple[Finding | None, tuple[Verdict, ...]]]:
-        """Values of one verdict together: those that work, then rule by rule, with what the first of them brings."""
-        by_rule: dict[tuple[str, str] | None, list[Verdict]] = {None: []}
-        for each in self.verdicts:
-            found = each.finding
-            by_rule.setdefault(None if found is None else (found.rule, found.subject), []).append(each)
-        return ((verdicts[0].finding, tuple(verdicts)) for verdicts in by_rule.values() if verdicts)
-
-
 def other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[OtherValue], Mapping[str, int]]:
     """Values to try, those that decide most first and parameter by parameter in turn.
 
@@ -201,7 +149,7 @@ def pairs(stacks: Stacks, trials: Sequence[Trial]) -> tuple[list[OtherValue], Ma
     quiet = [each.tried for each in trials if not each.new and _decides(each.tried)]
     first = {id(each.choices): at for at, each in reversed([*enumerate(quiet)])}
     both = [
-        replace(one, beside=other)
+        replace(one, other=other)
         for one, other in (sorted(two, key=lambda each: first[id(each.choices)]) for two in combinations(quiet, 2))
         if one.choices is not other.choices
     ]
@@ -263,42 +211,6 @@ def warnings(trials: Iterable[Trial]) -> Iterator[tuple[Finding, Finding]]:
         message = f"with {tried.assignment}{also}: {first.message}"
         warning = replace(first, severity=Severity.WARNING, message=message, origin=origin, parameter=tried.parameter)
         yield warning, first
-
-
-def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueTable]:
-    """A table for each thing that does not work with every value.
-
-    Args:
-        trials: What was found with each other value.
-        found: What was found with the values of the first reading.
-    """
-    grave = [each for each in found if each.is_grave]
-    made: set[tuple[tuple[Choice, ...], str]] = set()
-    for trial in trials:
-        choices = trial.tried.asked
-        for each in trial.new:
-            if (choices, each.subject) in made:
-                continue
-            made.add((choices, each.subject))
-            default = trial.tried.default
-            first = [] if default is None else [Verdict(value=default, is_default=True, finding=_of(each, grave))]
-            others = [
-                Verdict(value=other.tried.text, is_default=False, finding=_of(each, other.found, other.new))
-                for other in trials
-                if other.tried.asked == choices
-            ]
-            yield ValueTable(
-                parameter=trial.tried.parameter,
-                subject=each.subject,
-                origin=trial.tried.origin(each),
-                verdicts=(*first, *others),
-            )
-
-
-def _of(like: Finding, found: Iterable[Finding], elsewhere: Iterable[Finding] = ()) -> Finding | None:
-    """What is found about the same thing, or else about another one."""
-    own = next((each for each in found if place(each)[1:] == place(like)[1:]), None)
-    return own or next(iter(elsewhere), None)
 
 
 def place(finding: Finding) -> Place:

@@ -21,14 +21,13 @@ from gpu_constructs.checking.described_hosts import with_hosts
 from gpu_constructs.checking.other_values import (
     OtherValue,
     Trial,
-    ValueTable,
     is_settled,
     other_values,
     pairs,
     place,
-    tables,
     warnings,
 )
+from gpu_constructs.checking.value_tables import ValueTable, tables
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.hardware import regions
@@ -39,7 +38,7 @@ from gpu_constructs.template import Input, Inputs, Places, Stacks, fleet_of
 
 __all__ = ["Acknowledged", "Report", "check_files", "findings_in"]
 
-_SAY_WHAT_IS_OPEN = frozenset({"GPU005", "GPU014", UNCHECKED})
+_RULES_ABOUT_UNKNOWNS = frozenset({"GPU005", "GPU014", UNCHECKED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,13 +182,13 @@ def _found(
         there = other.read(inputs, asked.given)
         places = Places(there)
         found_there = check(asked.fleet(there), rules=rules, fixes=False)
-        left_open = frozenset(place(each) for each in found_there if each.rule in _SAY_WHAT_IS_OPEN)
+        left_open = frozenset(place(each) for each in found_there if each.rule in _RULES_ABOUT_UNKNOWNS)
         now = tuple(_located(each, places) for each in found_there if each.is_grave)
         new = tuple(each for each in now if place(each) not in known)
         return Trial(tried=other, found=now, new=new, left_open=left_open)
 
     trials = [tried(each) for each in others if grave]
-    kept = [each for each in found if each.rule not in _SAY_WHAT_IS_OPEN or not is_settled(each, trials, untried)]
+    kept = [each for each in found if each.rule not in _RULES_ABOUT_UNKNOWNS or not is_settled(each, trials, untried)]
     both, left_out = pairs(stacks, trials)
     return kept, [*trials, *map(tried, both)], {**untried, **left_out}
 
