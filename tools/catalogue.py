@@ -20,6 +20,8 @@ from tools import build_catalogue, build_prices
 
 __all__ = ["main"]
 
+_PRICED = ("accelerated", "prices")
+
 
 def main(folder: Path = gpu_constructs.hardware.records.DATA) -> int:
     """Write the files.
@@ -36,9 +38,18 @@ def main(folder: Path = gpu_constructs.hardware.records.DATA) -> int:
         print("\n".join(_report(name, file.read_text(encoding="utf-8"), text)))
         file.write_text(text, encoding="utf-8")
     open_points = [*in_words(built.gaps), *built.stale]
-    for line in open_points:
+    for line in (*open_points, *_unpriced(folder)):
         print(line)
     return 1 if open_points else 0
+
+
+def _unpriced(folder: Path) -> Iterator[str]:
+    """Types that are sold on demand and that no list prices, which is a fact of the lists and not a failure."""
+    types, regions = (json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in _PRICED)
+    priced = {name for lists in regions["regions"].values() for prices in lists.values() for name in prices}
+    sold = (name for name, row in types["instance_types"].items() if "on-demand" in row.get("purchase_classes", ()))
+    if unpriced := sorted({*sold} - priced):
+        yield f"without a price: {', '.join(unpriced)} (tools/curated/prices.csv)"
 
 
 def _report(name: str, before: str, after: str) -> Iterator[str]:
