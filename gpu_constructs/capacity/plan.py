@@ -17,7 +17,7 @@ from gpu_constructs.cdk.tokens import is_list_token, is_text_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import DECLARED_TYPES, UNKNOWN, Bought, Distribution, NetworkInterface, Pool, TypeChoice
 from gpu_constructs.hardware import InstanceType, instance_type, may_exist
-from gpu_constructs.hardware.declared import written
+from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import known_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
@@ -112,7 +112,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     if pool.types_are_known:
         adds = replace(adds, agent={**adds.agent, **host_attributes(known)})
     if any(each.declared for each in known):
-        adds = replace(adds, metadata={**adds.metadata, DECLARED_TYPES: written(known)})
+        adds = replace(adds, metadata={**adds.metadata, DECLARED_TYPES: metadata_of(known)})
     lines = kernel_lines(image.host_image.image.operating_system, known)
     adds = replace(adds, boot_commands=(*lines, *adds.boot_commands))
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)

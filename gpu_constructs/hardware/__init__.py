@@ -9,13 +9,13 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     default_image(host).ssm_parameter            # the image whose driver fits
     find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
 
-Where things are: `model` has the frozen values, `catalogue` the look-ups, `declared` and `overlay` what users add to
-it, `type_names` the form of names, `drivers` which NVIDIA driver drives which GPU, `cuda` which CUDA a container image
-has and what that needs, `image_table` the ECS images, `releases` which driver each release of them has, `images` what
-they run on, `prices` list prices with their date, `gp3` what an EBS volume can be, `mps` and `precision` what GPUs can
-do, `aws_limits` what the services accept, `managed_instances` what ECS Managed Instances launch, `records` the data
-files' format. The data is made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``;
-``data/image_releases.json`` is kept by hand.
+Where things are: `model` has the frozen values, `catalogue` the look-ups, `declared`, `declared_values` and `overlay`
+what users add to it, `type_names` the form of names, `drivers` which NVIDIA driver drives which GPU, `cuda` which CUDA
+a container image has and what that needs, `image_table` the ECS images, `releases` which driver each release of them
+has, `images` what they run on, `prices` list prices with their date, `gp3` what an EBS volume can be, `mps` and
+`precision` what GPUs can do, `aws_limits` what the services accept, `managed_instances` what ECS Managed Instances
+launch, `records` the data files' format. The data is made by ``tools/build_catalogue.py`` and
+``tools/build_prices.py``; ``data/image_releases.json`` is kept by hand.
 """
 
 from __future__ import annotations

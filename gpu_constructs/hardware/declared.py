@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
@@ -10,9 +9,10 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from gpu_constructs.budget import ENTRIES, NAME
+from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware import catalogue, overlay
+from gpu_constructs.hardware.declared_values import CHECKED_FIELDS, checked_value
 from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, LocalDisk, Network, Vendor
 from gpu_constructs.hardware.type_names import name_problem
 
@@ -21,11 +21,9 @@ __all__ = [
     "declare_instance_types",
     "declared_type_of",
     "instance_types_of_declarations",
-    "written",
+    "metadata_of",
 ]
 
-_CAPABILITY = re.compile(r"([1-9][0-9]?)\.([0-9])")
-_MODEL = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{NAME - 1}}}")
 _EXAMPLE = "DeclaredInstanceType('g9.xlarge', vcpus=4, memory_mib=16384, gpus=1, gpu_model='R200')"
 
 
@@ -80,10 +78,10 @@ class DeclaredInstanceType:
                 value=self.name,
                 nearest=near,
             )
-        for field, (allowed, kept) in _KEPT.items():
+        for field in CHECKED_FIELDS:
             value = getattr(self, field)
             if value is not None or field not in _MAY_BE_UNKNOWN:
-                object.__setattr__(self, field, _checked(field, value, allowed, kept))
+                object.__setattr__(self, field, checked_value(field, value))
         self._require_pairs()
 
     def _require_pairs(self) -> None:
@@ -245,12 +243,12 @@ def declared_type_of(name: str, written: Mapping[str, object]) -> DeclaredInstan
         raise
 
 
-def written(declared: Sequence[InstanceType]) -> dict[str, object]:
+def metadata_of(declared: Sequence[InstanceType]) -> dict[str, object]:
     """Declared types as templates write them, for `declared_type_of`: ``{"g9.xlarge": {"Vcpus": 4, …}}``."""
-    return {each.name: _written(each) for each in declared if each.declared}
+    return {each.name: _properties(each) for each in declared if each.declared}
 
 
-def _written(declared: InstanceType) -> dict[str, object]:
+def _properties(declared: InstanceType) -> dict[str, object]:
     devices, network = declared.accelerators, declared.network
     kind = "" if devices is None else "gpu" if devices.vendor is Vendor.NVIDIA else "neuron"
     facts: dict[str, object] = {
@@ -272,65 +270,6 @@ def _written(declared: InstanceType) -> dict[str, object]:
     return {"".join(map(str.capitalize, name.split("_"))): value for name, value in facts.items() if value is not None}
 
 
-def _checked(field: str, value: object, allowed: str, kept: Callable[[object], object | None]) -> object:
-    found = kept(value)
-    if found is None:
-        raise InvalidValueError(f"got {shown(value)}", argument=field, value=value, allowed=allowed)
-    return found
-
-
-def _number(smallest: int, largest: int) -> Callable[[object], int | None]:
-    def kept(value: object) -> int | None:
-        is_number = isinstance(value, int) and not isinstance(value, bool)
-        return value if isinstance(value, int) and is_number and smallest <= value <= largest else None
-
-    return kept
-
-
-def _numbers(smallest: int, largest: int) -> Callable[[object], tuple[int, ...] | None]:
-    one = _number(smallest, largest)
-
-    def kept(value: object) -> tuple[int, ...] | None:
-        if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or len(value) > ENTRIES:
-            return None
-        found = [one(each) for each in value]
-        return tuple(each for each in found if each is not None) if None not in found else None
-
-    return kept
-
-
-def _architecture(value: object) -> str | None:
-    return next((each.value for each in Architecture if value in (each, each.value)), None)
-
-
-def _model(value: object) -> str | None:
-    return value if isinstance(value, str) and _MODEL.fullmatch(value) else None
-
-
-def _capability(value: object) -> tuple[int, int] | None:
-    match value:
-        case [int(major), int(minor)] if _number(1, 99)(major) and _number(0, 9)(minor) is not None:
-            return major, minor
-    written = _CAPABILITY.fullmatch(str(value)) if isinstance(value, (str, float)) else None
-    return (int(written[1]), int(written[2])) if written else None
-
-
-_MODELS = "a name of letters, digits, blanks, dots and hyphens, such as R200"
-_KEPT: Mapping[str, tuple[str, Callable[[object], object | None]]] = {
-    "vcpus": ("a whole number from 1 to 10000", _number(1, 10_000)),
-    "memory_mib": ("MiB as a whole number from 1 to 1000000000", _number(1, 10**9)),
-    "architecture": ("x86_64 or arm64", _architecture),
-    "gpus": ("a whole number from 0 to 1000", _number(0, 1000)),
-    "gpu_model": (_MODELS, _model),
-    "gpu_memory_mib": ("MiB as a whole number from 1 to 100000000", _number(1, 10**8)),
-    "compute_capability": ("major and minor, such as (10, 3), or the string '10.3'", _capability),
-    "neuron_devices": ("a whole number from 0 to 1000", _number(0, 1000)),
-    "neuron_model": (_MODELS, _model),
-    "neuron_cores": ("a whole number from 1 to 1000", _number(1, 1000)),
-    "max_interfaces": ("a whole number from 1 to 1000", _number(1, 1000)),
-    "efa_cards": ("a list of indexes of network cards from 0, such as [0]", _numbers(0, 1000)),
-    "local_disks_gb": ("a list with the GB of each disk, such as [1900, 1900]", _numbers(1, 10**6)),
-}
 _MAY_BE_UNKNOWN = frozenset(each.name for each in fields(DeclaredInstanceType) if each.default is None)
 _COUNTS = {"gpu": "gpus", "neuron": "neuron_devices"}
 _FACTS = {"gpus": ("gpu_memory_mib", "compute_capability"), "neuron_devices": ("neuron_cores",)}

@@ -12,7 +12,7 @@ from constructs import Construct
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, Pool
 from gpu_constructs.hardware import Architecture
-from gpu_constructs.hardware.declared import written
+from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import strategy_item
 from gpu_constructs.managed.plan import ManagedPlan
@@ -77,7 +77,9 @@ class ManagedGpuCapacity(Construct):
                 _PROVIDER, {_LAUNCH_TEMPLATE: plan.launch_template, **plan.operation.provider_data()}
             )
             if any(each.declared for each in plan.pool.instance_types):
-                resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", written(plan.pool.instance_types))
+                resource.add_override(
+                    f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", metadata_of(plan.pool.instance_types)
+                )
             # Hosts that drain talk to ECS until they have gone, and the provider is only gone after them: their routes
             # and their NAT gateway have to be there as long (CDK issue 36071).
             node.add_dependency(*plan.subnets.way_out)

@@ -24,7 +24,7 @@ from gpu_constructs.hardware import (
     models,
     overlay,
 )
-from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations, written
+from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations, metadata_of
 from gpu_constructs.hardware.images import default_image
 
 G9 = DeclaredInstanceType(
@@ -93,7 +93,7 @@ def test_what_is_left_out_is_unknown() -> None:
 
 @pytest.mark.parametrize("declaration", [G9, TRN3, PLAIN], ids=str)
 def test_what_templates_write_is_what_they_are_read_as(declaration: DeclaredInstanceType) -> None:
-    ((name, facts),) = written([declaration.instance_type]).items()
+    ((name, facts),) = metadata_of([declaration.instance_type]).items()
     assert isinstance(facts, dict)
     assert declared_type_of(name, facts).instance_type == declaration.instance_type
     assert declared_type_of(name, {key.lower(): value for key, value in facts.items()}) == declared_type_of(name, facts)

@@ -1,0 +1,88 @@
+"""The values that the fields of a declared instance type can have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from gpu_constructs.budget import ENTRIES, NAME
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.hardware.model import Architecture
+
+__all__ = ["CHECKED_FIELDS", "checked_value"]
+
+_CAPABILITY = re.compile(r"([1-9][0-9]?)\.([0-9])")
+_MODEL = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{NAME - 1}}}")
+
+
+def checked_value(field: str, value: object) -> object:
+    """The value that a field keeps, such as a tuple for a list.
+
+    Args:
+        field: One of `CHECKED_FIELDS`.
+        value: As it was given.
+
+    Raises:
+        InvalidValueError: The field cannot have it.
+    """
+    allowed, kept = _FIELDS[field]
+    found = kept(value)
+    if found is None:
+        raise InvalidValueError(f"got {shown(value)}", argument=field, value=value, allowed=allowed)
+    return found
+
+
+def _number(smallest: int, largest: int) -> Callable[[object], int | None]:
+    def kept(value: object) -> int | None:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return value if isinstance(value, int) and is_number and smallest <= value <= largest else None
+
+    return kept
+
+
+def _numbers(smallest: int, largest: int) -> Callable[[object], tuple[int, ...] | None]:
+    one = _number(smallest, largest)
+
+    def kept(value: object) -> tuple[int, ...] | None:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or len(value) > ENTRIES:
+            return None
+        found = [one(each) for each in value]
+        return tuple(each for each in found if each is not None) if None not in found else None
+
+    return kept
+
+
+def _architecture(value: object) -> str | None:
+    return next((each.value for each in Architecture if value in (each, each.value)), None)
+
+
+def _model(value: object) -> str | None:
+    return value if isinstance(value, str) and _MODEL.fullmatch(value) else None
+
+
+def _capability(value: object) -> tuple[int, int] | None:
+    match value:
+        case [int(major), int(minor)] if _number(1, 99)(major) and _number(0, 9)(minor) is not None:
+            return major, minor
+    written = _CAPABILITY.fullmatch(str(value)) if isinstance(value, (str, float)) else None
+    return (int(written[1]), int(written[2])) if written else None
+
+
+_MODELS = "a name of letters, digits, blanks, dots and hyphens, such as R200"
+_FIELDS: Mapping[str, tuple[str, Callable[[object], object | None]]] = {
+    "vcpus": ("a whole number from 1 to 10000", _number(1, 10_000)),
+    "memory_mib": ("MiB as a whole number from 1 to 1000000000", _number(1, 10**9)),
+    "architecture": ("x86_64 or arm64", _architecture),
+    "gpus": ("a whole number from 0 to 1000", _number(0, 1000)),
+    "gpu_model": (_MODELS, _model),
+    "gpu_memory_mib": ("MiB as a whole number from 1 to 100000000", _number(1, 10**8)),
+    "compute_capability": ("major and minor, such as (10, 3), or the string '10.3'", _capability),
+    "neuron_devices": ("a whole number from 0 to 1000", _number(0, 1000)),
+    "neuron_model": (_MODELS, _model),
+    "neuron_cores": ("a whole number from 1 to 1000", _number(1, 1000)),
+    "max_interfaces": ("a whole number from 1 to 1000", _number(1, 1000)),
+    "efa_cards": ("a list of indexes of network cards from 0, such as [0]", _numbers(0, 1000)),
+    "local_disks_gb": ("a list with the GB of each disk, such as [1900, 1900]", _numbers(1, 10**6)),
+}
+CHECKED_FIELDS = tuple(_FIELDS)
+"""The fields of a declared type but its name."""
