@@ -218,10 +218,10 @@ def _of_pool(found: _PoolAnswer, width: int) -> Iterator[Line]:
     yield [(brief(found.destination.pool.name, LABEL), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
     if found.is_aside and found.destination.answer is not True:
         return
-    column = max((len(each.instance_type.marked) for each in hosts), default=0)
+    column = max((len(each.instance_type.label) for each in hosts), default=0)
     for host in hosts:
         answer = _word(host.answer)
-        start = f"  {host.instance_type.marked:<{column}}  "
+        start = f"  {host.instance_type.label:<{column}}  "
         indent = len(start) + max(map(len, _STYLES)) + 2
         first, *rest = wrapped(brief("; ".join(host.reasons), MESSAGE), width=width, indent=indent)
         gap = " " * (indent - len(start) - len(answer)) if first else ""

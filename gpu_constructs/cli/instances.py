@@ -108,7 +108,7 @@ def _mib(gib: float | None) -> int | None:
 def _row(each: InstanceType) -> Sequence[str]:
     devices = each.accelerators
     return (
-        each.marked,
+        each.label,
         "" if devices is None else _count(devices),
         "" if devices is None else devices.model,
         "" if devices is None or devices.memory_mib is None else _gib_each(devices.memory_mib),

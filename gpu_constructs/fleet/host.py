@@ -55,7 +55,7 @@ class UserData:
         without_value: The variable that its script takes for the name of the cluster and certainly gives no value;
             only templates say so.
         waits_for_agent: The command of its script that starts the ECS agent and waits for it; only templates say so.
-        never: What its hosts certainly do not do; only templates say so.
+        actions_never_taken: What its hosts certainly do not do; only templates say so.
     """
 
     format: UserDataFormat | Unknown = UserDataFormat.NONE
@@ -69,7 +69,7 @@ class UserData:
     ends_early: bool = field(default=False, compare=False)
     without_value: str = field(default="", compare=False)
     waits_for_agent: str = field(default="", compare=False)
-    never: frozenset[HostAction] = field(default=frozenset(), compare=False)
+    actions_never_taken: frozenset[HostAction] = field(default=frozenset(), compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:
         """The value of an agent variable; None if it is not set.

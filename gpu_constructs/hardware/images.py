@@ -78,7 +78,7 @@ _NO_DRIVER: dict[Vendor, str] = {
 # The first day of a release of Amazon Linux whose agent starts without a GPU: since then ecs-init leaves out the
 # setting of the image where it finds no device (LoadEnvVars in ecs-init/docker of aws/amazon-ecs-agent); before,
 # https://github.com/aws/amazon-ecs-agent/issues/2424.
-_STARTS_ANYWHERE = (20241001,)
+_FIRST_DAY_WITHOUT_GPUS = (20241001,)
 
 _BY_NAME = {each.name: each for each in IMAGES}
 
@@ -163,7 +163,7 @@ def compatibility(image: Image, instance_type: InstanceType, release: str | None
     line = release_line(image) if number else None
     change = line.missing(number, instance_type.family) if line and number else None
     if change is not None:
-        reason = f"{_who(image, release)} is from before {change.since}, which brought {change.what}"
+        reason = f"{_named_with_release(image, release)} is from before {change.since}, which brought {change.what}"
         return Compatibility(verdict=change.without, reason=reason)
     for exception in EXCEPTIONS:
         if _applies(exception, image, instance_type, release):
@@ -286,9 +286,12 @@ def _without_devices(image: Image, instance_type: InstanceType, release: str | N
     if image.accelerator is not Vendor.NVIDIA:
         return None
     number = _number(image, release)
-    if image.operating_system is not OperatingSystem.BOTTLEROCKET and (number is None or number >= _STARTS_ANYWHERE):
+    if image.operating_system is not OperatingSystem.BOTTLEROCKET and (
+        number is None or number >= _FIRST_DAY_WITHOUT_GPUS
+    ):
         return None
-    return f"{instance_type} has no GPU, and nothing says that the ECS agent of {_who(image, release)} starts there"
+    agent = f"the ECS agent of {_named_with_release(image, release)}"
+    return f"{instance_type} has no GPU, and nothing says that {agent} starts there"
 
 
 def _number(image: Image, release: str | None) -> Number | None:
@@ -298,7 +301,7 @@ def _number(image: Image, release: str | None) -> Number | None:
     return release_number(image, release)
 
 
-def _who(image: Image, release: str | None) -> str:
+def _named_with_release(image: Image, release: str | None) -> str:
     number = _number(image, release)
     return f"release {'.'.join(map(str, number))} of {image}" if number is not None else str(image)
 
@@ -331,12 +334,12 @@ def _of_drivers(drivers: Drivers, devices: Accelerators, image: Image, release: 
         return Compatibility(
             verdict=Verdict.UNCONFIRMED, reason=f"which driver is the first for {devices.model} is not recorded"
         )
-    has = f"{_who(image, release)} has {drivers}"
+    has = f"{_named_with_release(image, release)} has {drivers}"
     first = shown_version(support.since[0]) if support.since else ""
     number = _number(image, release)
     if support.published is not None and number and len(number) == 1 and number < (_as_day(support.published),):
-        reason = f"{_who(image, release)} is older than driver {first} of {support.published}, the first that drives "
-        return Compatibility(verdict=Verdict.CANNOT, reason=f"{reason}{devices.model}")
+        older = f"{_named_with_release(image, release)} is older than driver {first} of {support.published}"
+        return Compatibility(verdict=Verdict.CANNOT, reason=f"{older}, the first that drives {devices.model}")
     answer = drives(drivers, support)
     if answer:
         return Compatibility(verdict=Verdict.DRIVES, reason=f"{drivers} drives {devices.model}")

@@ -282,6 +282,6 @@ class InstanceType:
         return bool(self.regions) or self.declared
 
     @property
-    def marked(self) -> str:
+    def label(self) -> str:
         """Its name in reports, followed by ``(declared)`` if a user declared it."""
         return f"{self.name} (declared)" if self.declared else self.name

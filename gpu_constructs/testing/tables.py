@@ -78,7 +78,7 @@ def amount_of_gpus(task: Task) -> str:
 
 def types_of(pool: Pool) -> str:
     """The types of a pool, in words."""
-    listed = _listed((*(each.marked for each in pool.instance_types), *pool.unknown_type_names), "")
+    listed = _listed((*(each.label for each in pool.instance_types), *pool.unknown_type_names), "")
     more = "types unknown at synth" if pool.has_unknown_types else ""
     return " and ".join(each for each in (listed, more) if each) or "none"
 

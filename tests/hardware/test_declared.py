@@ -53,7 +53,7 @@ def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_declared_type_is_found_by_every_look_up_and_is_in_no_list_of_what_was_recorded() -> None:
     declare_instance_types(G9, TRN3, PLAIN)
     found = instance_type("g9.xlarge")
-    assert (found.gpus, found.gpu_memory_mib, found.declared, str(found), found.marked) == (
+    assert (found.gpus, found.gpu_memory_mib, found.declared, str(found), found.label) == (
         1,
         98304,
         True,

@@ -20,13 +20,12 @@ from gpu_constructs.hardware import Image, OperatingSystem, image, instance_type
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.evidence.accelerated import is_gpu
-from gpu_constructs.rules.evidence.fixes import of_types, with_container
+from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
-_NEWER = ("g6.xlarge", "g6.12xlarge", "g6.48xlarge")  # the first that jobs fit on
 _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html"
 
 
@@ -117,7 +116,7 @@ def listed(pool: Pool) -> Problems:
             ways=(
                 tuple(
                     Way(text=f"a newer type, such as {each}", things=(of_types(pool, (instance_type(each),)),))
-                    for each in _NEWER
+                    for each in EXAMPLE_TYPES
                 ),
             ),
             property_name="InstanceTypes",
@@ -168,7 +167,7 @@ def long_enough(task: Task) -> Problems:
         )
 
 
-# vCPUs and MiB for one GPU, the first that its hosts have.
+# vCPUs and MiB for one GPU: examples, tried in order.
 _SIZES = ((4, 15_000), (4, 12_000), (2, 6_000), (1, 2_000))
 
 

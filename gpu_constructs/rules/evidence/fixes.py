@@ -35,6 +35,7 @@ from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.evidence.lists import and_list
 
 __all__ = [
+    "EXAMPLE_TYPES",
     "LESS",
     "PROPERTIES",
     "can_run",
@@ -54,6 +55,9 @@ __all__ = [
 
 LESS = "ask for less, or larger hosts"
 """What is left where no change of one value does."""
+
+EXAMPLE_TYPES = ("g6.xlarge", "g6.12xlarge", "g6.48xlarge")
+"""Types for hosts that have none or the wrong one: examples, tried in order."""
 
 _MOST_TYPES = 4
 _TYPE = "ecs.instance-type"

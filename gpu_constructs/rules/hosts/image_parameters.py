@@ -163,7 +163,9 @@ def _what_it_is(name: str, images: Mapping[str, str]) -> str:
 
 
 def _has_no_agent(pool: Pool) -> bool:
-    return HostAction.INSTALLS in pool.user_data.never and bool(_what_it_is(_parameter(pool), _WITHOUT_AGENT))
+    return HostAction.INSTALLS in pool.user_data.actions_never_taken and bool(
+        _what_it_is(_parameter(pool), _WITHOUT_AGENT)
+    )
 
 
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpu_constructs.fleet import HostImage, Pool, PoolKind, Unknown
 from gpu_constructs.hardware import IMAGES, Image, InstanceType, instance_type, is_supported
 from gpu_constructs.rules.change import Way
-from gpu_constructs.rules.evidence.fixes import of_types
+from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -18,7 +18,7 @@ _FIX = (
 )
 
 
-_TYPES = ("g6.xlarge", "g6.12xlarge", "g6.48xlarge", "c7i.2xlarge")  # the first that the tasks fit on
+_TYPES = (*EXAMPLE_TYPES, "c7i.2xlarge")
 
 
 @error(

@@ -74,7 +74,7 @@ def takes_a_host_out(pool: Pool) -> Problems:
 )
 def sends_signals(pool: Pool) -> Problems:
     waits = pool.group.awaits_signals
-    if waits and pool.has_image_of_aws and HostAction.SIGNALS in pool.user_data.never:
+    if waits and pool.has_image_of_aws and HostAction.SIGNALS in pool.user_data.actions_never_taken:
         yield Problem(
             message=f"CloudFormation waits for a signal of the hosts of {pool.name} ({waits}), and their user data "
             "sends none",

@@ -16,7 +16,7 @@ from gpu_constructs.rules.rule import Problem, Problems, warning
     stops_work=True,
 )
 def launch_is_completed(pool: Pool) -> Problems:
-    if not pool.has_image_of_aws or HostAction.COMPLETES_HOOKS not in pool.user_data.never:
+    if not pool.has_image_of_aws or HostAction.COMPLETES_HOOKS not in pool.user_data.actions_never_taken:
         return
     for hook in pool.group.launch_hooks:
         waits = "" if isinstance(hook.seconds, Unknown) else f" after {hook.seconds} seconds"

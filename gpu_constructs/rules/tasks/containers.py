@@ -33,7 +33,7 @@ _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.htm
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#container_definition_systemcontrols
 _IPC_PARAMETERS = ("fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm")
 _NETWORK_PARAMETERS = ("net.",)
-_USUAL_MIB = (8192, 2048, 512)  # the first that the hosts have
+_USUAL_MIB = (8192, 2048, 512)  # examples, tried in order
 _LEAST_FOR_CUDA_MIB = 128
 # Programs that read what the driver knows and run nothing on a GPU; AWS's example gives nvidia-smi 80 MiB
 # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html).

@@ -257,11 +257,12 @@ def _miscounted(container: Container, value: str) -> tuple[str, str, str]:
 def _counted(value: str) -> tuple[str, str]:
     text = value.strip()
     number = text.lstrip("+0")
+    is_number = text.lstrip("+").isdecimal() and text.isascii()
     if text.upper() == "ALL":
         return 'write it "ALL"', "ALL"
-    if text.lstrip("+").isdecimal() and text.isascii() and number:
+    if is_number and number:
         return f'write it "{number}"', number
-    if text.startswith("-") or (text.lstrip("+").isdecimal() and text.isascii()):
+    if text.startswith("-") or is_number:
         return "leave the entry out for a container without a GPU", ""
     return RIGHT_FORM, "1"
 

@@ -32,7 +32,7 @@ _SHARING = (
 )
 _NEWER = "an image with a newer ECS agent and the MPS service"
 _AGENT = f"image al2023-gpu of release 2023.0.{mps.FIRST_RELEASE} or later"
-_USUAL_MIB = (4096, 2048, 1024)  # the first that the GPUs have
+_USUAL_MIB = (4096, 2048, 1024)  # examples, tried in order
 _NO_LIMIT = "leave it out for no limit"
 _WHOLE = "whole GPUs (Value)"
 _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)

@@ -127,7 +127,7 @@ def plugins_are_there(context: Context) -> Iterator[Problem]:
 
 
 def _adds_no_plugin(pool: Pool) -> bool:
-    return pool.has_image_of_aws and HostAction.INSTALLS in pool.user_data.never
+    return pool.has_image_of_aws and HostAction.INSTALLS in pool.user_data.actions_never_taken
 
 
 def _wants_encryption(volume: EfsVolume) -> str:

@@ -160,7 +160,7 @@ class Launches:
             user_data=replace(
                 agent.data,
                 is_encoded=not is_refused(data.get("UserData")),
-                never=frozenset() if self._runs_on_hosts else agent.data.never,
+                actions_never_taken=frozenset() if self._runs_on_hosts else agent.data.actions_never_taken,
             ),
             interfaces=tuple(self._interface(each) for each in data.sections("NetworkInterfaces")),
             bought=bought_by_configuration(data) if is_configuration else bought_by_template(data, self._index),

@@ -38,11 +38,11 @@ class LifecycleHooks:
 
     def __init__(self, index: Index, notes: Notes) -> None:
         self._index = index
-        self._beside: dict[Reference, list[Resource]] = {}
+        self._separate_hooks: dict[Reference, list[Resource]] = {}
         for each in index.all(_HOOK):
             group = index.find(Section.of(each, notes).get("AutoScalingGroupName"), _GROUP)
             if group is not None:
-                self._beside.setdefault(group.reference, []).append(each)
+                self._separate_hooks.setdefault(group.reference, []).append(each)
 
     def unanswered(self, group: Resource, properties: Section) -> tuple[LaunchHook, ...]:
         """Hooks that end the launch of a host unless it completes the action itself."""
@@ -52,7 +52,7 @@ class LifecycleHooks:
     def _of(self, group: Resource, properties: Section) -> Iterator[tuple[LaunchHook, Section]]:
         for each in properties.sections("LifecycleHookSpecificationList"):
             yield _hook(each, str(each.path[-1])), each
-        for resource in self._beside.get(group.reference, ()):
+        for resource in self._separate_hooks.get(group.reference, ()):
             section = Section.of(resource, [])
             yield _hook(section, resource.logical_id), section
 

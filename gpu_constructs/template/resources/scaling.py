@@ -122,12 +122,10 @@ def _may_name_cluster(resource_id: Value) -> bool:
     if isinstance(resource_id, str):
         return not resource_id.startswith(_BEGINS) or "/" in resource_id.removeprefix(_BEGINS)
     pieces = resource_id.pieces if isinstance(resource_id, Text) else ()
-    return not (
-        len(pieces) == len((_BEGINS, "name"))
-        and pieces[0] == _BEGINS
-        and isinstance(pieces[1], Reference)
-        and pieces[1].attribute == "Name"
-    )
+    match pieces:
+        case [str(start), Reference(attribute="Name")]:
+            return start != _BEGINS
+    return True
 
 
 def _name(resource_id: str) -> str:

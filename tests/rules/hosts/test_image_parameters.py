@@ -73,7 +73,7 @@ def test_an_image_that_is_not_of_ecs_is_a_warning_where_gpu_tasks_wait(parameter
 
 
 DEEP_LEARNING = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id"
-INSTALLS_NOTHING = replace(NO_USER_DATA, never=frozenset({HostAction.INSTALLS}))
+INSTALLS_NOTHING = replace(NO_USER_DATA, actions_never_taken=frozenset({HostAction.INSTALLS}))
 
 
 @pytest.mark.parametrize(

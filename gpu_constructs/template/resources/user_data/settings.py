@@ -126,7 +126,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     neither is one with a line that begins with something unknown; a piece within a line changes that line alone.
     """
     if value is None:
-        return AgentSettings(data=replace(NO_USER_DATA, never=frozenset(HostAction)))
+        return AgentSettings(data=replace(NO_USER_DATA, actions_never_taken=frozenset(HostAction)))
     flat = _flat(value)
     if flat is None:
         return NOT_KNOWN
@@ -142,7 +142,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     data = UserData(
         format=form,
         complete=complete,
-        never=_never_done(plain) if complete else frozenset(),
+        actions_never_taken=_never_done(plain) if complete else frozenset(),
         local_disks=_local_disks(plain),
         least_bytes=len(_HOLE.sub("", plain).encode(errors="replace")),
         not_run=_not_run(plain, form),

@@ -316,4 +316,4 @@ def test_disks_that_bottlerocket_binds_are_seen(command: str, use: LocalDiskUse)
     ],
 )
 def test_a_text_that_may_install_a_program_is_known(text: str | None, installs_nothing: bool) -> None:
-    assert (HostAction.INSTALLS in read(text).never) is installs_nothing
+    assert (HostAction.INSTALLS in read(text).actions_never_taken) is installs_nothing
