@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 # The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
 os.environ.setdefault("CDK_VALIDATION", "false")
@@ -16,6 +16,7 @@ import aws_cdk as cdk
 import hypothesis
 import pytest
 
+from gpu_constructs.hardware import overlay
 from tests.synthesis import Ground, Landlord, Site, Tenant
 
 # Images of containers set it; without bytecode, each worker and each command that a test runs compiles everything.
@@ -28,6 +29,17 @@ gc.disable()
 # A busy machine fails no test.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+
+@pytest.fixture
+def forget_declared_types(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A test begins without declared types, and a call forgets those that it has declared."""
+
+    def forget() -> None:
+        monkeypatch.setattr(overlay, "_OF_THE_PROCESS", {})
+
+    forget()
+    return forget
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from aws_cdk import assertions
 from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet.efa import efa_layout
-from gpu_constructs.hardware import accelerated, instance_type, overlay
+from gpu_constructs.hardware import accelerated, instance_type
 from gpu_constructs.placement import share_of
 from gpu_constructs.rules import RULES, Severity
 from tests.synthesis import ROOT
@@ -51,8 +51,8 @@ def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) < 200
 
 
-def test_the_guide_is_one_app_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlay, "_OF_THE_PROCESS", {})
+@pytest.mark.usefixtures("forget_declared_types")
+def test_the_guide_is_one_app_that_runs() -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile("\n".join(_BLOCK.findall(GUIDE)), "capacity.md", "exec"), names)  # noqa: S102 - it is our own
     resources = assertions.Template.from_stack(names["stack"]).to_json()["Resources"].values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import aws_cdk as cdk
@@ -22,7 +23,6 @@ from gpu_constructs import (
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Fleet
-from gpu_constructs.hardware import overlay
 from gpu_constructs.rules import Severity
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
@@ -39,9 +39,7 @@ NEW = DeclaredInstanceType(
 )
 
 
-@pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlay, "_OF_THE_PROCESS", {})
+pytestmark = pytest.mark.usefixtures("forget_declared_types")
 
 
 @pytest.fixture
@@ -55,7 +53,7 @@ def template_of(cluster: GpuCluster) -> dict[str, Any]:
 
 
 def test_a_declared_type_is_checked_like_any_other_and_every_reader_has_the_same_facts(
-    cluster: GpuCluster, monkeypatch: pytest.MonkeyPatch
+    cluster: GpuCluster, forget_declared_types: Callable[[], None]
 ) -> None:
     declare_instance_types(NEW)
     disks = HostStorage(scratch_on_local_disks=True)
@@ -68,7 +66,7 @@ def test_a_declared_type_is_checked_like_any_other_and_every_reader_has_the_same
         task.add_gpu_container("all", image=IMAGE, gpus=8)
     task.add_gpu_container("main", image=IMAGE, gpus=2, gpu_memory_gib=40, efa=True)
     template = template_of(cluster)
-    monkeypatch.setattr(overlay, "_OF_THE_PROCESS", {})
+    forget_declared_types()
     report = check_files([template])
     # Whether ECS Managed Instances launch the type is not its user's word.
     assert [each.rule for each in report.findings if each.severity is not Severity.INFO] == ["GPU185"]

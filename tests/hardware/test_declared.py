@@ -45,9 +45,7 @@ TRN3 = DeclaredInstanceType(
 PLAIN = DeclaredInstanceType("hpc9a.96xlarge", vcpus=192, memory_mib=786432, architecture="arm64")
 
 
-@pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlay, "_OF_THE_PROCESS", {})
+pytestmark = pytest.mark.usefixtures("forget_declared_types")
 
 
 def test_a_declared_type_is_found_by_every_look_up_and_is_in_no_list_of_what_was_recorded() -> None:
