@@ -36,6 +36,18 @@ def test_an_unknown_resource_type_fails_the_stack_and_is_rolled_back(stacks: Sta
     stacks.delete(stack)
 
 
+def test_a_container_that_waits_for_another_is_not_a_resource_that_waits(stacks: Stacks) -> None:
+    template = cluster_template()
+    main, *_ = containers = template["Resources"]["Task"]["Properties"]["ContainerDefinitions"]
+    main["DependsOn"] = [{"ContainerName": "copy", "Condition": "SUCCESS"}]
+    containers.append({"Name": "copy", "Image": "busybox", "Memory": 128, "Essential": False})
+
+    stack = stacks.create(template)
+
+    assert stacks.end(stack)[0] == "CREATE_COMPLETE"
+    stacks.delete(stack)
+
+
 @pytest.mark.parametrize("name", ["aws-gpu", "ecsGpu", "Fargate-gpu"])
 def test_a_reserved_name_fails_the_capacity_provider(stacks: Stacks, name: str) -> None:
     template = cluster_template()

@@ -257,25 +257,30 @@ def _updatable(resource: Any, kind: str, changed: set[str]) -> bool:
     return kind in UPDATED_BY_MOTO or changed <= {"Tags"}
 
 
-def _needs(value: Any) -> Iterator[str]:
+def _needs(definition: Template) -> Iterator[str]:
+    """Every name that a resource waits for."""
+    waits = definition.get("DependsOn", [])
+    yield from [waits] if isinstance(waits, str) else waits
+    yield from _references({key: value for key, value in definition.items() if key != "DependsOn"})
+
+
+def _references(value: Any) -> Iterator[str]:
     """Every name that a piece of template refers to."""
     if isinstance(value, list):
         for item in value:
-            yield from _needs(item)
+            yield from _references(item)
     elif isinstance(value, dict):
         for key, item in value.items():
             if key == "Ref":
                 yield str(item)
             elif key == "Fn::GetAtt":
                 yield str(item[0] if isinstance(item, list) else item.split(".")[0])
-            elif key == "DependsOn":
-                yield from [item] if isinstance(item, str) else item
             elif key == "Fn::Sub":
                 text = item if isinstance(item, str) else item[0]
                 yield from re.findall(r"\$\{([^!.}]+)", text)
-                yield from _needs(item)
+                yield from _references(item)
             else:
-                yield from _needs(item)
+                yield from _references(item)
 
 
 def _changed(before: Any, after: Any, prefix: str = "") -> Iterator[str]:
