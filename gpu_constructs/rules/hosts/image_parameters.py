@@ -173,7 +173,7 @@ def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
     names = get_close_matches(folder[:LABEL], images_by_folder(), n=_MOST_NAMES, cutoff=_NEAR)
     images = [*(images_by_folder()[each] for each in names), *_made_for_types(pool)]
     driven = [each for each in dict.fromkeys(images) if all(may_run(each, one) for one in pool.instance_types)]
-    return tuple(_with(pool, each, f"did you mean {each.ssm_parameter}?") for each in driven)
+    return tuple(_with(pool, each, each.ssm_parameter) for each in driven)
 
 
 def _made_for_types(pool: Pool) -> tuple[Image, ...]:
