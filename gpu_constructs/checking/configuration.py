@@ -173,12 +173,11 @@ class _Reader:
         found[instance_type(name).name] = value
 
     def parameters(self, key: str, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - likewise
-        """A value of a parameter; a number or a flag is the text that CloudFormation makes of it."""
-        if isinstance(value, bool):
-            value = str(value).lower()
+        """A value of a parameter as it is written, as on the command line; it may be a secret, and is not quoted."""
         if not isinstance(value, (str, int, float)):
-            self.refuse(f"got {shown(value)}", key, name, allowed="a text, a number, true or false")
-        found[name] = str(value)
+            self.refuse("expects a single value", key, name, allowed="a text, a number, true or false")
+        as_json = str(value).lower() if isinstance(value, bool) else str(value)
+        found[name] = self._document.written((key, name)) or as_json
 
     def region(self, key: str, content: Mapping[str, Any]) -> str:
         """A region."""

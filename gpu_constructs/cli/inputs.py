@@ -121,14 +121,10 @@ def _parameters(written: Sequence[str]) -> dict[str, str]:
     values: dict[str, str] = {}
     for each in written:
         name, equals, value = each.partition("=")
+        # Values may be secrets, and so may a text whose name is missing: none of them is quoted.
         if not name or not equals:
-            raise InvalidValueError(
-                f"{shown(each)} is not a value of a parameter", argument="--parameter", allowed="NAME=VALUE"
-            )
+            missing = "value" if name else "name"
+            raise InvalidValueError(f"a parameter has no {missing}", argument="--parameter", allowed="NAME=VALUE")
         if values.setdefault(name, value) != value:
-            raise InvalidValueError(
-                f"{name} has two values, {shown(values[name])} and {shown(value)}",
-                argument="--parameter",
-                allowed="one value",
-            )
+            raise InvalidValueError(f"{name} has two values", argument="--parameter", allowed="one value")
     return values

@@ -58,6 +58,19 @@ def test_it_says_what_the_command_line_would() -> None:
     assert known_type("g9.xlarge") is None
 
 
+def test_values_of_parameters_are_the_text_that_is_written() -> None:
+    words = ("yes", "010", "1_0", "1e1", "0x5", "+5", "2020-01-01", "'007'", "&a 08", "*a")
+    listed = "".join(f"\n  P{at}: {each}" for at, each in enumerate(words))
+    Path("gpu-constructs.yaml").write_text(f"parameters:{listed}", encoding="utf-8")
+    assert tuple(found_configuration().parameters.values()) == (*words[:7], "007", "08", "08")
+    Path("other.json").write_text('{"parameters": {"N": 10, "Flag": true}}', encoding="utf-8")
+    assert found_configuration("other.json").parameters == {"N": "10", "Flag": "true"}
+
+
+def test_no_value_of_a_parameter_is_shown() -> None:
+    assert "SECRET" not in refused("parameters: {Pw: [SECRET]}")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -68,7 +81,7 @@ def test_it_says_what_the_command_line_would() -> None:
         ("partial: 1", ":1: partial: got 1; allowed: true or false"),
         ("ignore: GPU002", ":1: ignore: got 'GPU002'; allowed: a list of rules"),
         ("ignore:\n  - GPU002\n  - GPU0022", ":3: ignore.1: no rule 'GPU0022'; fix: did you mean GPU022"),
-        ("parameters: {A: [1]}", ":1: parameters.A: got .*; allowed: a text, a number"),
+        ("parameters: {A: [1]}", ":1: parameters.A: expects a single value; allowed: a text, a number"),
         ("hosts: [g6.xlarge]", ":1: hosts: expects an object; allowed: up to 400 entries"),
         ("hosts:\n  g6.xlarge: 0", ":2: hosts.g6.xlarge: got 0; allowed: a number of hosts from 1"),
         ("hosts:\n  g6.xlarge: 1\n  trn9.48xlarge: 1", ":3: hosts.trn9.48xlarge: the catalogue .*did you mean trn2"),

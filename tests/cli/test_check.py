@@ -313,10 +313,10 @@ def test_a_region_that_nothing_is_recorded_about_is_said(
         (["t.json", "--fail-on", "always"], "'always'"),
         (
             ["t.json", "--parameter", "InstanceType"],
-            "--parameter: 'InstanceType' is not a value of a parameter; allowed: NAME=",
+            "--parameter: a parameter has no value; allowed: NAME=",
         ),
-        (["t.json", "--parameter", "=x"], "--parameter"),
-        (["t.json", "--parameter", "A=1", "--parameter", "A=2"], "A has two values, '1' and '2'"),
+        (["t.json", "--parameter", "=x"], "--parameter: a parameter has no name; allowed: NAME=VALUE"),
+        (["t.json", "--parameter", "A=1", "--parameter", "A=2"], "--parameter: A has two values; allowed: one value"),
         (["t.json", "--ignore", "GPU999"], "no rule 'GPU999'"),
         (["t.json", "--for", "json"], "--for"),
     ],
@@ -328,3 +328,9 @@ def test_wrong_usage_is_2_and_says_what_is_allowed(
     output = capsys.readouterr()
     assert words in output.err
     assert output.out == ""
+
+
+@pytest.mark.parametrize("given", [["Pw=SECRET1", "Pw=SECRET2"], ["=SECRET1"], ["SECRET1"]])
+def test_no_value_of_a_parameter_is_shown(given: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "t.json", *(word for each in given for word in ("--parameter", each))]) == 2
+    assert "SECRET" not in capsys.readouterr().err

@@ -82,6 +82,11 @@ class Document:
         found = self.position(path)
         return None if found is None else found.line
 
+    def written(self, path: Path) -> str | None:
+        """The text of a value of a YAML file, such as ``010`` and ``yes``; None where it is not such a value."""
+        lines = None if self.lines is None else self.lines()
+        return lines.written(path) if isinstance(lines, YamlLines) else None
+
 
 def _decoded(content: bytes, file: str) -> str:
     if len(content) > BYTES:

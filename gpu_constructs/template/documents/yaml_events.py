@@ -111,9 +111,9 @@ def _failure(error: Exception, file: str) -> UnreadableError:
 
 
 class _Place:
-    """Where a value is, and the places below it; an object that is open has the key that waits for its value."""
+    """Where a value is, and the places below it or its text; an object that is open has the key of its next value."""
 
-    __slots__ = ("children", "column", "is_object", "key", "line")
+    __slots__ = ("children", "column", "is_object", "key", "line", "text")
 
     def __init__(self, line: int, column: int) -> None:
         self.line = line
@@ -121,6 +121,7 @@ class _Place:
         self.children: dict[str | int, _Place] = {}
         self.is_object = False
         self.key: Event | None = None
+        self.text: str | None = None
 
 
 class YamlLines:
@@ -139,12 +140,15 @@ class YamlLines:
             elif event.kind != "document":
                 place = self._top if parent is None else _placed(event, parent)
                 if event.kind == "alias":
-                    place.children = anchors.get(event.anchor, place).children
+                    source = anchors.get(event.anchor, place)
+                    place.children, place.text = source.children, source.text
                 elif event.anchor is not None:
                     anchors[event.anchor] = place
                 if event.kind in {"map", "list"}:
                     place.is_object = event.kind == "map"
                     open_ones.append(place)
+                elif event.kind == "scalar":
+                    place.text = event.value
 
     def find(self, path: Path) -> Position | None:
         """The position of a path, or of the deepest part of it that is there; None if no part is."""
@@ -156,6 +160,13 @@ class YamlLines:
                 break
             spelled, place = (*spelled, found[0]), found[1]
         return Position(spelled, place.line, place.column) if spelled else None
+
+    def written(self, path: Path) -> str | None:
+        """The text of a value without its quotes; None for a list, an object, and where there is nothing."""
+        place: _Place | None = self._top
+        for step in path:
+            place = None if place is None else place.children.get(step)
+        return None if place is None else place.text
 
 
 def _placed(event: Event, parent: _Place) -> _Place:
