@@ -13,14 +13,15 @@ from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
-from gpu_constructs.fleet import Fleet, PlacementConstraint, Task, Unknown
+from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task, Unknown
 from gpu_constructs.fleet.naming import find_task
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import alternatives, fit
 from gpu_constructs.placement.destinations import answer_of, by_hand, routes_of, tasks_of
 from gpu_constructs.placement.route import Answer, Destination, Elsewhere, Route
 from gpu_constructs.rules import Finding, Severity, check, find_rule
-from gpu_constructs.rules.evidence.fixes import of_types, without_type_lists
+from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.evidence.fixes import asking_less, of_types, without_type_lists
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 
 __all__ = ["define", "run"]
@@ -28,6 +29,7 @@ __all__ = ["define", "run"]
 _MOST_NAMES = 3
 _NO_FIRST_HOST = "GPU218"
 _CUDA = ("GPU234", "GPU235")
+_OF_IMAGES = ("GPU052", "GPU099")
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
@@ -91,12 +93,14 @@ class _PoolAnswer:
         services: What places the task there.
         counts: Whether it may be placed there.
         is_aside: Whether it may stay as it is, because another pool is enough.
+        images: What rules say to do about its machine image.
     """
 
     destination: Destination
     services: tuple[str, ...]
     counts: bool
     is_aside: bool
+    images: tuple[Way, ...]
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -105,28 +109,60 @@ class _PoolAnswer:
         return tuple(each for each in self.destination.reasons if each not in of_types)
 
     @cached_property
-    def instead(self) -> tuple[InstanceType, ...]:
-        """Instance types that would do, the smallest first; only where none of its own does for certain."""
+    def other_images(self) -> tuple[str, ...]:
+        """Machine images with which it would certainly run on the types that there are."""
+        return self._working(self.images)
+
+    @property
+    def less(self) -> tuple[str, ...]:
+        """What it may ask for at most, to run for certain on the hosts as they are."""
+        here = self.destination
+        return self._working(asking_less(here.task, here.pool, here.fit))
+
+    def _working(self, ways: Sequence[Way]) -> tuple[str, ...]:
         here = self.destination
         if here.answer is True or self.is_aside:
             return ()
-        return tuple(each for each in alternatives(here.task, like=here.pool) if _runs(here, each))
+        return tuple(each.text for each in ways if _works(here, each))
+
+    @cached_property
+    def instead(self) -> tuple[InstanceType, ...]:
+        """Instance types that would do, the smallest first; only where none of its own does for certain."""
+        here = self.destination
+        if here.answer is True or self.is_aside or self.other_images:
+            return ()
+        able = [each for each in alternatives(here.task, like=here.pool) if _runs(here, each)]
+        return _with_one_image(here.pool, able)
 
     @cached_property
     def instead_if_listed(self) -> tuple[InstanceType, ...]:
         """Those that would do if the placement constraints named them."""
         here = self.destination
-        if here.answer is True or self.is_aside or self.instead:
+        if here.answer is True or self.is_aside or self.other_images or self.instead:
             return ()
         task = replace(here.task, constraints=without_type_lists(here.task.constraints))
         free = replace(here, task=task, constraints=without_type_lists(here.constraints))
-        return tuple(each for each in alternatives(task, like=here.pool) if _runs(free, each))
+        return _with_one_image(here.pool, [each for each in alternatives(task, like=here.pool) if _runs(free, each)])
 
 
 def _runs(here: Destination, instance_type: InstanceType) -> bool:
     """Whether a task certainly runs on a pool if that has one instance type."""
-    pool = of_types(here.pool, (instance_type,))
-    return replace(here, pool=pool, fit=fit(here.task, pool, constraints=here.constraints)).answer is True
+    return _works(here, Way(text="", things=(of_types(here.pool, (instance_type,)),)))
+
+
+def _works(here: Destination, way: Way) -> bool:
+    """Whether a task certainly runs on a pool once something is changed."""
+    task = next((each for each in way.things if isinstance(each, Task)), here.task)
+    pool = next((each for each in way.things if isinstance(each, Pool)), here.pool)
+    changed = replace(here, task=task, pool=pool, fit=fit(task, pool, constraints=here.constraints))
+    return bool(way.things) and changed.answer is True
+
+
+def _with_one_image(pool: Pool, types: Sequence[InstanceType]) -> tuple[InstanceType, ...]:
+    """Those that the pool's own image drives; all that one other image drives where it drives none."""
+    images = [of_types(pool, (each,)).image for each in types]
+    kept = pool.image if pool.image in images else next(iter(images), None)
+    return tuple(each for each, image in zip(types, images, strict=True) if image == kept)
 
 
 def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_PoolAnswer]:
@@ -142,14 +178,25 @@ def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_PoolAnswe
     others = [each for each in by_hand(fleet, task).destinations if each.pool.name not in reached]
     fits = any(each.answer is True for each in (*found.values(), *others))
     needed = {(each.pool.name, each.constraints) for route in routes for each in route.unsettled}
+    about = {each.pool.name for each in (*found.values(), *others)}
+    images = {each.subject: each.ways for each in _found(fleet, *_OF_IMAGES, about=about)}
     answers = [
         *(
             _PoolAnswer(
-                destination=each, services=tuple(services[key]), counts=True, is_aside=fits and key not in needed
+                destination=each,
+                services=tuple(services[key]),
+                counts=True,
+                is_aside=fits and key not in needed,
+                images=images.get(each.pool.name, ()),
             )
             for key, each in found.items()
         ),
-        *(_PoolAnswer(destination=each, services=(), counts=False, is_aside=fits) for each in others),
+        *(
+            _PoolAnswer(
+                destination=each, services=(), counts=False, is_aside=fits, images=images.get(each.pool.name, ())
+            )
+            for each in others
+        ),
     ]
     return sorted(answers, key=lambda each: (not each.counts, each.destination.answer is not True))
 
@@ -236,15 +283,16 @@ def _of_pool(found: _PoolAnswer, width: int) -> Iterator[Line]:
 
 def _fix(found: _PoolAnswer) -> str:
     """The smallest changes that would do, on either side; empty where none would."""
-    changes = [f"launch {_names(found.instead)}"] if found.instead else []
-    if found.instead_if_listed:
-        changes = [f"launch {_names(found.instead_if_listed)}, and allow it in the placement constraint"]
-    short = found.destination.fit.shortfalls
-    is_amount = not found.destination.fit.obstacles and all(each.available for each in short)
-    if short and is_amount and not found.is_aside:
-        most = (f"{each.resource.label}: {each.resource.amount(each.available)}" for each in short)
-        changes.append(f"ask for no more than there is ({', '.join(most)})")
-    return ", or ".join(changes)
+    return ", or ".join((*found.other_images, *_launching(found), *found.less))
+
+
+def _launching(found: _PoolAnswer) -> Iterator[str]:
+    pool, types = found.destination.pool, found.instead or found.instead_if_listed
+    if types:
+        image = of_types(pool, types[:1]).image
+        driven = "" if image == pool.image or isinstance(image, Unknown) else f" with image {image.image.name}"
+        listed = "" if found.instead else ", and allow it in the placement constraint"
+        yield f"launch {_names(types)}{driven}{listed}"
 
 
 def _names(types: Sequence[InstanceType]) -> str:

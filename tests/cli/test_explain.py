@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def test_a_task_that_does_not_fit_is_told_the_numbers_and_the_way_out(
     (pool,) = facts["pools"]
     assert pool["hosts"][0]["reasons"] == ["GPUs: 2 asked, g6.xlarge has 1"]
     assert pool["fix"].startswith("launch g6.12xlarge")
-    assert "ask for no more than there is (GPUs: 1)" in pool["fix"]
+    assert pool["fix"].endswith("g6.48xlarge, or GPUs no higher than 1")
 
 
 def test_people_read_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +91,31 @@ def test_an_image_without_a_driver_is_no_fit(tmp_path: Path, capsys: pytest.Capt
     data["ImageId"] = "{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/recommended/image_id}}"
     code, facts = explained(body, tmp_path, capsys)
     assert code == 1
-    assert "machine image" in facts["pools"][0]["hosts"][0]["reasons"][0]
+    (pool,) = facts["pools"]
+    assert "machine image" in pool["hosts"][0]["reasons"][0]
+    assert (pool["fix"], pool["alternatives"]) == ("image al2023-gpu", [])
+
+
+def test_an_image_without_a_driver_goes_with_types_that_are_too_small(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = template(gpus="2")
+    data = body["Resources"]["LaunchTemplate"]["Properties"]["LaunchTemplateData"]
+    data["ImageId"] = "{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/recommended/image_id}}"
+    _, facts = explained(body, tmp_path, capsys)
+    assert facts["pools"][0]["fix"] == "launch g6.12xlarge, g6.24xlarge or g6.48xlarge with image al2023-gpu"
+
+
+@pytest.mark.parametrize("asked", [16384, 16128])
+def test_less_memory_is_what_a_host_is_certain_to_register(
+    asked: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = template()
+    container = body["Resources"]["Chat"]["Properties"]["ContainerDefinitions"][0]
+    container["Memory"] = asked
+    _, facts = explained(body, tmp_path, capsys)
+    container["Memory"] = int(re.findall(r"no (?:higher|more) than (\d+) MiB", facts["pools"][0]["fix"])[0])
+    assert explained(body, tmp_path, capsys)[0] == 0
 
 
 def test_hosts_that_its_service_does_not_name_do_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +161,7 @@ def test_less_cpu_is_no_fix_of_hosts_without_gpus(tmp_path: Path, capsys: pytest
     body = template(instance_type="c7i.large")
     body["Resources"]["Chat"]["Properties"]["ContainerDefinitions"][0]["Cpu"] = 8192
     _, facts = explained(body, tmp_path, capsys)
-    assert "ask for no more" not in facts["pools"][0]["fix"]
+    assert "no higher than" not in facts["pools"][0]["fix"]
 
 
 def test_where_a_pool_fits_the_others_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

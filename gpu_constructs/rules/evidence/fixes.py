@@ -38,6 +38,7 @@ __all__ = [
     "EXAMPLE_TYPES",
     "LESS",
     "PROPERTIES",
+    "asking_less",
     "can_run",
     "hosts_for",
     "larger",
@@ -85,6 +86,13 @@ def ways_of(task: Task, pool: Pool, found: Fit) -> Ways:
     if found.hosts:
         return ((Way(text=provider_for(found), things=(of_types(pool, found.hosts),)),),)
     return hosts_for(task, pool, "hosts of a type"), *_less(task, pool, found)
+
+
+def asking_less(task: Task, pool: Pool, found: Fit) -> tuple[Way, ...]:
+    """Asking for no more than the hosts have, or than they are certain to register."""
+    doubts = ((each.fix, with_memory(task, each.most_mib)) for each in found.doubts if each.most_mib is not None)
+    certain = (Way(text=text, things=(less,)) for text, less in doubts if less is not None)
+    return (*(way for group in _less(task, pool, found) for way in group), *certain)
 
 
 def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = False) -> tuple[Way, ...]:
