@@ -67,9 +67,9 @@ def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueT
 
     Args:
         trials: What was found with each other value.
-        found: What was found with the values of the first reading.
+        found: What was found with the values of the first reading, and the warnings that other values bring.
     """
-    grave = [each for each in found if each.is_grave]
+    grave = [each for each in found if each.is_grave and not each.parameter]
     made: set[tuple[tuple[Choice, ...], str]] = set()
     for trial in trials:
         choices = trial.tried.all_choices

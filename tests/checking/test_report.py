@@ -120,6 +120,18 @@ def test_a_value_that_breaks_something_else_does_not_work(tmp_path: Path) -> Non
     assert (verdicts["g5g.2xlarge"].rule, verdicts["g5g.2xlarge"].subject) == ("GPU052", "Provider")
 
 
+def test_the_default_works_where_only_another_value_brings_a_warning(tmp_path: Path) -> None:
+    body = template(instance_type={"Ref": "It"}, gpus="8", Parameters={"It": ONE_OF_TWO})
+    service = body["Resources"]["Service"]["Properties"]
+    del service["CapacityProviderStrategy"]
+    service["LaunchType"] = "EC2"
+    file = written(body, tmp_path / "t.json")
+    verdicts = [each.verdicts for each in check_files([file], partial=True).values if each.subject == "Service"]
+    assert [[(each.value, each.finding is None) for each in of] for of in verdicts] == [
+        [("p4d.24xlarge", True), ("p3.8xlarge", False)]
+    ]
+
+
 def test_a_type_without_enough_gpus_is_named_also_where_hosts_of_other_files_may_run_the_task(tmp_path: Path) -> None:
     body = template(instance_type={"Ref": "It"}, gpus="8", Parameters={"It": ONE_OF_TWO})
     del body["Resources"]["Service"]
