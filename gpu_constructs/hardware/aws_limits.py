@@ -255,11 +255,13 @@ def is_ecs_name(text: str) -> bool:
 
 
 def reserved_prefix(provider: str) -> str | None:
-    """The reserved beginning of a capacity provider's name, None if it has none.
+    """The reserved beginning of a capacity provider's name, or the whole name of one of Fargate; None if it has none.
 
     Only as the API reference spells it: no page says whether ECS also refuses ``AWS-gpu``, and CDK's own check
     (2.275.0) and the schema of ``AWS::ECS::CapacityProvider`` let it pass.
     """
+    if provider in FARGATE_PROVIDERS:
+        return provider
     return next((each for each in RESERVED_PROVIDER_PREFIXES if provider.startswith(each)), None)
 
 

@@ -164,6 +164,7 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         ),
     ),
     ("GPU046", "capacity_provider_name", lambda site: site.capacity("g6.xlarge", capacity_provider_name="my gpu")),
+    ("GPU046", "capacity_provider_name", lambda site: site.capacity("g6.xlarge", capacity_provider_name="FARGATE")),
     (
         "GPU047",
         "shared_memory_mib",

@@ -16,6 +16,8 @@ from tests.rules.given import a_pool, container, fleet_of, only, said, task_of
     [
         ("aws-gpu", "does not begin with aws, ecs or fargate", "gpu-aws-gpu"),
         ("ecs-l4", "does not begin with aws, ecs or fargate", "gpu-ecs-l4"),
+        ("FARGATE", "does not begin with aws, ecs or fargate", "gpu-FARGATE"),
+        ("FARGATE_SPOT", "does not begin with aws, ecs or fargate", "gpu-FARGATE_SPOT"),
         ("fargate_gpu", "does not begin with aws, ecs or fargate", "gpu-"),
         ("my gpu", "letters, digits, hyphens and underscores", "my-gpu"),
         ("x" * 256, "1 to 255", ""),
