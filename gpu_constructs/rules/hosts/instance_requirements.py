@@ -15,6 +15,7 @@ from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated,
 from gpu_constructs.hardware.accelerator_names import EC2_VALUES, ECS_VALUES
 from gpu_constructs.hardware.overlay import how_to_declare
 from gpu_constructs.rules.change import either
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -76,6 +77,12 @@ def satisfied(pool: Pool) -> Problems:
         yield _unsatisfied(pool.requirements)
 
 
+def _without_gpus(context: Context) -> Problems:
+    """Pools of which only the tasks say that they are for GPUs."""
+    for pool, _ in context.awaited(lambda each: not _is_accelerated(each)):
+        yield from _of_other_vendors(pool)
+
+
 @warning(
     "GPU101",
     question="do the requirements select NVIDIA GPUs only?",
@@ -84,8 +91,21 @@ def satisfied(pool: Pool) -> Problems:
     source=_EC2,
     changes="InstanceRequirements.AcceleratorManufacturers",
     unless=("GPU060", "GPU103"),
+    in_fleet=_without_gpus,
 )
 def nvidia_only(pool: Pool) -> Problems:
+    if _is_accelerated(pool):
+        yield from _of_other_vendors(pool)
+
+
+def _is_accelerated(pool: Pool) -> bool:
+    """Whether its requirements are for hosts with accelerators."""
+    return pool.requirements is not None and (
+        _asks_accelerators(pool.requirements) or all(each.accelerators for each in pool.instance_types)
+    )
+
+
+def _of_other_vendors(pool: Pool) -> Problems:
     if pool.requirements is None:
         return
     others = [each for each in pool.instance_types if each.accelerators and not _is_nvidia(each)]
@@ -94,6 +114,7 @@ def nvidia_only(pool: Pool) -> Problems:
         yield Problem(
             message=f"the requirements also select {and_list(families)}, without NVIDIA GPUs",
             fix="AcceleratorManufacturers nvidia",
+            about=pool,
             property_name="AcceleratorManufacturers",
         )
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, InstanceRequirements, Pool, PoolKind, satisfies
+from gpu_constructs.fleet import UNKNOWN, Fleet, InstanceRequirements, Pool, PoolKind, Task, satisfies
 from gpu_constructs.hardware import Architecture, accelerated, general
 from gpu_constructs.rules import Severity, check, rules_of
 from gpu_constructs.rules.hosts import instance_requirements
-from tests.rules.given import a_pool, asked
+from gpu_constructs.rules.hosts.instance_requirements import nvidia_only
+from tests.rules.given import GPU_TASK, a_pool, asked, container, running_on, task_of
 
 RULES = rules_of(instance_requirements)
 
@@ -113,6 +114,13 @@ def test_a_gpu_of_any_maker_is_a_warning(wanted: dict[str, Any]) -> None:
     assert list(found) == ["GPU101"]
     assert "g4ad" in found["GPU101"].message
     assert found["GPU101"].fix == "AcceleratorManufacturers nvidia"
+
+
+@pytest.mark.parametrize(("task", "rules"), [(task_of(container()), set()), (GPU_TASK, {"GPU101"})])
+def test_requirements_of_vcpus_and_memory_are_for_gpus_where_a_task_asks_for_one(task: Task, rules: set[str]) -> None:
+    pool = _chosen_by(vcpus=(1, None), memory_mib=(2048, None))
+    assert asked(nvidia_only, pool) == {}
+    assert set(asked(nvidia_only, running_on(pool, task=task))) == rules
 
 
 @pytest.mark.parametrize(
