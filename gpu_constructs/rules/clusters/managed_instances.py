@@ -147,11 +147,13 @@ def trusts_ecs(pool: Pool) -> Problems:
         )
 
 
-@error(
+@warning(
     "GPU301",
     question="does only the capacity provider of Managed Instances name its cluster?",
-    because="ECS associates Managed Instances with their cluster itself, by ClusterName, and refuses a list that names "
-    'them: "Cannot associate Managed Instances capacity provider to clusters using this API"',
+    because="ECS associates Managed Instances with their cluster itself, by ClusterName; in October 2025 it refused a "
+    'list that named them, "Cannot associate Managed Instances capacity provider to clusters using this API", and '
+    "reports of December 2025 show a list refused only while the provider is not ACTIVE "
+    "(github.com/hashicorp/terraform-provider-aws/issues/45693, github.com/pulumi/pulumi-aws/issues/6061)",
     source="https://github.com/hashicorp/terraform-provider-aws/issues/44783",
 )
 def not_listed(pool: Pool) -> Problems:
@@ -159,7 +161,7 @@ def not_listed(pool: Pool) -> Problems:
         yield Problem(
             property_name="CapacityProviders",
             origin=pool.listed_at,
-            message=f"a list of capacity providers names {pool.name}, and ECS associates Managed Instances with their "
-            "cluster by ClusterName alone",
+            message=f"a list of capacity providers names {pool.name}, which ECS associates with its cluster by "
+            "ClusterName: it may refuse the list, at least while the provider is not ACTIVE",
             fix=f"leave {pool.name} out of CapacityProviders; a strategy may name it all the same",
         )

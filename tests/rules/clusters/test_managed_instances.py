@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, Pool, PoolKind, PurchaseOption, Reservation
-from gpu_constructs.rules import rules_of
+from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.clusters import managed_instances
 from gpu_constructs.rules.clusters.managed_instances import not_listed
 from tests.rules.given import GPU_TASK, a_pool, asked, managed_pool, member_of, only, running_on, said
@@ -104,5 +104,5 @@ def test_a_role_that_ecs_may_not_pass(passes: Any, rules: set[str]) -> None:
 def test_a_list_of_capacity_providers_names_no_managed_instances() -> None:
     listed = replace(managed_pool(), listed_at=Origin(resource="Association"))
     finding = only(not_listed, running_on(listed))
-    assert finding.origin == listed.listed_at
+    assert (finding.origin, finding.severity) == (listed.listed_at, Severity.WARNING)
     assert said(not_listed, running_on(managed_pool())) == []
