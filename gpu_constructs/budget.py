@@ -133,7 +133,8 @@ TRIED_FIXES = 200
 next check."""
 
 TRIED_THINGS = 2_000
-"""Pools, tasks and workloads that are checked to try fixes, so that a large fleet is not checked that often."""
+"""Pools, containers of tasks and workloads that are checked to try fixes, so that a large fleet is not checked that
+often."""
 
 # -- words: what is looked up and quoted -------------------------------------------------------------------------------
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 
-__all__ = ["Way", "Ways", "changed", "either"]
+__all__ = ["Changed", "Way", "Ways", "changed", "either"]
 
 _Thing = TypeVar("_Thing", Pool, Task, Workload)
+
+Changed: TypeAlias = Pool | Task | Workload | Callable[[], Task]
+"""A thing as it would be, or what makes a task when it is tried: a task of n containers may have n fixes, and making
+each takes as long as there are containers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,14 +28,18 @@ class Way:
     """
 
     text: str
-    things: tuple[Pool | Task | Workload, ...] = ()
+    things: tuple[Changed, ...] = ()
+
+    def made(self) -> tuple[Pool | Task | Workload, ...]:
+        """The things, those among them that are made when they are tried."""
+        return tuple(each if isinstance(each, (Pool, Task, Workload)) else each() for each in self.things)
 
 
 Ways: TypeAlias = tuple[tuple[Way, ...], ...]
 """Ways to settle a problem. Of each group, smallest change first, the first that works is shown."""
 
 
-def either(*changes: tuple[str, Pool | Task | Workload]) -> Ways:
+def either(*changes: tuple[str, Changed]) -> Ways:
     """Ways of one thing each; every one that works is shown.
 
     Args:

@@ -46,7 +46,10 @@ class Trials:
         return next((each for each in group if not each.things or self._works(each, about)), None)
 
     def _works(self, way: Way, about: tuple[str, str]) -> bool:
-        part = self._parts.around(way.things)
+        if self._tries <= 0 or self._things <= 0:
+            return False
+        things = way.made()
+        part = self._parts.around(things)
         before = self._before(part, about[0])
         if not before[about]:  # it is about more than this part
             part = self._fleet
@@ -55,7 +58,7 @@ class Trials:
         self._things -= _size(part)
         if self._tries < 0 or self._things < 0:
             return False
-        after = self._grave(changed(part, way.things), about[0])
+        after = self._grave(changed(part, things), about[0])
         return after[about] < before[about] and all(count <= before[each] for each, count in after.items())
 
     def _before(self, part: Fleet, rule: str) -> _Counted:
@@ -68,4 +71,5 @@ class Trials:
 
 
 def _size(fleet: Fleet) -> int:
-    return len(fleet.pools) + len(fleet.tasks) + len(fleet.workloads)
+    containers = sum(len(each.containers) or 1 for each in fleet.tasks)
+    return len(fleet.pools) + containers + len(fleet.workloads)

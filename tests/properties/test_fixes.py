@@ -191,7 +191,7 @@ def made(of_files: tuple[Shown, ...]) -> Counter[str]:
             for way in finding.ways:
                 assert way.text in finding.fix
                 if way.things:
-                    after = check(changed(each.fleet, way.things), fixes=False)
+                    after = check(changed(each.fleet, way.made()), fixes=False)
                     assert _found(after, finding) < _found(before, finding), (finding, way.text)
                     assert not (new := _wrong(after) - _wrong(before)), (finding, way.text, new)
                     made[finding.rule] += 1

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ProviderList, Task
-from gpu_constructs.rules import Problem, check, error
+from gpu_constructs.budget import TRIED_THINGS
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ProviderList, ResourceRequirement, Task
+from gpu_constructs.rules import Problem, catalogue, check, error
 from gpu_constructs.rules.change import Way
 from tests.rules.given import a_pool, a_task, mps, of_image, on_launch_type, running_on
 
@@ -157,3 +160,54 @@ def test_shares_are_sent_to_newer_gpus() -> None:
     share = Container(name="main", memory_limit_mib=4096, requirements=(mps(),))
     told = fixes(running_on(a_pool("p2.xlarge", image=UNKNOWN), task=Task(name="shared", containers=(share,))))
     assert "such as g4dn.xlarge" in told["GPU180"]
+
+
+def crowd(size: int, **wrong: Any) -> Fleet:
+    """A service whose task has so many containers, with the same mistake in each."""
+    usual: dict[str, Any] = {"memory_limit_mib": 512, "requirements": (ResourceRequirement.gpus(1),)}
+    containers = tuple(Container(name=f"c{each}", **(usual | wrong)) for each in range(size))
+    return running_on(a_pool(), task=Task(name="crowd", containers=containers))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"memory_limit_mib": 100},
+        {"memory_limit_mib": 3},
+        {"memory_limit_mib": None},
+        {"memory_reservation_mib": 600},
+        {"image": ""},
+        {"requirements": (ResourceRequirement(value="1.5"),)},
+        {"host_ports": tuple((port, "tcp") for port in range(80, 120))},
+        {"health_check": (("Interval", 1),)},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_change_of_a_container_makes_a_task_only_when_it_is_tried(
+    wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Task] = []
+    of_dataclass = Task.__init__
+
+    def counted(self: Task, *args: Any, **fields: Any) -> None:
+        made.append(self)
+        of_dataclass(self, *args, **fields)
+
+    fleet = crowd(40, **wrong)
+    assert any(each not in fixes(crowd(40)) for each in fixes(fleet))
+    monkeypatch.setattr(Task, "__init__", counted)
+    check(fleet, fixes=False)
+    assert len(made) < 40
+
+
+def test_fixes_are_tried_on_no_more_containers_than_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[int] = []
+    grave = catalogue._grave
+
+    def counted(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:
+        checked.extend(len(each.containers) for each in fleet.tasks)
+        return grave(fleet, also)
+
+    monkeypatch.setattr("gpu_constructs.rules.catalogue._grave", counted)
+    check(crowd(100, memory_limit_mib=100))
+    assert 0 < sum(checked) <= TRIED_THINGS

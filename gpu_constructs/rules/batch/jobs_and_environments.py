@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from gpu_constructs.errors import shown
@@ -184,7 +185,7 @@ def _with_sizes(task: Task, container: Container, missing: list[str], vcpus: int
     return Way(text=", ".join(sizes[each] for each in missing), things=(with_container(task, container, new),))
 
 
-def _with_one_gpu(task: Task, container: Container) -> Task:
+def _with_one_gpu(task: Task, container: Container) -> Callable[[], Task]:
     others = tuple(each for each in container.requirements if not is_gpu(each))
     return with_container(task, container, replace(container, requirements=(*others, ResourceRequirement.gpus(1))))
 

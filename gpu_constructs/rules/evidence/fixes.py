@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import (
@@ -181,8 +182,12 @@ def own_strategies(fleet: Fleet, workload: Workload) -> tuple[Way, ...]:
     )
 
 
-def with_container(task: Task, old: Container, new: Container) -> Task:
-    """The task with another container in the place of one of its own."""
+def with_container(task: Task, old: Container, new: Container) -> Callable[[], Task]:
+    """Makes the task with another container in the place of one of its own."""
+    return partial(_exchanged, task, old, new)
+
+
+def _exchanged(task: Task, old: Container, new: Container) -> Task:
     return replace(task, containers=tuple(new if each is old else each for each in task.containers))
 
 
@@ -242,7 +247,7 @@ def _with_gpus(task: Task, most: int | str) -> Task | None:
         return None
     others = tuple(each for each in asking[0].requirements if each.type != GPU)
     fewer = replace(asking[0], requirements=(*others, ResourceRequirement(value=str(most))))
-    return with_container(task, asking[0], fewer)
+    return _exchanged(task, asking[0], fewer)
 
 
 def _with_cpu(task: Task, most: int) -> Task | None:

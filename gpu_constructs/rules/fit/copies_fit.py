@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import partial
 
 from gpu_constructs.fleet import PlacementConstraint, Task, Unknown, Workload, known, total
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, RESERVED_PORTS
@@ -336,11 +337,15 @@ def _dynamic(task: Task, ports: Collection[tuple[int, str]], where: str = "") ->
     """Host ports that Docker chooses, which it does not in network mode host."""
     if task.network_mode == "host":
         return ()
+    return either((f"a dynamic host port (0){where}", partial(_without_ports, task, ports)))
+
+
+def _without_ports(task: Task, ports: Collection[tuple[int, str]]) -> Task:
     containers = (
         replace(container, host_ports=tuple(each for each in container.host_ports if each not in ports))
         for container in task.containers
     )
-    return either((f"a dynamic host port (0){where}", replace(task, containers=tuple(containers))))
+    return replace(task, containers=tuple(containers))
 
 
 def _is_one_copy_in_question(copies: Copies) -> bool:

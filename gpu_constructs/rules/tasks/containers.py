@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.budget import brief
@@ -294,7 +294,7 @@ def _of_size(task: Task, name: str, size: int | None) -> Task:
     return replace(task, cpu_limit=size) if name == "Cpu" else replace(task, memory_limit_mib=size)
 
 
-def _of_gib(task: Task, container: Container, name: str, gib: int) -> Task:
+def _of_gib(task: Task, container: Container, name: str, gib: int) -> Callable[[], Task]:
     mib = gib * 1024
     is_limit = name == "Memory"
     new = replace(container, memory_limit_mib=mib) if is_limit else replace(container, memory_reservation_mib=mib)

@@ -120,7 +120,7 @@ def _lacks_kernels(found: CudaImage, there: Destination) -> bool:
     return found.has_libraries and all(_is_dropped(each, found) for each in there.types)
 
 
-def _with_image(task: Task, container: Container, name: str) -> Task:
+def _with_image(task: Task, container: Container, name: str) -> Callable[[], Task]:
     return with_container(task, container, replace(container, image=name))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.budget import brief
@@ -226,8 +226,8 @@ def _entries(task: Task) -> Iterator[tuple[Container, ResourceRequirement]]:
     return ((container, each) for container in task.containers for each in container.requirements)
 
 
-def _asking(task: Task, container: Container, old: ResourceRequirement, new: ResourceRequirement) -> Task:
-    """The task with another request in the place of one."""
+def _asking(task: Task, container: Container, old: ResourceRequirement, new: ResourceRequirement) -> Callable[[], Task]:
+    """Makes the task with another request in the place of one."""
     requirements = tuple(new if each is old else each for each in container.requirements)
     return with_container(task, container, replace(container, requirements=requirements))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.budget import brief
@@ -237,12 +237,12 @@ def _share(task: Task, container: Container, old: NvidiaMps, mib: int) -> Way:
     )
 
 
-def _limited(task: Task, container: Container, old: NvidiaMps, percent: int | None) -> Task:
+def _limited(task: Task, container: Container, old: NvidiaMps, percent: int | None) -> Callable[[], Task]:
     return _shared_as(task, container, old, replace(old, max_compute_percent=percent))
 
 
-def _shared_as(task: Task, container: Container, old: NvidiaMps, new: NvidiaMps) -> Task:
-    """The task with another share in the place of one."""
+def _shared_as(task: Task, container: Container, old: NvidiaMps, new: NvidiaMps) -> Callable[[], Task]:
+    """Makes the task with another share in the place of one."""
     requirements = tuple(
         replace(each, nvidia_mps=new) if each.nvidia_mps is old else each for each in container.requirements
     )
