@@ -30,7 +30,7 @@ from gpu_constructs.fleet.keys import (
     RESERVED_INSTANCES,
 )
 from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails, Volume
-from gpu_constructs.fleet.origin import Origin, SourceLine
+from gpu_constructs.fleet.origin import Origin, Place, SourceLine
 from gpu_constructs.fleet.pool import HostImage, HostSetup, Pool, PoolKind, Shape, TypeChoice, values_of
 from gpu_constructs.fleet.purchase import (
     BOUGHT_IN_ADVANCE,
@@ -113,6 +113,7 @@ __all__ = [
     "NetworkInterface",
     "NvidiaMps",
     "Origin",
+    "Place",
     "PlacementConstraint",
     "Pool",
     "PoolKind",

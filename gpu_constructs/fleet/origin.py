@@ -4,7 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["Origin", "SourceLine"]
+__all__ = ["Origin", "Place", "SourceLine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is deployed to: a name of one place may be that of something else in another.
+
+    Attributes:
+        region: The region; None where that is only known at deploy time.
+        account: The id of the account, likewise.
+    """
+
+    region: str | None = None
+    account: str | None = None
+
+    def may_be(self, other: Place) -> bool:
+        """Whether both may be the same region of the same account."""
+        return _may_be(self.region, other.region) and _may_be(self.account, other.account)
+
+
+def _may_be(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or one == other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +55,7 @@ class Origin:
         line: Line in the file, from 1; None where it is not known.
         column: Column in that line, from 1; None where it is not known.
         source: The line of the CDK app behind it; None where the app has no stack traces.
-        region: Region that it is deployed to; None where that is only known at deploy time.
+        place: Where it is deployed to.
     """
 
     resource: str
@@ -44,7 +65,7 @@ class Origin:
     line: int | None = None
     column: int | None = None
     source: SourceLine | None = None
-    region: str | None = None
+    place: Place = Place()
 
     @property
     def property_name(self) -> str:

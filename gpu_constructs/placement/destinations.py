@@ -207,7 +207,15 @@ def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
         return tuple({item.pool.name: item.pool for item in items if item.pool is not None}.values())
     if workload.launch_type not in EC2_LAUNCH_TYPES or isinstance(workload.cluster, Unknown):
         return ()
-    return _by_cluster(fleet).get(workload.cluster, ())
+    found = _by_cluster(fleet).get(workload.cluster, ())
+    # Every region of an account has a default cluster.
+    return found if workload.cluster is not None else tuple([each for each in found if _may_meet(each, workload)])
+
+
+def _may_meet(pool: Pool, workload: Workload) -> bool:
+    """Whether both may be in one place."""
+    here, there = pool.origin, workload.origin
+    return here is None or there is None or here.place.may_be(there.place)
 
 
 def runs_on_fargate(workload: Workload) -> str | None:

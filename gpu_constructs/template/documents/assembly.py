@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from gpu_constructs.budget import ASSEMBLY_DEPTH
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import SourceLine
+from gpu_constructs.fleet import Place, SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.files import Files
 from gpu_constructs.template.documents.node import Node
@@ -30,7 +30,7 @@ _STACK = "aws:cloudformation:stack"
 _NESTED_ASSEMBLY = "cdk:cloud-assembly"
 _ASSETS = "cdk:asset-manifest"
 _ENVIRONMENT = "aws://"
-_ANY_REGION = "unknown-region"
+_ANY = frozenset({"", "unknown-account", "unknown-region"})
 _LONGEST = 5000  # characters of a frame in a stack trace
 
 
@@ -89,13 +89,15 @@ class _Assembly:
         # Read where somebody asks: a template that carries the paths of its constructs, in which nothing is found,
         # needs none of it.
         notes = cache(lambda: self._notes(artifact))
+        place = _place(artifact.get("environment"))
         constructs = cache(lambda: _logical_ids(notes()))
         return Source(
             name=stack_name,
             other_name=display_name if isinstance(display_name, str) and display_name else name,
             stack_name=stack_name,
             document=document,
-            region=_region(artifact.get("environment")),
+            region=place.region,
+            account=place.account,
             nested=lambda declaration, url: self._nested(declaration, url, notes),
             construct=lambda logical_id: constructs().get(logical_id),
             made_at=lambda path: _made_at(notes().get(f"/{path}")),
@@ -138,12 +140,12 @@ class _Assembly:
         return {path: entries for each in both if isinstance(each, dict) for path, entries in each.items()}
 
 
-def _region(environment: Node) -> str | None:
-    """The region of ``aws://account/region``; None where the stack may go to any."""
+def _place(environment: Node) -> Place:
+    """The place of ``aws://account/region``, of which CDK writes either as unknown where the stack may go to any."""
     if not isinstance(environment, str) or not environment.startswith(_ENVIRONMENT):
-        return None
-    region = environment[len(_ENVIRONMENT) :].partition("/")[2]
-    return region if region and region != _ANY_REGION else None
+        return Place()
+    account, _, region = environment[len(_ENVIRONMENT) :].partition("/")
+    return Place(*(each if each not in _ANY else None for each in (region, account)))
 
 
 def _logical_ids(notes: Mapping[str, Node]) -> dict[str, str]:

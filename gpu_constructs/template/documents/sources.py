@@ -43,6 +43,7 @@ class Source:
         document: The template.
         stack_name: Its name where it is deployed; None if nothing says.
         region: Where it is deployed to; None where only the deploy knows.
+        account: The id of the account that it is deployed to, likewise.
         nested: Finds the templates of its nested stacks.
         construct: Finds the path of the CDK construct of a logical id.
         made_at: Finds the line of the app that made a construct, by its path.
@@ -55,6 +56,7 @@ class Source:
     document: Document
     stack_name: str | None = None
     region: str | None = None
+    account: str | None = None
     nested: FindNested = lambda _declaration, _url: None
     construct: Callable[[str], str | None] = lambda _logical_id: None
     made_at: Callable[[str], SourceLine | None] = lambda _construct_path: None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-from gpu_constructs.fleet import UNKNOWN, Origin
+from gpu_constructs.fleet import UNKNOWN, Origin, Place
 from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.model import Resource, Value
 
@@ -69,7 +69,7 @@ def task_definition(data: Node, *, file: str, region: str | None) -> Resource | 
         name = family if isinstance(family, str) and family else file
     if not is_one:
         return None
-    origin = Origin(resource=name, file=file, path=path, region=region)
+    origin = Origin(resource=name, file=file, path=path, place=Place(region))
     is_part = isinstance(data, list)
     return Resource(
         logical_id=name, type=_TYPE, stack=file, properties=properties, origin=origin, is_part=is_part, below=()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_constructs.budget import ASSEMBLY_DEPTH, STACKS
-from gpu_constructs.fleet import Origin, Remark, RemarkKind, SourceLine
+from gpu_constructs.fleet import Origin, Place, Remark, RemarkKind, SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
@@ -141,7 +141,7 @@ class _Assembler:
             name=name,
             stack_name=stack_name,
             file=document.file,
-            region=source.region,
+            place=Place(source.region, source.account),
             template=template,
             given=given,
             functions=FUNCTIONS,

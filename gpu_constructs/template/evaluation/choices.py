@@ -105,7 +105,7 @@ def _choices(evaluator: Evaluator, *, is_nested: bool) -> Iterator[Choice]:
         for name, declaration in evaluator.parameters.items()
         if declaration is not None and not declaration.is_secret and not is_nested and name not in evaluator.given
     }
-    asks_region = evaluator.region is None and _asks_region(evaluator)
+    asks_region = evaluator.place.region is None and _asks_region(evaluator)
     if not asks_region and not any(
         len(each.allowed) > 1 or (not each.is_stored and (evaluator.conditions or evaluator.mappings))
         for each in open_ones.values()

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from gpu_constructs.budget import EVALUATION_DEPTH, LOOPED, RESOURCES
-from gpu_constructs.fleet import UNKNOWN, Origin, RemarkKind, Unknown
+from gpu_constructs.fleet import UNKNOWN, Origin, Place, RemarkKind, Unknown
 from gpu_constructs.template.documents.node import Node, Path, path_to
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
@@ -56,7 +56,7 @@ class Evaluator:
         name: str,
         stack_name: str | None,
         file: str,
-        region: str | None,
+        place: Place,
         template: dict[str, Node],
         given: Mapping[str, Callable[[], Value]],
         functions: Mapping[str, Function],
@@ -65,7 +65,7 @@ class Evaluator:
         self.name: Final = name
         self.stack_name: Final = stack_name
         self.file: Final = file
-        self.region: Final = region
+        self.place: Final = place
         self.nested: dict[str, Evaluator] = {}
         self.given = given
         self._functions = functions
@@ -173,7 +173,7 @@ class Evaluator:
 
     def exported(self, name: Value) -> Value:
         """The value that another stack exports under a name."""
-        found = self.shared.exports.find(name, self.region)
+        found = self.shared.exports.find(name, self.place)
         if found is None:
             return UNKNOWN
         stack, output = found
@@ -181,7 +181,7 @@ class Evaluator:
 
     def output_of(self, stack: Value, name: Value, region: Value) -> Value:
         """An output of another stack."""
-        found = self.shared.exports.of_stack(stack, self.region if region is None else region)
+        found = self.shared.exports.of_stack(stack, self.place.region if region is None else region)
         return UNKNOWN if found is None or not isinstance(name, str) else found.output(name)
 
     def remark(self, text: str, call: Node) -> None:
@@ -235,7 +235,7 @@ class Evaluator:
     def origin(self, path: Path, construct_path: str | None = None) -> Origin:
         """A place of this template."""
         resource = str(path[1]) if len(path) > 1 and path[0] == "Resources" else "/".join(map(str, path[:2]))
-        return Origin(resource=resource, file=self.file, construct_path=construct_path, path=path, region=self.region)
+        return Origin(resource=resource, file=self.file, construct_path=construct_path, path=path, place=self.place)
 
     # -- working out -----------------------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class Evaluator:
         return UNKNOWN if value is None else declaration.value(value)
 
     def _pseudo(self, name: str) -> Value | NoValue:
-        known = {"AWS::NoValue": NO_VALUE, "AWS::Region": self.region, "AWS::StackName": self.stack_name}
+        known = {"AWS::NoValue": NO_VALUE, "AWS::Region": self.place.region, "AWS::StackName": self.stack_name}
         return known.get(name) or UNKNOWN
 
     def _section(self, name: str) -> dict[str, Node]:

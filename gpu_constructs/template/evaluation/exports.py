@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Protocol, TypeAlias
 
 from gpu_constructs.budget import SEARCHED
+from gpu_constructs.fleet import Place
 from gpu_constructs.template.model import Text, Value
 
 __all__ = ["Exports", "Publisher"]
@@ -25,7 +26,7 @@ class Publisher(Protocol):
         """Its name where it is deployed; None if the files do not say."""
 
     @property
-    def region(self) -> str | None:
+    def place(self) -> Place:
         """Where it is deployed to."""
 
     def output(self, name: str) -> Value:
@@ -44,7 +45,7 @@ class Exports:
 
     def __init__(self, stacks: Sequence[Publisher]) -> None:
         self._stacks = stacks
-        self._found: dict[tuple[str | _Ends, str | None], _Export | None] = {}
+        self._found: dict[tuple[str | _Ends, Place], _Export | None] = {}
         self._is_open = self._is_ready = False
         # Names in order from either end, so that those of one beginning or end lie side by side; and names of which
         # only the ends are known.
@@ -59,27 +60,28 @@ class Exports:
         """Lets imports look, once every stack is there."""
         self._is_open = True
 
-    def find(self, name: Value, region: str | None) -> tuple[Publisher, str] | None:
+    def find(self, name: Value, place: Place) -> tuple[Publisher, str] | None:
         """The stack and the output behind an imported name; None if there is none, or no single one.
 
         Names are often made of the name of a stack, which is only known at deploy time: ``${AWS::StackName}:Cluster``
         on one side, ``${NetworkStack}:Cluster`` on the other. Files that are read together belong together, so such a
-        name is followed where all that is known of it fits exactly one. Exports of another region are not seen.
+        name is followed where all that is known of it fits exactly one. Exports of another region or account
+        are not seen.
         """
         if not self._is_open or not isinstance(name, (str, Text)):
             return None
         if not self._is_ready:
             self._prepare()
         wanted = name if isinstance(name, str) else _ends(name)
-        key = wanted, region
+        key = wanted, place
         if key not in self._found:
-            self._found[key] = self._look_up(wanted, region)
+            self._found[key] = self._look_up(wanted, place)
         return self._found[key]
 
     def of_stack(self, stack: Value, region: Value) -> Publisher | None:
         """The stack of a name; None if there is none, or no single one."""
-        wanted = region if isinstance(region, str) else None
-        found = [each for each in self._stacks if each.stack_name == stack and _is_in(each, wanted)]
+        place = Place(region if isinstance(region, str) else None)
+        found = [each for each in self._stacks if each.stack_name == stack and each.place.may_be(place)]
         return found[0] if isinstance(stack, str) and len(found) == 1 else None
 
     def _prepare(self) -> None:
@@ -97,13 +99,13 @@ class Exports:
         self._lengths = list(lengths)[:SEARCHED]
         self._found.clear()
 
-    def _look_up(self, wanted: str | _Ends, region: str | None) -> _Export | None:
+    def _look_up(self, wanted: str | _Ends, place: Place) -> _Export | None:
         if isinstance(wanted, str):
-            found = _in_region(self._by_name.get(wanted, ()), region) or _in_region(self._fitting(wanted), region)
+            found = _in_place(self._by_name.get(wanted, ()), place) or _in_place(self._fitting(wanted), place)
         else:
             # Of those that are not whole: the stack's name, which differs, comes first and the output's last.
             alike = self._by_end.get(wanted[1], ()) if wanted[1] else ()
-            found = _in_region(chain(self._between(*wanted), alike), region)
+            found = _in_place(chain(self._between(*wanted), alike), place)
         return found[0] if len(found) == 1 else None
 
     def _between(self, begin: str, end: str) -> Iterator[_Export]:
@@ -127,13 +129,9 @@ def _starting_with(ordered: Sequence[str], start: str) -> Sequence[str]:
     return ordered[bisect_left(ordered, start) : bisect_right(ordered, start + "\U0010ffff")]
 
 
-def _in_region(exports: Iterable[_Export], region: str | None) -> list[_Export]:
-    """Those of a region; a second one is enough to know that there is no single one."""
-    return list(islice((each for each in exports if _is_in(each[0], region)), 2))
-
-
-def _is_in(stack: Publisher, region: str | None) -> bool:
-    return region is None or stack.region is None or stack.region == region
+def _in_place(exports: Iterable[_Export], place: Place) -> list[_Export]:
+    """Those of a region and account; a second one is enough to know that there is no single one."""
+    return list(islice((each for each in exports if each[0].place.may_be(place)), 2))
 
 
 def _ends(text: Text) -> _Ends:

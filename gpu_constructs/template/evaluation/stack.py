@@ -86,7 +86,7 @@ def stack_of(evaluator: Evaluator, source: Source) -> Stack:
         resource = _resource(evaluator, logical_id, declaration, source)
         if resource is not None:
             resources[logical_id] = resource
-    return Stack(name=evaluator.name, resources=resources, region=evaluator.region, root=source.document.file)
+    return Stack(name=evaluator.name, resources=resources, region=evaluator.place.region, root=source.document.file)
 
 
 def _resource(evaluator: Evaluator, logical_id: str, declaration: Node, source: Source) -> Resource | None:

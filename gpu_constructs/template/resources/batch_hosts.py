@@ -112,7 +112,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
         bought=Bought(option=managed_purchase(managed) if is_managed else _purchase(section, launch)),
         managed_scaling=True,
         interfaces=launch.interfaces if launch else (),
-        placement_group=launches.is_cluster_group(section.get("PlacementGroup")),
+        placement_group=launches.is_cluster_group(section.get("PlacementGroup"), section.resource.place),
         zones=zones_of(network.get("Subnets"), None, index),
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),

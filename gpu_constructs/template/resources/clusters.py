@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Origin, ProviderList, Unknown
+from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Origin, Place, ProviderList, Unknown
 from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import Reference, Resource, Value, is_open
-from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.index import Index, place_of_arn
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.purchases import own_metadata
@@ -68,17 +68,22 @@ class Clusters:
         # The associations come last, and replace what the cluster itself says.
         self._strategies = {each.cluster: each.strategy for each in listings}
 
-    def named(self, value: Value) -> str | Unknown | None:
-        """The one name of a cluster, given its name, its ARN or a reference as written; None for the default one."""
+    def named(self, value: Value, near: Place) -> str | Unknown | None:
+        """The one name of a cluster, given its name, its ARN or a reference as written; None for the default one.
+
+        Args:
+            value: What is written.
+            near: Where that is deployed to.
+        """
         if value is None or (isinstance(value, str) and value in {DEFAULT_CLUSTER, ""}):
             return None
-        resource = self._index.find(value, CLUSTER)
+        resource = self._index.find(value, CLUSTER, near)
         if resource is not None:
             return self._names[resource.reference]
         if not isinstance(value, str):
             return UNKNOWN
         name = value.rpartition("/")[2] if value.startswith("arn:") else value
-        return None if name == DEFAULT_CLUSTER else name
+        return None if name == DEFAULT_CLUSTER else f"{name}{self._index.where(place_of_arn(value) or near)}"
 
     def lists(self, provider: ProviderKey) -> bool:
         """Whether a cluster has this capacity provider."""
@@ -160,19 +165,21 @@ class Clusters:
 
 
 def _associations(
-    index: Index, named: Callable[[Value], str | Unknown | None]
+    index: Index, named: Callable[[Value, Place], str | Unknown | None]
 ) -> Mapping[tuple[str, str | Unknown | None], set[Reference]]:
     """The resources that certainly give a cluster its capacity providers, by stack and cluster."""
     found: dict[tuple[str, str | Unknown | None], set[Reference]] = {}
     for each in index.all(_ASSOCIATIONS):
         if each.exists is True:
-            found.setdefault((each.stack, named(each.properties.get("Cluster"))), set()).add(each.reference)
+            found.setdefault((each.stack, named(each.properties.get("Cluster"), each.origin.place)), set()).add(
+                each.reference
+            )
     return found
 
 
-def provider_key(value: Value, index: Index) -> ProviderKey | None:
-    """The capacity provider that a value names; None if that is only known at deploy time."""
-    resource = index.find(value, CAPACITY_PROVIDER)
+def provider_key(value: Value, index: Index, near: Place) -> ProviderKey | None:
+    """The capacity provider that a value of a place names; None if that is only known at deploy time."""
+    resource = index.find(value, CAPACITY_PROVIDER, near)
     if resource is not None:
         return resource.reference
     if isinstance(value, str):
@@ -182,12 +189,12 @@ def provider_key(value: Value, index: Index) -> ProviderKey | None:
 
 def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes) -> _Listing:
     properties = Section.of(resource, notes)
-    own = resource.type == CLUSTER
+    own, place = resource.type == CLUSTER, resource.origin.place
     providers = properties.get("CapacityProviders")
     written = providers if is_list(providers) else ()
-    keys = tuple(provider_key(each, index) for each in written)
+    keys = tuple(provider_key(each, index, place) for each in written)
     of = resource.reference if own else properties.get("Cluster")
-    cluster = clusters.named(of)
+    cluster = clusters.named(of, place)
     said = own_metadata(resource)
     is_whole = is_list(providers) and all(each is not None for each in keys) and resource.exists is True
     return _Listing(
@@ -199,7 +206,7 @@ def _listing(resource: Resource, clusters: Clusters, index: Index, notes: Notes)
         strategy=properties.sections("DefaultCapacityProviderStrategy"),
         written=ProviderList(
             cluster=cluster,
-            cluster_is_defined=index.find(of, CLUSTER) is not None,
+            cluster_is_defined=index.find(of, CLUSTER, place) is not None,
             is_certain=resource.exists is True,
             providers=frozenset(map(str, keys)) if is_whole else UNKNOWN,
             keeps_providers=said.get(KEEPS_PROVIDERS) is True,

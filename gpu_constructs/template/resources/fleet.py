@@ -57,7 +57,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     found_pools = [each for each in found if not each.is_stray]
     pool_names = names.unique([(each.resource, "") for each in found_pools])
     pools = [
-        (each.provider, replace(each.pool, name=name, region=each.resource.origin.region))
+        (each.provider, replace(each.pool, name=name, region=each.resource.origin.place.region))
         for each, name in zip(found_pools, pool_names, strict=True)
     ]
     texts = JsonTexts()

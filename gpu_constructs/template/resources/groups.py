@@ -71,7 +71,7 @@ class Groups:
         self._warm_pools: dict[Reference, WarmPool] = {}
         for each in index.all(_WARM_POOL):
             properties = Section.of(each, notes)
-            group = index.find(properties.get("AutoScalingGroupName"), AUTO_SCALING_GROUP)
+            group = index.find(properties.get("AutoScalingGroupName"), AUTO_SCALING_GROUP, each.origin.place)
             if group is not None:
                 self._warm_pools[group.reference] = _warm_pool(properties)
 
@@ -87,7 +87,7 @@ class Groups:
         properties = Section.of(resource, self._notes)
         launch = self._launch(properties)
         if properties.get("PlacementGroup") is not None:
-            placed = self._launches.is_cluster_group(properties.get("PlacementGroup"))
+            placed = self._launches.is_cluster_group(properties.get("PlacementGroup"), resource.origin.place)
             launch = _with(launch, placement_group=placed)
         bought = bought_by_group(resource, properties, launch.setup.bought, self._index)
         if bought.option is PurchaseOption.CAPACITY_BLOCK:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.fleet import Place, Unknown
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Resource, Stack, Text, Value
 from gpu_constructs.template.resources.names import construct_path
 
-__all__ = ["Index", "last_step"]
+__all__ = ["Index", "last_step", "place_of_arn"]
 
 # The property by which templates name a resource; the last piece of an ARN is the same name.
 _NAMED_BY = {
@@ -40,6 +40,8 @@ _REFERRED_TO_BY_NAME = frozenset(
 _PARAMETER = "AWS::SSM::Parameter"
 _STORED = re.compile(r"\{\{resolve:ssm:([^{}:]{1,2048})(?::[0-9]{1,10})?\}\}")
 _NAMES_IN_NAMES = 3
+_STEPS_OF_ARN = 5
+_ANYWHERE = Place()
 _BETWEEN = ("/", ":")
 _CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 
@@ -60,7 +62,9 @@ class Index:
                 placed = _placed(resource, (regions or {}).get(resource.stack))
                 self._by_key[resource.stack, resource.logical_id] = placed
                 self._by_type.setdefault(resource.type, []).append(placed)
-        self._by_name: dict[str, dict[str | Text, Resource]] = {}
+        self._places = frozenset(each.origin.place for each in self._by_key.values())
+        self._where: dict[Place, str] = {}
+        self._by_name: dict[str, dict[str | Text, dict[Place, Resource]]] = {}
 
     def all(self, *types: str) -> Iterable[Resource]:
         """Every resource of these types, in the order in which they were written."""
@@ -70,34 +74,55 @@ class Index:
         """Every resource that a function of somebody makes."""
         return self.all(*(each for each in self._by_type if each.startswith(_CUSTOM)))
 
+    def where(self, place: Place) -> str:
+        """What follows the name of something in a place, so that it is not the same name in another place.
+
+        Empty where these files have no other place, or one that may be the same.
+        """
+        found = self._where.get(place)
+        if found is None:
+            others = self._places - {place}
+            is_alone = bool(others) and not any(place.may_be(each) for each in others)
+            of_account = f" of {place.account}" if place.account else ""
+            in_region = f" in {place.region}" if place.region else ""
+            found = self._where[place] = of_account + in_region if is_alone else ""
+        return found
+
     def at(self, reference: Reference, resource_type: str | None = None) -> Resource | None:
         """The resource behind a reference; None if it is not among those that are read."""
         found = self._by_key.get((reference.stack, reference.logical_id))
         return found if found is not None and resource_type in {None, found.type} else None
 
-    def find(self, value: Value, resource_type: str) -> Resource | None:
-        """The resource that a property names: by reference, ARN, name, or a parameter of Parameter Store with one."""
-        value = self._stored(value)
+    def find(self, value: Value, resource_type: str, near: Place = _ANYWHERE) -> Resource | None:
+        """The resource that a property names: by reference, ARN, name, or a parameter of Parameter Store with one.
+
+        Args:
+            value: The property.
+            resource_type: The type that it names a resource of.
+            near: Where the resource is deployed to that has the property; a name means what is there.
+        """
+        value = self._stored(value, near)
         reference = _pointed_at(value)
         if reference is not None:
             found = self.at(reference, resource_type)
             if found is not None or isinstance(value, Reference):
                 return found
         name = self._written(value)
-        return None if name is None else self._names(resource_type).get(_of_arn(name))
+        return None if name is None else self.named(name, resource_type, place_of_arn(name) or near)
 
-    def named(self, name: str, resource_type: str) -> Resource | None:
-        """The resource of a name or ARN that is written out."""
-        return self._names(resource_type).get(_of_arn(name))
+    def named(self, name: str | Text, resource_type: str, near: Place) -> Resource | None:
+        """The resource of a name or ARN that is written out, as something in a place calls it."""
+        places = self._names(resource_type).get(_of_arn(name), {})
+        return places.get(near) or next((each for place, each in places.items() if place.may_be(near)), None)
 
-    def _names(self, resource_type: str) -> Mapping[str | Text, Resource]:
+    def _names(self, resource_type: str) -> Mapping[str | Text, Mapping[Place, Resource]]:
         names = self._by_name.get(resource_type)
         if names is None:
             names = self._by_name[resource_type] = {}
             for resource in self.all(resource_type):
                 given = self._written(resource.properties.get(_NAMED_BY.get(resource_type, "Name")))
                 if given is not None:
-                    names.setdefault(given, resource)
+                    names.setdefault(given, {}).setdefault(resource.origin.place, resource)
         return names
 
     def _written(self, value: Value, depth: int = _NAMES_IN_NAMES) -> str | Text | None:
@@ -122,17 +147,17 @@ class Index:
             return found[0]
         return Text(tuple(found)) if found else None
 
-    def _stored(self, value: Value, depth: int = _NAMES_IN_NAMES) -> Value:
+    def _stored(self, value: Value, near: Place, depth: int = _NAMES_IN_NAMES) -> Value:
         """What is in a parameter of Parameter Store that these files define; else the value as it is."""
         key = _STORED.fullmatch(value.text) if isinstance(value, DynamicReference) else None
         parameter = None
         if key is not None:
-            parameter = self._names(_PARAMETER).get(key[1])
+            parameter = self.named(key[1], _PARAMETER, near)
         elif isinstance(value, Reference) and value.attribute == "Value":
             parameter = self.at(value, _PARAMETER)
         if parameter is None or not depth:
             return value
-        return self._stored(parameter.properties.get("Value"), depth - 1)
+        return self._stored(parameter.properties.get("Value"), near, depth - 1)
 
 
 def _placed(resource: Resource, region: str | None) -> Resource:
@@ -141,10 +166,10 @@ def _placed(resource: Resource, region: str | None) -> Resource:
     if not isinstance(properties, Mapping):
         resource = replace(resource, properties={})
     origin = resource.origin
-    region, path = origin.region or region, construct_path(resource)
-    if (origin.region, origin.construct_path) == (region, path):
+    place, path = replace(origin.place, region=origin.place.region or region), construct_path(resource)
+    if (origin.place, origin.construct_path) == (place, path):
         return resource
-    return replace(resource, origin=replace(origin, construct_path=path, region=region))
+    return replace(resource, origin=replace(origin, construct_path=path, place=place))
 
 
 def _pointed_at(value: Value) -> Reference | None:
@@ -168,6 +193,17 @@ def _of_arn(name: str | Text) -> str | Text:
     """The name at the end of an ARN; any other name as it is."""
     first = name if isinstance(name, str) else name.pieces[0]
     return last_step(name) if isinstance(first, str) and first.startswith("arn:") else name
+
+
+def place_of_arn(name: str | Text) -> Place | None:
+    """The region and account of an ARN, as far as they are written out; None for any other name."""
+    first = name if isinstance(name, str) else name.pieces[0]
+    if not isinstance(first, str) or not first.startswith("arn:"):
+        return None
+    steps = first.split(":", _STEPS_OF_ARN)
+    # Before something that is not known, the last step may go on.
+    region, account = (*(steps if isinstance(name, str) else steps[:-1]), "", "", "", "")[3:5]
+    return Place(region or None, account or None)
 
 
 def last_step(name: str | Text) -> str | Text:

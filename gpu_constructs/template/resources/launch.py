@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gpu_constructs.fleet import (
@@ -11,6 +12,7 @@ from gpu_constructs.fleet import (
     HostImage,
     HostSetup,
     NetworkInterface,
+    Place,
     TypeChoice,
     Unknown,
     values_of,
@@ -70,7 +72,9 @@ UNKNOWN_LAUNCH = Launch(
 class Launches:
     """Reads launch templates, each once."""
 
-    def __init__(self, index: Index, notes: Notes, cluster_named: ClusterNamed) -> None:
+    def __init__(
+        self, index: Index, notes: Notes, cluster_named: Callable[[Value, Place], str | Unknown | None]
+    ) -> None:
         self._index = index
         self._security = SecurityGroups(index, notes)
         self._details = LaunchReader(index, self._security)
@@ -79,19 +83,19 @@ class Launches:
         self._runs_on_hosts = any(index.all(*_RUN_ON_HOSTS))
         self._known: dict[Reference, Launch] = {}
         # Hosts of one cluster often have the same user data, and reading it takes longer than all else about them.
-        self._settings_by_text: dict[str | Text, AgentSettings] = {}
+        self._settings_by_text: dict[tuple[Place, str | Text], AgentSettings] = {}
 
     def specified(self, specification: Section) -> Launch:
         """What a ``LaunchTemplateSpecification`` points at."""
         for key in ("LaunchTemplateId", "LaunchTemplateName"):
-            resource = self._index.find(specification.get(key), _LAUNCH_TEMPLATE)
+            resource = self._index.find(specification.get(key), _LAUNCH_TEMPLATE, specification.resource.place)
             if resource is not None:
                 return self._once(resource)
         return UNKNOWN_LAUNCH
 
     def configured(self, group: Section) -> Launch:
         """What the ``LaunchConfigurationName`` of an Auto Scaling group points at."""
-        resource = self._index.find(group.get("LaunchConfigurationName"), _LAUNCH_CONFIGURATION)
+        resource = self._index.find(group.get("LaunchConfigurationName"), _LAUNCH_CONFIGURATION, group.resource.place)
         if resource is None:
             return replace(UNKNOWN_LAUNCH, setup=replace(UNKNOWN_LAUNCH.setup, launch_configuration=True))
         return self._once(resource)
@@ -116,11 +120,11 @@ class Launches:
         )
         return Launch(setup=setup, cluster=agent.cluster)
 
-    def is_cluster_group(self, group: Value) -> bool | Unknown:
+    def is_cluster_group(self, group: Value, near: Place) -> bool | Unknown:
         """Whether a placement group keeps its hosts close to each other."""
         if group is None:
             return False
-        resource = self._index.find(group, _PLACEMENT_GROUP)
+        resource = self._index.find(group, _PLACEMENT_GROUP, near)
         if resource is None:
             return UNKNOWN
         strategy = Section.of(resource, self._notes).text("Strategy")
@@ -132,18 +136,23 @@ class Launches:
             # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
             section.note("expects 16 KB at most, which is what EC2 takes, and is not read", None, "UserData")
         if not isinstance(value, (str, Text)):
-            return agent_settings(value, self._cluster_named)
-        found = self._settings_by_text.get(value)
+            return agent_settings(value, self._named(section))
+        key = section.resource.place, value
+        found = self._settings_by_text.get(key)
         if found is None:
-            found = self._settings_by_text[value] = agent_settings(value, self._cluster_named)
+            found = self._settings_by_text[key] = agent_settings(value, self._named(section))
         return found
+
+    def _named(self, section: Section) -> ClusterNamed:
+        """What a cluster is called that user data of a section names."""
+        return lambda value: self._cluster_named(value, section.resource.place)
 
     def _once(self, resource: Resource) -> Launch:
         found = self._known.get(resource.reference)
         if found is None:
             section = Section.of(resource, self._notes)
             data = section.section("LaunchTemplateData") if resource.type == _LAUNCH_TEMPLATE else section
-            agent = with_init_metadata(self._agent_settings(data), resource, self._cluster_named)
+            agent = with_init_metadata(self._agent_settings(data), resource, self._named(data))
             found = Launch(setup=self._setup(resource, data, agent), cluster=agent.cluster)
             self._known[resource.reference] = found
         return found
@@ -164,7 +173,7 @@ class Launches:
             ),
             interfaces=tuple(self._interface(each) for each in data.sections("NetworkInterfaces")),
             bought=bought_by_configuration(data) if is_configuration else bought_by_template(data, self._index),
-            placement_group=self.is_cluster_group(group),
+            placement_group=self.is_cluster_group(group, resource.origin.place),
             launch_configuration=is_configuration,
             details=self._details.of(data),
             **values_of(types_asked_for(data, _architecture(image)) or TypeChoice()),

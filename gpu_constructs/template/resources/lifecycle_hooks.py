@@ -40,7 +40,7 @@ class LifecycleHooks:
         self._index = index
         self._separate_hooks: dict[Reference, list[Resource]] = {}
         for each in index.all(_HOOK):
-            group = index.find(Section.of(each, notes).get("AutoScalingGroupName"), _GROUP)
+            group = index.find(Section.of(each, notes).get("AutoScalingGroupName"), _GROUP, each.origin.place)
             if group is not None:
                 self._separate_hooks.setdefault(group.reference, []).append(each)
 

@@ -152,7 +152,7 @@ class Balancing:
             network = service.section("NetworkConfiguration").section("AwsvpcConfiguration")
             return self._security.listed(network, "SecurityGroups")
         providers = (
-            self._index.find(item.get("CapacityProvider"), CAPACITY_PROVIDER)
+            self._index.find(item.get("CapacityProvider"), CAPACITY_PROVIDER, item.resource.place)
             for item in service.sections("CapacityProviderStrategy")
         )
         return self._security.together(
@@ -161,7 +161,7 @@ class Balancing:
 
     def _groups_of_hosts(self, provider: Resource) -> Groups:
         arn = _of(provider).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
-        scaled = self._index.find(arn, AUTO_SCALING_GROUP)
+        scaled = self._index.find(arn, AUTO_SCALING_GROUP, provider.origin.place)
         return () if scaled is None else self._once(scaled, self._groups_launched)
 
     def _groups_launched(self, scaled: Resource) -> Groups:
@@ -170,7 +170,7 @@ class Balancing:
         specification = (
             mixed.section("LaunchTemplateSpecification") if mixed.keys else properties.section("LaunchTemplate")
         )
-        template = self._index.find(specification.get("LaunchTemplateId"), _LAUNCH_TEMPLATE)
+        template = self._index.find(specification.get("LaunchTemplateId"), _LAUNCH_TEMPLATE, scaled.origin.place)
         if template is None or any(each.has("LaunchTemplateSpecification") for each in mixed.sections("Overrides")):
             return ()
         return self._once(template, self._groups_of_template)

@@ -58,7 +58,7 @@ def managed_pool(
     provider = properties.section("ManagedInstancesProvider")
     launch = provider.section("InstanceLaunchTemplate")
     subnets = launch.section("NetworkConfiguration").get("Subnets")
-    cluster = clusters.named(properties.get("ClusterName"))
+    cluster = clusters.named(properties.get("ClusterName"), resource.origin.place)
     if cluster is None:
         cluster = clusters.of_provider(resource.reference)
     return Pool(

@@ -54,7 +54,7 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
             pool = managed_pool(properties, resource, clusters, networks, index, with_policies=with_policies)
         else:
             arn = properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
-            group = index.find(arn, AUTO_SCALING_GROUP)
+            group = index.find(arn, AUTO_SCALING_GROUP, resource.origin.place)
             if group is not None:
                 provided.add(group.reference)
             pool = _provided_pool(properties, resource, groups.of(group), clusters)

@@ -149,14 +149,14 @@ class Runs:
 def workload_of(run: Run, name: str, services: Services) -> Workload:
     """What a call of ``RunTask`` asks for."""
     parameters = run.parameters
-    cluster = services.clusters.named(run.cluster)
+    cluster = services.clusters.named(run.cluster, run.resource.origin.place)
     strategy = services.strategy(parameters, cluster)
     network = parameters.section("NetworkConfiguration")
     # EventBridge alone writes the one word in another way.
     configured = network.has("AwsvpcConfiguration") or network.has("AwsVpcConfiguration")
     return Workload(
         name=name,
-        task=_overridden(services.task(run.task), run.overrides),
+        task=_overridden(services.task(run.task, run.resource.origin.place), run.overrides),
         starter=run.starter,
         cluster=cluster,
         strategy=strategy,

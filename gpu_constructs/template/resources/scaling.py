@@ -111,9 +111,9 @@ def _scaled(properties: Section, index: Index) -> Resource | None:
         references = [each for each in resource_id.pieces if isinstance(each, Reference)]
         found = [index.at(each, SERVICE) for each in references]
         service = next((each for each in found if each is not None), None)
-        return service or index.find(last_step(resource_id), SERVICE)
+        return service or index.find(last_step(resource_id), SERVICE, properties.resource.place)
     if isinstance(resource_id, str) and resource_id.startswith(_BEGINS):
-        return index.named(_name(resource_id), SERVICE)
+        return index.named(_name(resource_id), SERVICE, properties.resource.place)
     return None
 
 

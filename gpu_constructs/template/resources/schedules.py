@@ -50,7 +50,7 @@ class Schedules:
         self._others = [each for each in index.all(*_EVENT_BRIDGE) if "ScheduleExpression" in each.properties]
         for resource in index.all(_ACTION):
             action = Section.of(resource, notes)
-            group = index.find(action.get("AutoScalingGroupName"), _GROUP)
+            group = index.find(action.get("AutoScalingGroupName"), _GROUP, resource.origin.place)
             (self._of_any if group is None else self._actions[group.reference]).append(action)
 
     def block(self, group: Resource) -> Block:
@@ -85,7 +85,8 @@ class Schedules:
     def _with_policies(self) -> frozenset[Reference | None]:
         """Groups that have a scaling policy of their own; None for one that is not known."""
         groups = (
-            self._index.find(each.properties.get("AutoScalingGroupName"), _GROUP) for each in self._index.all(_POLICY)
+            self._index.find(each.properties.get("AutoScalingGroupName"), _GROUP, each.origin.place)
+            for each in self._index.all(_POLICY)
         )
         return frozenset(None if each is None else each.reference for each in groups)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, ServiceScaling, StrategyItem, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Place, Pool, PoolKind, ServiceScaling, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import CLUSTER, Clusters, ProviderKey, provider_key
-from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.index import Index, place_of_arn
 from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
@@ -40,7 +40,7 @@ class Services:
     def workload(self, resource: Resource, name: str) -> Workload:
         """Reads a service."""
         properties = Section.of(resource, self.notes)
-        cluster = self.clusters.named(properties.get("Cluster"))
+        cluster = self.clusters.named(properties.get("Cluster"), resource.origin.place)
         launch_type = properties.text("LaunchType")
         scheduling = properties.text("SchedulingStrategy")
         daemon = UNKNOWN if isinstance(scheduling, Unknown) else scheduling == "DAEMON"
@@ -51,7 +51,7 @@ class Services:
         desired = properties.integer("DesiredCount")
         if desired is None:
             desired = 1 if scaling is None else UNKNOWN
-        task = self.task(properties.get("TaskDefinition"))
+        task = self.task(properties.get("TaskDefinition"), resource.origin.place)
         strategy = self.strategy(properties, cluster, has_default=daemon is not True)
         return Workload(
             name=name,
@@ -94,7 +94,7 @@ class Services:
 
     def _lacks_namespace(self, properties: Section, connect: Section) -> bool:
         """Whether a service in Service Connect certainly has no namespace, of its own or of its cluster."""
-        cluster = self.index.find(properties.get("Cluster"), CLUSTER)
+        cluster = self.index.find(properties.get("Cluster"), CLUSTER, properties.resource.place)
         if connect.flag("Enabled") is not True or connect.has("Namespace") or cluster is None:
             return False
         return cluster.properties.get("ServiceConnectDefaults") is None
@@ -103,7 +103,7 @@ class Services:
         """Capacity providers that its own strategy names and its cluster does not have."""
         found: dict[str, None] = {}
         for item in properties.sections("CapacityProviderStrategy"):
-            key = provider_key(item.get("CapacityProvider"), self.index)
+            key = provider_key(item.get("CapacityProvider"), self.index, properties.resource.place)
             pool = None if key is None else self.pools.get(key)
             # Those of Managed Instances name their cluster themselves, and references to what is no provider are open.
             is_known = isinstance(key, str) if pool is None else pool.kind is not PoolKind.MANAGED_INSTANCES
@@ -111,19 +111,24 @@ class Services:
                 found[str(key) if pool is None else pool.provider_name] = None
         return tuple(found)
 
-    def task(self, value: Value) -> Task | None:
-        """The task definition that a property names, by reference, ARN, or family with or without a revision."""
-        resource = self.index.find(value, TASK_DEFINITION)
+    def task(self, value: Value, near: Place) -> Task | None:
+        """The task definition that a property names, by reference, ARN, or family with or without a revision.
+
+        Args:
+            value: The property.
+            near: Where the resource is deployed to that has it.
+        """
+        resource = self.index.find(value, TASK_DEFINITION, near)
         if resource is None and isinstance(value, str):
             # "family:revision", which is also how the ARN ends.
             family = value.rpartition("/")[2].partition(":")[0]
-            resource = self.index.named(family, TASK_DEFINITION)
+            resource = self.index.named(family, TASK_DEFINITION, place_of_arn(value) or near)
         return None if resource is None else self.tasks.get(resource.reference)
 
     def _item(self, section: Section) -> StrategyItem:
         """One item; a provider whose name CloudFormation makes is called as its pool is."""
         value = section.get("CapacityProvider")
-        key = provider_key(value, self.index)
+        key = provider_key(value, self.index, section.resource.place)
         pool = None if key is None else self.pools.get(key)
         name: str | Unknown = value if isinstance(value, str) else UNKNOWN
         if pool is not None and not isinstance(value, str):

@@ -78,7 +78,7 @@ def _of_environments(index: Index) -> Iterator[Pool]:
     """Compute environments whose hosts other files define, or that something else launches."""
     for queue in index.all(_QUEUE):
         for each in Section.of(queue, []).sections("ComputeEnvironmentOrder"):
-            if index.find(each.get("ComputeEnvironment"), _ENVIRONMENT) is None:
+            if index.find(each.get("ComputeEnvironment"), _ENVIRONMENT, each.resource.place) is None:
                 yield _hosts("a compute environment", UNKNOWN, PoolKind.BATCH)
     for environment in index.all(_ENVIRONMENT):
         kind = environment.properties.get("Type")

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Container, Task, Unknown
-from gpu_constructs.template.model import Reference, Resource, Value
+from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
-from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.index import Index, place_of_arn
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall
 
@@ -38,7 +38,7 @@ class Submissions:
         self._pools = pools
         self._by_job: dict[Reference, list[tuple[str, Section]]] = {}
         for name, each in calls:
-            job = self._job(each.request.get("JobDefinition")) if each.action == SUBMIT_JOB else None
+            job = self._job(each.request) if each.action == SUBMIT_JOB else None
             if job is not None:
                 self._by_job.setdefault(job.reference, []).append((name, each.request))
 
@@ -48,11 +48,13 @@ class Submissions:
         runs = [self._run(task, name, request) for name, request in requests]
         return task if all(each is task for each in runs) else replace(task, submissions=tuple(runs))
 
-    def _job(self, value: Value) -> Resource | None:
-        found = self._index.find(value, JOB_DEFINITION)
+    def _job(self, request: Section) -> Resource | None:
+        value, near = request.get("JobDefinition"), request.resource.place
+        found = self._index.find(value, JOB_DEFINITION, near)
         if found is None and isinstance(value, str):
             # "name:revision", which is also how the ARN ends.
-            found = self._index.named(value.rpartition("/")[2].partition(":")[0], JOB_DEFINITION)
+            name = value.rpartition("/")[2].partition(":")[0]
+            found = self._index.named(name, JOB_DEFINITION, place_of_arn(value) or near)
         return found
 
     def _run(self, task: Task, name: str, request: Section) -> Task:
@@ -64,9 +66,9 @@ class Submissions:
 
     def _environments(self, request: Section) -> frozenset[str] | None:
         """The compute environments of the queue; None where the files do not say all of them."""
-        queue = self._index.find(request.get("JobQueue"), _QUEUE)
+        queue = self._index.find(request.get("JobQueue"), _QUEUE, request.resource.place)
         order = () if queue is None else Section.of(queue, []).sections("ComputeEnvironmentOrder")
-        found = [self._index.find(each.get("ComputeEnvironment"), _ENVIRONMENT) for each in order]
+        found = [self._index.find(each.get("ComputeEnvironment"), _ENVIRONMENT, each.resource.place) for each in order]
         managed = [each for each in found if each is not None and str(each.properties.get("Type")).upper() == "MANAGED"]
         if not found or len(managed) < len(found):
             return None

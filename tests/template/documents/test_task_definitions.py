@@ -83,7 +83,7 @@ def test_tasks_and_templates_are_read_together(tmp_path: Path) -> None:
     template = save(tmp_path / "web.yaml", "Resources: {A: {Type: 'AWS::ECS::Cluster'}}")
     stacks = read_stacks([task, template], region="eu-west-1")
     assert [each.name for each in stacks.stacks] == ["web"]
-    assert [each.origin.region for each in stacks.tasks] == ["eu-west-1"]
+    assert [each.origin.place.region for each in stacks.tasks] == ["eu-west-1"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_the_containers_of_terraform_are_a_task_that_is_named_after_its_file(tmp
     assert task.properties["ContainerDefinitions"] == [{"Image": "x", **expected[0]}]
     assert task.is_part
     assert task.properties["NetworkMode"] is task.properties["IpcMode"] is UNKNOWN
-    assert (task.logical_id, task.origin.resource, task.origin.region) == ("chat", "chat", "eu-west-1")
+    assert (task.logical_id, task.origin.resource, task.origin.place.region) == ("chat", "chat", "eu-west-1")
 
 
 @pytest.mark.parametrize("content", ["[]", "[1]", '[{"name": "a"}]', '[{"name": "a", "image": "x"}, {}]'])

@@ -31,4 +31,4 @@ def test_the_region_of_the_logs_stands_in_for_that_of_the_stack(hints: Any, stac
     pool = only_pool({**resources, "Provider": PROVIDER}, region=stack_region)
     assert pool.region == expected
     assert pool.origin is not None
-    assert pool.origin.region == expected
+    assert pool.origin.place.region == expected
