@@ -11,6 +11,7 @@ from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
+from gpu_constructs.hardware import InstanceType
 
 __all__ = [
     "STEPS_IN_PERCENT",
@@ -309,6 +310,7 @@ class Fleet:
         strays: Hosts that the files mention or hint at, and of which they do not say what they are or which cluster
             they join: those of an imported cluster, of a capacity provider by name, of an image with a cluster of its
             own. They may take what no pool takes.
+        declared: Instance types that the files declare, those of no host among them.
         is_whole: Whether everything that was given could be read and is meant to be everything, so that tasks run on
             `pools` and `strays` or on nothing.
     """
@@ -320,6 +322,7 @@ class Fleet:
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
     environments: tuple[ComputeEnvironment, ...] = field(default=(), compare=False)
     strays: tuple[Pool, ...] = field(default=(), compare=False)
+    declared: tuple[InstanceType, ...] = field(default=(), compare=False)
     is_whole: bool = False
 
     def __post_init__(self) -> None:

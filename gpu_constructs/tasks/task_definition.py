@@ -16,7 +16,8 @@ from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.given import construct_of, initialize
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
-from gpu_constructs.fleet import METADATA_KEY
+from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY
+from gpu_constructs.hardware.declared import metadata_of as types_written
 from gpu_constructs.models.cache_storage import CacheStorage
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
@@ -131,6 +132,10 @@ class GpuTaskDefinition(CountedContainers):
         if written:
             # Nothing is overridden yet, and each override would be a question to Node.
             self._resource.add_override("Properties", written)
+        declared = types_written([instance_type for each in capacity for instance_type in each.pool.instance_types])
+        if declared:
+            # Its placement constraint names them, and their hosts may be in no template of the app.
+            self._resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", declared)
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
         self._pools = [each.pool for each in capacity]
         self.landing: Landing = landing

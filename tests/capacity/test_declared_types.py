@@ -13,6 +13,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import (
     DeclaredInstanceType,
+    GpuCapacity,
     GpuCluster,
     GpuMachineImage,
     GpuTaskDefinition,
@@ -73,6 +74,29 @@ def test_a_declared_type_is_checked_like_any_other_and_every_reader_has_the_same
     found = {pool.name.removeprefix("Newer"): pool.instance_types for pool in report.fleet.pools}
     assert set(found.values()) == {big.pool.instance_types, managed.pool.instance_types}
     assert all(each.declared for types in found.values() for each in types)
+
+
+def test_a_task_on_hosts_of_another_app_declares_their_type_itself(
+    cluster: GpuCluster, forget_declared_types: Callable[[], None]
+) -> None:
+    declare_instance_types(NEW)
+    stack = cdk.Stack.of(cluster)
+    theirs = GpuCapacity.from_attributes(
+        stack,
+        "Theirs",
+        cluster=cluster,
+        capacity_provider_name="new",
+        instance_types=["g8.12xlarge"],
+        max_instances=2,
+    )
+    task = GpuTaskDefinition(stack, "Task", capacity=[theirs])
+    task.add_gpu_container("main", image=IMAGE, gpus=1, gpu_memory_gib=40)
+    template = template_of(cluster)
+    written = next(each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition")
+    assert written["Metadata"]["gpu-constructs"].keys() == {"Containers", "InstanceTypes"}
+    assert "GPU042" not in {each.rule for each in check_files([template]).findings}
+    forget_declared_types()
+    assert "GPU042" not in {each.rule for each in check_files([template]).findings}
 
 
 def test_without_a_declaration_a_type_needs_an_image(cluster: GpuCluster) -> None:

@@ -11,9 +11,10 @@ from itertools import takewhile
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Pool, Task, Unknown, Workload
-from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Task, Unknown, Workload
+from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families, may_exist
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
+from gpu_constructs.hardware.overlay import declared_types, how_to_declare
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
@@ -29,7 +30,7 @@ from gpu_constructs.placement.query import (
     host_of,
     instance_type_in,
 )
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types, required_attributes
 from gpu_constructs.rules.evidence.lists import and_list, or_list
@@ -57,7 +58,7 @@ _MOST_DOUBTS = 5
     changes="PlacementConstraints.Expression",
 )
 def names_exist(context: Context) -> Problems:
-    named = frozenset(_newer_types(context.fleet.pools))
+    named = frozenset(_newer_types(context.fleet))
     set_by_user = [pool.user_data.get(INSTANCE_ATTRIBUTES) or "" for pool in context.fleet.pools]
     for place in constrained(context):
         doubts = dict.fromkeys(each for text in readable(place.own) for each in _doubts(text, named))
@@ -69,7 +70,10 @@ def names_exist(context: Context) -> Problems:
                     about=place.about,
                     message=f"in a placement expression of {place.about.name}, {doubt.message}",
                     fix=doubt.fix,
-                    ways=either(*((each, _with(place.about, doubt.wrong, each)) for each in doubt.instead)),
+                    ways=(
+                        *either(*((each, _with(place.about, doubt.wrong, each)) for each in doubt.instead)),
+                        *([(Way(text=doubt.newer),)] if doubt.newer else ()),
+                    ),
                     is_certain=any(doubt.message == _no_attribute(each) for each in slips),
                 )
 
@@ -84,6 +88,7 @@ class _Doubt:
         instead: Names that may be meant.
         fix: What to write where none of these is right.
         custom: The custom attribute that it may be; empty where it is something else.
+        newer: What to write where it is an instance type that is newer than the catalogue; empty where it cannot be.
     """
 
     message: str
@@ -91,6 +96,7 @@ class _Doubt:
     instead: tuple[str, ...] = ()
     fix: str = ""
     custom: str = ""
+    newer: str = ""
 
 
 def _with(about: Task | Workload, wrong: str, right: str) -> Task | Workload:
@@ -137,9 +143,10 @@ def only_named_families(context: Context) -> Problems:
                     )
 
 
-def _newer_types(pools: Iterable[Pool]) -> Iterator[str]:
-    """Types of hosts that the catalogue does not have: declared ones, and others of which GPU051 tells."""
-    for pool in pools:
+def _newer_types(fleet: Fleet) -> Iterator[str]:
+    """Types that the catalogue does not have: declared ones, and those of hosts, which GPU051 reports."""
+    yield from (each.name for each in (*declared_types(), *fleet.declared))
+    for pool in fleet.pools:
         yield from pool.unknown_type_names
         yield from (each.name for each in pool.instance_types if each.declared)
 
@@ -221,7 +228,8 @@ def _of_types(condition: Condition, named: frozenset[str]) -> Iterator[_Doubt]:
     for value in _arguments(condition):
         if value not in recorded:
             message = f"no instance type {shown(value)} was known on {RECORDED}"
-            yield _Doubt(message=message, wrong=value, instead=_near_types(value))
+            newer = how_to_declare(value) if may_exist(value) else ""
+            yield _Doubt(message=message, wrong=value, instead=_near_types(value), newer=newer)
     if (
         isinstance(condition, Matches)
         and not isinstance(condition.read, str)

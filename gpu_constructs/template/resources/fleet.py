@@ -39,8 +39,9 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
     deployed to, the region of its containers' logs does, if it is the same for all of them.
     """
     notes: Notes = []
-    with for_one_check(declared_in(stacks, notes)):
-        return _read(stacks, tasks, remarks, notes)
+    declared = declared_in(stacks, notes)
+    with for_one_check(declared):
+        return replace(_read(stacks, tasks, remarks, notes), declared=tuple(declared.values()))
 
 
 def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[Remark], notes: Notes) -> Fleet:

@@ -25,6 +25,7 @@ def expressed(*expressions: str) -> Fleet:
     ("expression", "words", "fix"),
     [
         (f"{TYPE} == g5.xlrge", "no instance type 'g5.xlrge' was known on", "g5.xlarge"),
+        (f"{TYPE} == g9.xlarge", "no instance type 'g9.xlarge'", "if it is newer, declare_instance_types("),
         (f"{TYPE} in [g5.xlarge, g5]", "no instance type 'g5'", "g5.xlarge"),
         (f"{TYPE} != G5.xlarge", "no instance type 'G5.xlarge'", "g5.xlarge"),
         (f"{TYPE} =~ g9.*", "the pattern g9.* matches no instance type", TYPE),
