@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import TypeVar
 
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware import family, instance_type
+from gpu_constructs.configuration_files import CONFIGURATION_FILES
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, argument_named, shown
+from gpu_constructs.hardware import InstanceType, family, instance_type, may_exist
+from gpu_constructs.hardware.overlay import for_one_check
 
 _Kind = TypeVar("_Kind", bound=Enum)
 
@@ -38,8 +40,15 @@ def count(value: int, argument: str) -> int:
     return value
 
 
-def types_named(names: str | Iterable[str] | None, argument: str) -> frozenset[str] | None:
+def types_named(
+    names: str | Iterable[str] | None, argument: str, declared: Iterable[InstanceType] = ()
+) -> frozenset[str] | None:
     """Names of all types of some types and families; None for None.
+
+    Args:
+        names: The types and families.
+        argument: The argument that they are from.
+        declared: Types that are known besides.
 
     Raises:
         InvalidValueError: They are not names.
@@ -47,11 +56,19 @@ def types_named(names: str | Iterable[str] | None, argument: str) -> frozenset[s
     """
     if names is None:
         return None
-    return frozenset(
-        each.name
-        for name in names_in(names, argument)
-        for each in ((instance_type(name),) if "." in name else family(name))
-    )
+    with for_one_check({each.name: each for each in declared}), argument_named(argument):
+        return frozenset(each.name for name in names_in(names, argument) for each in _types_of(name))
+
+
+def _types_of(name: str) -> tuple[InstanceType, ...]:
+    if "." not in name:
+        return family(name)
+    try:
+        return (instance_type(name),)
+    except UnknownNameError as error:
+        if error.fix is not None and may_exist(name):
+            error.fix += f", and gpus(…, configuration={CONFIGURATION_FILES[0]!r}) for a test"
+        raise
 
 
 def one_of(kind: type[_Kind], value: _Kind | str, argument: str) -> _Kind:

@@ -77,7 +77,7 @@ class GpuAssertions:
         name_of(name, "name")
         gpus = None if gpus is None else count(gpus, "gpus")
         on = None if on is None else names_in(on, "on")
-        allowed = types_named(on, "on")
+        allowed = types_named(on, "on", self.fleet.declared)
         tasks = gpu_tasks(self.fleet)
         try:
             task = find_task(tasks, name, argument="name")
@@ -123,7 +123,7 @@ class GpuAssertions:
         max_instances = None if max_instances is None else count(max_instances, "max_instances")
         instance_types = None if instance_types is None else names_in(instance_types, "instance_types")
         allowed, bought = (
-            types_named(instance_types, "instance_types"),
+            types_named(instance_types, "instance_types", self.fleet.declared),
             None if purchase is None else one_of(PurchaseOption, purchase, "purchase"),
         )
         misses: dict[str, list[str]] = {}

@@ -49,6 +49,16 @@ def test_a_task_is_found_by_its_names_and_by_types_or_families(good: GpuAssertio
     assert good.has_gpu_task(name, gpus=4, on=on) is good
 
 
+@pytest.mark.parametrize("on", ["g9.xlarge", "g9"])
+def test_a_type_that_the_template_declares_has_its_name(on: str) -> None:
+    group = capacity("New", "g9.xlarge")
+    declared = {"g9.xlarge": {"Vcpus": 4, "MemoryMib": 32768, "Gpus": 4, "GpuModel": "L40S"}}
+    group["NewGroup"]["Metadata"] = {"gpu-constructs": {"InstanceTypes": declared}}
+    gpus(template(group, task("Train", service_on="New"))).has_gpu_task("Train", gpus=4, on=on).has_pool(
+        "New", instance_types=on
+    )
+
+
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -280,6 +290,7 @@ def test_a_finding_counts_from_its_severity_on_and_may_be_ignored() -> None:
     ("assertion", "error", "words"),
     [
         (lambda found: found.has_gpu_task("Train", on="g6.12xlrge"), UnknownNameError, "did you mean g6.12xlarge"),
+        (lambda found: found.has_gpu_task("Train", on="g9.xlarge"), UnknownNameError, r"on: .*gpus\(…, configuration="),
         (lambda found: found.has_gpu_task("Train", on="g66"), UnknownNameError, "g6"),
         (lambda found: found.has_pool("L4", purchase="cheap"), InvalidValueError, "allowed: on-demand, spot"),
         (lambda found: found.uses_image("al2023-gpus"), UnknownNameError, "did you mean al2023-gpu"),
