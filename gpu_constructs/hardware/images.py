@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError, shown
@@ -143,6 +143,7 @@ def is_published(image: Image, release: str, region: str | None) -> bool | None:
     return asked <= last_there
 
 
+@lru_cache(maxsize=4096)  # a large fleet has few images and types, and many rules ask
 def compatibility(image: Image, instance_type: InstanceType, release: str | None = None) -> Compatibility:
     """Tell whether an image runs on an instance type and drives what the type carries.
 
