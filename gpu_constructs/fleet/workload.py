@@ -94,6 +94,7 @@ class ServiceTarget:
         has_listener: Whether a listener or a rule of one sends requests to the target group, as far as the files say.
         late_listeners: Those that CloudFormation may create after the service, by their logical ids; none where one
             certainly comes before.
+        shifts_traffic: Whether ``AdvancedConfiguration`` is written, between whose targets a deployment shifts traffic.
         gap: Where security groups do not let the load balancer through to the container; None where they may.
         health_port: The port that health checks go to, where it is a fixed one; None where it is that of each target.
         group_origin: Where the target group was written; None where no file that was read defines it.
@@ -105,6 +106,7 @@ class ServiceTarget:
     target_type: str | Unknown = UNKNOWN
     has_listener: bool | Unknown = UNKNOWN
     late_listeners: tuple[str, ...] = ()
+    shifts_traffic: bool | Unknown = UNKNOWN
     gap: SecurityGap | None = None
     health_port: int | Unknown | None = None
     group_origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -19,6 +19,7 @@ _LOAD_BALANCER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_
 # Less than that is for servers that answer at once; those that load a model are given 600 seconds (servers.json).
 _LOADS_FOR = 120
 _DYNAMIC = "{} to {}".format(*DYNAMIC_PORTS)
+_SHIFTING = frozenset({"BLUE_GREEN", "CANARY", "LINEAR"})
 # "has target type ip, which is incompatible with the bridge network mode specified in the task definition" says ECS
 # (https://github.com/hashicorp/terraform/issues/24266).
 _INCOMPATIBLE = {("awsvpc", "instance"): "ip", ("bridge", "ip"): "instance"}
@@ -144,6 +145,28 @@ def after_listener(context: Context) -> Problems:
                 message=f"{workload.name} may be created before {listeners}, while its target group has no load "
                 "balancer, and ECS refuses it then",
                 fix=f"DependsOn: {target.late_listeners[0]}",
+            )
+
+
+@error(
+    "GPU285",
+    question="do load balancers say between what a deployment shifts their traffic?",
+    because="with the deployment strategies BLUE_GREEN, LINEAR and CANARY, ECS refuses a load balancer without "
+    'AdvancedConfiguration: "advancedConfiguration field is required for all loadBalancers when using a non-ROLLING '
+    'deployment strategy"',
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/troubleshooting-blue-green.html",
+)
+def traffic_can_be_shifted(context: Context) -> Problems:
+    for workload, _, target in _targets(context):
+        if workload.deployment_strategy in _SHIFTING and target.shifts_traffic is False:
+            yield Problem(
+                about=workload,
+                origin=target.origin,
+                property_name="AdvancedConfiguration",
+                message=f"{workload.name} has the deployment strategy {workload.deployment_strategy}, and a load "
+                "balancer without AdvancedConfiguration",
+                fix="AdvancedConfiguration with AlternateTargetGroupArn, ProductionListenerRule and RoleArn, or "
+                "Strategy: ROLLING",
             )
 
 

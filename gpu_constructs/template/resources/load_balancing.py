@@ -52,6 +52,7 @@ class Balancing:
             container, port = entry.text("ContainerName"), entry.integer("ContainerPort")
             group = self._index.find(entry.get("TargetGroupArn"), _TARGET_GROUP)
             ports = None if task is None else self._ports_reached(task, container, port)
+            shift = entry.section("AdvancedConfiguration")
             gap = None
             if group is not None and ports is not None and task is not None and _takes_tcp(group):
                 hosts = self._groups_of_tasks(service, task) if hosts is None else hosts
@@ -62,6 +63,7 @@ class Balancing:
                 target_type=UNKNOWN if group is None else _of(group).text("TargetType") or "instance",
                 has_listener=UNKNOWN if group is None else self._has_listener(group),
                 late_listeners=() if group is None else self._late_listeners(group, resource),
+                shifts_traffic=UNKNOWN if shift.is_unknown else entry.has("AdvancedConfiguration"),
                 gap=gap,
                 health_port=None if group is None else _health_port(_of(group)),
                 group_origin=None if group is None else group.origin,

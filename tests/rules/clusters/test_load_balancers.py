@@ -16,7 +16,7 @@ from aws_cdk import aws_iam as iam
 
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import UNKNOWN, ServiceTarget
-from gpu_constructs.rules.clusters.load_balancers import time_to_load
+from gpu_constructs.rules.clusters.load_balancers import time_to_load, traffic_can_be_shifted
 from tests.rules.given import GPU_TASK, a_pool, running_on, said
 from tools.rule_examples import example_of
 
@@ -199,6 +199,25 @@ def test_a_server_of_models_has_time_to_load(image: str, grace: Any, is_too_shor
     target = ServiceTarget(container=task.containers[0].name, port=8000)
     fleet = running_on(a_pool("g6.xlarge"), task=task, targets=(target,), health_check_grace_seconds=grace)
     assert bool(said(time_to_load, fleet)) is is_too_short
+
+
+@pytest.mark.parametrize(
+    ("strategy", "shifts", "is_refused"),
+    [
+        ("BLUE_GREEN", False, True),
+        ("CANARY", False, True),
+        ("LINEAR", True, False),
+        ("LINEAR", UNKNOWN, False),
+        ("ROLLING", False, False),
+        (None, False, False),
+    ],
+)
+def test_a_deployment_that_shifts_traffic_needs_to_know_between_what(
+    strategy: str | None, shifts: Any, is_refused: bool
+) -> None:
+    target = ServiceTarget(container="main", port=8000, shifts_traffic=shifts)
+    fleet = running_on(a_pool("g6.xlarge"), targets=(target,), deployment_strategy=strategy)
+    assert bool(said(traffic_can_be_shifted, fleet)) is is_refused
 
 
 def listened(part: str) -> list[str]:
