@@ -144,6 +144,7 @@ class Workload:
         name: How the user calls it; unique in a fleet.
         task: What it runs, with what it overrides; None where the files that were read do not define it.
         starter: What starts the copies.
+        service_name: Its name in ECS, where the files give one and certainly create it; only templates say so.
         cluster: The cluster it runs in, as `Pool.cluster` names it; None if it is the default one.
         strategy: Where its tasks go, as written, also with a launch type, which ECS refuses. That of the cluster where
             the service has neither a strategy nor a launch type.
@@ -193,6 +194,7 @@ class Workload:
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     assigns_public_ip: bool = field(default=False, compare=False)
     lacks_namespace: bool = field(default=False, compare=False)
+    service_name: str | Unknown | None = field(default=None, compare=False)
     targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
     health_check_grace_seconds: int | Unknown | None = field(default=UNKNOWN, compare=False)
     connect_ports: tuple[str, ...] = field(default=(), compare=False)

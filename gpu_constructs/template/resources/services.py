@@ -56,6 +56,7 @@ class Services:
         return Workload(
             name=name,
             task=task,
+            service_name=properties.text("ServiceName") if resource.exists is True else UNKNOWN,
             cluster=cluster,
             strategy=strategy,
             follows_cluster=bool(strategy) and not properties.has("CapacityProviderStrategy"),
