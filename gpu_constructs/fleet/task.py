@@ -251,9 +251,10 @@ class Task:
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         is_api_request: Whether it is written as the API of ECS takes it, outside of a template.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
-        environments: Names of the compute environments that AWS Batch may place it on; None where any may be meant.
-        submissions: The jobs that states of state machines submit from it, each with its sizes and queue; they run
-            instead of it; only templates say so.
+        environments: Names of the compute environments that AWS Batch may place it on; none of a queue of other files,
+            None where any may be meant.
+        submissions: The jobs that states of state machines and events submit from it, each with its sizes and queue;
+            they run instead of it; only templates say so.
         is_multi_node: Whether it is a multi-node parallel job of AWS Batch.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.

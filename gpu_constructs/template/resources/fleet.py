@@ -25,7 +25,7 @@ from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.state_machines import StateMachines
 from gpu_constructs.template.resources.strays import strays_of
-from gpu_constructs.template.resources.submissions import Submissions
+from gpu_constructs.template.resources.submissions import Submissions, submitted_by_events
 from gpu_constructs.template.resources.task_roles import TaskRoles
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
@@ -65,8 +65,9 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     machines = StateMachines(texts, notes)
     calls = [call for each in index.all(*STATE_MACHINES) for call in machines.calls(each)]
     names_of_pools = {each.resource.reference: name for each, name in zip(found_pools, pool_names, strict=True)}
-    names_of_calls = names.unique([(each.resource, f"[{each.state}]") for each in calls])
-    submissions = Submissions(index, zip(names_of_calls, calls, strict=True), names_of_pools)
+    submitted = [*calls, *submitted_by_events(index, texts, notes)]
+    names_of_calls = names.unique([(each.resource, f"[{each.state}]") for each in submitted])
+    submissions = Submissions(index, zip(names_of_calls, submitted, strict=True), names_of_pools)
     tasks_by_resource = [
         (resource.reference, submissions.with_submissions(replace(task, name=name), resource.reference))
         for (resource, _, task), name in zip(found_tasks, task_names, strict=True)

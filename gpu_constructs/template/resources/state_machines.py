@@ -31,11 +31,11 @@ _Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateCall:
-    """A state that runs something.
+    """A state that runs something, or what an event does as a state would.
 
     Attributes:
-        resource: Its state machine.
-        state: Its name.
+        resource: Its state machine, rule, pipe or schedule.
+        state: Its name; of an event, that of the target.
         action: `RUN_TASK` or `SUBMIT_JOB`.
         request: What it gives the action, unknown where the input of the state says it.
     """

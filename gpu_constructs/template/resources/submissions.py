@@ -5,31 +5,63 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Container, Task, Unknown
-from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
 from gpu_constructs.template.resources.index import Index, place_of_arn
-from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.json_texts import JsonTexts
+from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall
 
-__all__ = ["Submissions"]
+__all__ = ["Submissions", "submitted_by_events"]
 
+_RULE = "AWS::Events::Rule"
+_PIPE = "AWS::Pipes::Pipe"
+_SCHEDULE = "AWS::Scheduler::Schedule"
 _QUEUE = "AWS::Batch::JobQueue"
 _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 # Other overrides than those of the only container, and old ones, which only take the place of old sizes.
 _OTHERS = ("EcsPropertiesOverride", "EksPropertiesOverride", "NodeOverrides")
 _OLD_SIZES = ("Memory", "Vcpus")
+_UNIVERSAL = f":aws-sdk:{SUBMIT_JOB}"
+
+
+def submitted_by_events(index: Index, texts: JsonTexts, notes: Notes) -> Iterator[StateCall]:
+    """What rules, pipes and schedules of EventBridge submit, with the requests as a state would make them."""
+    for resource in index.all(_RULE):
+        for each in Section.of(resource, notes).sections("Targets"):
+            if each.has("BatchParameters"):
+                yield _submission(resource, str(each.text("Id")), each.section("BatchParameters"), each.get("Arn"))
+    for resource in index.all(_PIPE):
+        properties = Section.of(resource, notes)
+        parameters = properties.section("TargetParameters").section("BatchJobParameters")
+        if parameters.keys:
+            yield _submission(resource, "Target", parameters, properties.get("Target"))
+    for resource in index.all(_SCHEDULE):
+        target = Section.of(resource, notes).section("Target")
+        arn = target.get("Arn")
+        end = arn.pieces[-1] if isinstance(arn, Text) else arn
+        calls = isinstance(end, str) and end.endswith(_UNIVERSAL)
+        request = texts.object_in(target.get("Input"), {}) if calls else None
+        if request is not None:
+            section = Section(request, resource.origin, (*target.path, "Input"), notes)
+            yield StateCall(resource=resource, state="Target", action=SUBMIT_JOB, request=section)
+
+
+def _submission(resource: Resource, name: str, parameters: Section, queue: Value) -> StateCall:
+    request = replace(parameters, values={**parameters.values, "JobQueue": queue})
+    return StateCall(resource=resource, state=name, action=SUBMIT_JOB, request=request)
 
 
 class Submissions:
-    """Finds what states of state machines submit.
+    """Finds what states of state machines and events submit.
 
     Args:
         index: Every resource.
-        calls: What states run, by what that is called.
+        calls: What states and events run, by what that is called.
         pools: What the pools of compute environments are called.
     """
 
@@ -65,9 +97,11 @@ class Submissions:
         return replace(task, name=name, environments=environments, containers=containers, origin=origin)
 
     def _environments(self, request: Section) -> frozenset[str] | None:
-        """The compute environments of the queue; None where the files do not say all of them."""
+        """The compute environments of the queue; none of a queue of other files, None where not all are known."""
         queue = self._index.find(request.get("JobQueue"), _QUEUE, request.resource.place)
-        order = () if queue is None else Section.of(queue, []).sections("ComputeEnvironmentOrder")
+        if queue is None:
+            return frozenset() if request.has("JobQueue") else None
+        order = Section.of(queue, []).sections("ComputeEnvironmentOrder")
         found = [self._index.find(each.get("ComputeEnvironment"), _ENVIRONMENT, each.resource.place) for each in order]
         managed = [each for each in found if each is not None and str(each.properties.get("Type")).upper() == "MANAGED"]
         if not found or len(managed) < len(found):

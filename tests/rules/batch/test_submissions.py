@@ -73,7 +73,6 @@ def test_a_submission_for_more_gpus_than_its_queue_has_is_an_error_there(resourc
         (1, [_state(**_asks_for({"Type": "MEMORY", "Value": "64000"}))], ["GPU061"]),
         (1, [_state(**_asks_for({"Type": "VCPU", "Value": "128"}))], ["GPU061"]),
         (1, [_state("FargateQueue")], ["GPU295"]),
-        (8, [_state("Elsewhere", JobQueue="arn:aws:batch:us-east-1:123456789012:job-queue/other")], ["GPU061"]),
     ],
 )
 def test_a_job_is_judged_on_the_hosts_of_the_queue(gpus: int, states: list[Any], rules: list[str]) -> None:
@@ -97,3 +96,62 @@ def test_sizes_that_only_a_submission_knows_are_not_judged(request_: dict[str, A
 
 def test_overrides_of_other_things_leave_the_sizes() -> None:
     assert [each.rule for each in found(_state(ContainerOverrides={"Command": ["x"]}), gpus=8)] == ["GPU061"]
+
+
+_OTHER_QUEUES = [
+    "arn:aws:batch:us-east-1:123456789012:job-queue/other",
+    "other",
+    {"Fn::ImportValue": "queue"},
+    {"Ref": "Subnets"},
+    {"Fn::Sub": "arn:aws:batch:${AWS::Region}:${AWS::AccountId}:job-queue/other"},
+]
+
+
+def _by_state_machine(queue: Any) -> dict[str, Any]:
+    definition = {
+        "StartAt": "S",
+        "States": {"S": {**_state(), "Parameters": {"JobDefinition": "train", "JobQueue": queue}}},
+    }
+    return {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"RoleArn": "x", "Definition": definition}}
+
+
+def _by_rule(queue: Any) -> dict[str, Any]:
+    target = {"Id": "T", "Arn": queue, "RoleArn": "x", "BatchParameters": {"JobDefinition": "train", "JobName": "x"}}
+    return {"Type": "AWS::Events::Rule", "Properties": {"ScheduleExpression": "rate(1 day)", "Targets": [target]}}
+
+
+def _by_pipe(queue: Any) -> dict[str, Any]:
+    parameters = {"BatchJobParameters": {"JobDefinition": "train", "JobName": "x"}}
+    properties = {"RoleArn": "x", "Source": "x", "Target": queue, "TargetParameters": parameters}
+    return {"Type": "AWS::Pipes::Pipe", "Properties": properties}
+
+
+def _by_schedule(queue: Any) -> dict[str, Any]:
+    request = {"JobDefinition": "train", "JobName": "x", "JobQueue": queue}
+    arn = "arn:aws:scheduler:::aws-sdk:batch:submitJob"
+    target = {"Arn": arn, "RoleArn": "x", "Input": json.dumps(request)}
+    return {"Type": "AWS::Scheduler::Schedule", "Properties": {"ScheduleExpression": "rate(1 day)", "Target": target}}
+
+
+@pytest.mark.parametrize(
+    ("submits", "queues"),
+    [
+        (_by_state_machine, _OTHER_QUEUES),
+        (_by_rule, _OTHER_QUEUES),
+        (_by_pipe, _OTHER_QUEUES),
+        (_by_schedule, _OTHER_QUEUES[:2]),
+    ],
+)
+def test_a_job_in_a_queue_of_other_files_is_not_judged(submits: Any, queues: list[Any]) -> None:
+    text = (
+        (BASES / "batch.yaml").read_text(encoding="utf-8").replace('{Type: GPU, Value: "1"}', '{Type: GPU, Value: "8"}')
+    )
+    text = text.replace("Priority: 1", "Priority: 1\n      JobQueueName: jobs")
+    text = text.replace("Type: container", "Type: container\n      JobDefinitionName: train")
+
+    def judged(queue: Any) -> list[str]:
+        stdin = f"{text}\n  Submits: {json.dumps(submits(queue))}\n".encode()
+        return [each.rule for each in check_files(["-"], stdin=stdin).findings if each.rule in {"GPU061", "GPU229"}]
+
+    assert judged("jobs") == ["GPU061"]
+    assert [judged(each) for each in queues] == [["GPU229"]] * len(queues)
