@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from difflib import get_close_matches
 from functools import cached_property
@@ -196,21 +196,22 @@ def instance_types_of_declarations(declarations: Sequence[DeclaredInstanceType])
 
 
 def _require_the_same(declared: InstanceType, recorded: InstanceType) -> None:
-    facts: Mapping[str, Callable[[InstanceType], object]] = {
-        "vcpus": lambda each: each.vcpus,
-        "memory_mib": lambda each: each.memory_mib,
-        "architecture": lambda each: str(each.architecture),
-        "accelerators": lambda each: each.accelerators.logical_count if each.accelerators else 0,
-    }
-    for name, fact in facts.items():
-        if fact(declared) != fact(recorded):
+    """Refuses a fact that differs; what one of both leaves out does not."""
+    ours = {"local_disks_gb": []} | _with_counts(recorded)
+    for name, value in _with_counts(declared).items():
+        if name in ours and str(value).lower() != str(ours[name]).lower():
             raise InvalidValueError(
-                f"the catalogue of {catalogue.RECORDED} has {declared.name} with {name} {fact(recorded)}, and it is "
-                f"declared with {fact(declared)}",
+                f"the catalogue of {catalogue.RECORDED} has {declared.name} with {name} {ours[name]}, and it is "
+                f"declared with {value}",
                 argument="name",
                 value=declared.name,
                 fix="remove the declaration",
             )
+
+
+def _with_counts(found: InstanceType) -> dict[str, object]:
+    facts = _facts_of(found)
+    return facts | {each: facts.get(each, 0) for each in _COUNTS.values()}
 
 
 def declared_type_of(name: str, written: Mapping[str, object]) -> DeclaredInstanceType:
@@ -231,6 +232,10 @@ def declared_type_of(name: str, written: Mapping[str, object]) -> DeclaredInstan
         if field is None:
             near = tuple(get_close_matches(key[:NAME].lower(), known.values(), n=2))
             raise UnknownNameError(f"an instance type has no {shown(key)}", argument=key, value=key, nearest=near)
+        if field in keys:
+            raise InvalidValueError(
+                f"{shown(keys[field])} and {shown(key)} are the same fact", argument=key, fix="leave one out"
+            )
         keys[field] = key
     for field in ("vcpus", "memory_mib"):
         if field not in keys:
@@ -249,27 +254,33 @@ def metadata_of(declared: Sequence[InstanceType]) -> dict[str, object]:
 
 
 def _properties(declared: InstanceType) -> dict[str, object]:
-    devices, network = declared.accelerators, declared.network
-    kind = "" if devices is None else "gpu" if devices.vendor is Vendor.NVIDIA else "neuron"
+    return {"".join(map(str.capitalize, name.split("_"))): value for name, value in _facts_of(declared).items()}
+
+
+def _facts_of(found: InstanceType) -> dict[str, object]:
+    """The fields of a declaration that has the facts of a type, as far as they are known."""
+    devices, network = found.accelerators, found.network
     facts: dict[str, object] = {
-        "vcpus": declared.vcpus,
-        "memory_mib": declared.memory_mib,
-        "architecture": str(declared.architecture),
+        "vcpus": found.vcpus,
+        "memory_mib": found.memory_mib,
+        "architecture": str(found.architecture),
         "max_interfaces": network.max_interfaces,
         "efa_cards": None if network.efa_supported is None else list(network.efa_only_cards),
-        "local_disks_gb": [disk.size_gb for disk in declared.local_disks for _ in range(disk.count)] or None,
+        "local_disks_gb": [disk.size_gb for disk in found.local_disks for _ in range(disk.count)] or None,
     }
-    if devices is not None:
+    if devices is not None and devices.vendor in _KINDS:
+        kind = _KINDS[devices.vendor]
         facts |= {
-            _COUNTS[kind]: devices.count,
+            _COUNTS[kind]: devices.logical_count,
             f"{kind}_model": devices.model,
             f"{kind}_memory_mib": devices.memory_mib,
             "compute_capability": devices.compute_capability and list(devices.compute_capability),
             f"{kind}_cores": devices.cores,
         }
-    return {"".join(map(str.capitalize, name.split("_"))): value for name, value in facts.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 _MAY_BE_UNKNOWN = frozenset(each.name for each in fields(DeclaredInstanceType) if each.default is None)
+_KINDS = {Vendor.NVIDIA: "gpu", Vendor.NEURON: "neuron"}
 _COUNTS = {"gpu": "gpus", "neuron": "neuron_devices"}
 _FACTS = {"gpus": ("gpu_memory_mib", "compute_capability"), "neuron_devices": ("neuron_cores",)}

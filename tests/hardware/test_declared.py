@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -147,14 +148,42 @@ def test_a_key_that_no_type_has_gets_the_nearest() -> None:
         declared_type_of("g9.xlarge", {"Memory": 1})
     with pytest.raises(InvalidValueError, match="vcpus of 'g9.xlarge' is missing"):
         declared_type_of("g9.xlarge", {"MemoryMib": 1})
+    with pytest.raises(InvalidValueError, match="Vcpus: 'vcpus' and 'Vcpus' are the same fact; fix: leave one out"):
+        declared_type_of("g9.xlarge", {"vcpus": 4, "Vcpus": 64, "memory_mib": 16384})
 
 
 def test_a_type_that_the_catalogue_has_by_now_may_stay_declared_while_both_agree() -> None:
     same = DeclaredInstanceType("g6.xlarge", vcpus=4, memory_mib=16384, gpus=1, gpu_model="L4")
     assert instance_types_of_declarations([same]) == {}
-    other = DeclaredInstanceType("g6.xlarge", vcpus=4, memory_mib=16384, gpus=2, gpu_model="L4")
-    with pytest.raises(InvalidValueError, match="g6.xlarge with accelerators 1, and it is declared with 2; fix: rem"):
-        declare_instance_types(other)
+    recorded = known_type("p5.48xlarge")
+    assert recorded is not None
+    whole = metadata_of([replace(recorded, declared=True)])["p5.48xlarge"]
+    assert isinstance(whole, dict)
+    assert instance_types_of_declarations([declared_type_of("p5.48xlarge", whole)]) == {}
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"gpus": 2}, "gpus 1, and it is declared with 2; fix: remove the declaration"),
+        ({"gpu_model": "H100"}, "gpu_model L4, and it is declared with H100"),
+        ({"gpu_memory_mib": 81559}, "gpu_memory_mib 22888, and it is declared with 81559"),
+        ({"compute_capability": (9, 0)}, r"compute_capability \[8, 9\], and it is declared with \[9, 0\]"),
+        ({"max_interfaces": 9}, "max_interfaces 4, and it is declared with 9"),
+        ({"efa_cards": [0]}, r"efa_cards \[\], and it is declared with \[0\]"),
+        ({"local_disks_gb": [1]}, r"local_disks_gb \[250\], and it is declared with \[1\]"),
+        ({"gpus": 0, "gpu_model": None}, "gpus 1, and it is declared with 0"),
+        (
+            {"gpus": 0, "gpu_model": None, "neuron_devices": 1, "neuron_model": "Trainium2"},
+            "neuron_devices 0, and it is declared with 1",
+        ),
+    ],
+    ids=str,
+)
+def test_a_fact_that_differs_from_the_catalogue_is_refused(facts: dict[str, Any], words: str) -> None:
+    usual: dict[str, Any] = {"vcpus": 4, "memory_mib": 16384, "gpus": 1, "gpu_model": "l4"}
+    with pytest.raises(InvalidValueError, match=f"g6.xlarge with {words}"):
+        declare_instance_types(DeclaredInstanceType("g6.xlarge", **(usual | facts)))
 
 
 def test_a_type_is_declared_once_or_twice_alike() -> None:
