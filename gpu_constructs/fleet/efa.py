@@ -39,12 +39,15 @@ def require_one_efa_layout(
         layouts.setdefault(efa_layout(each), []).append(each)
     if () in layouts:
         names = [each.name for each in layouts[()]]
+        silent = [each.name for each in layouts[()] if each.declared and each.network.efa_supported is None]
         raise IncompatibleError(
             f"the network cards of {', '.join(names)} are not recorded, and a launch template places each Elastic "
             "Fabric Adapter on one of them",
             argument=argument,
             value=names,
-            fix="a type whose cards are known, such as p5en.48xlarge",
+            fix=f"state efa_cards in the declaration of {', '.join(silent)}"
+            if silent
+            else "a type whose cards are known, such as p5en.48xlarge",
         )
     if len(layouts) > 1:
         groups = "; ".join(f"{', '.join(map(str, each))}: {_described(layout)}" for layout, each in layouts.items())

@@ -58,6 +58,14 @@ def share_of_host(task: Task, pools: Sequence[Pool], *, least_memory_mib: int) -
     parts = {each: _part(task, demand, each) for each in types}
     known = {each: part for each, part in parts.items() if part is not None}
     cpu, memory = task.cpu, task.memory_mib
+    silent = dict.fromkeys(each.name for each in types if each.declared and each.gpu_memory_mib is None)
+    if task.shares_gpu and silent:
+        raise InvalidValueError(
+            f"the share of a host follows the share of a GPU, and it is not known how much memory a GPU of "
+            f"{', '.join(silent)} has",
+            argument="gpus",
+            fix=f"state gpu_memory_mib in the declaration of {', '.join(silent)}",
+        )
     if (
         not known
         or len(known) < len(parts)

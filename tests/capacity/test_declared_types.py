@@ -16,6 +16,7 @@ from gpu_constructs import (
     GpuCapacity,
     GpuCluster,
     GpuMachineImage,
+    GpuShare,
     GpuTaskDefinition,
     HostNetwork,
     HostStorage,
@@ -74,6 +75,16 @@ def test_a_declared_type_is_checked_like_any_other_and_every_reader_has_the_same
     found = {pool.name.removeprefix("Newer"): pool.instance_types for pool in report.fleet.pools}
     assert set(found.values()) == {big.pool.instance_types, managed.pool.instance_types}
     assert all(each.declared for types in found.values() for each in types)
+
+
+def test_what_a_declaration_does_not_say_is_to_be_stated_there(cluster: GpuCluster) -> None:
+    declare_instance_types(DeclaredInstanceType("g8.xlarge", vcpus=8, memory_mib=65536, gpus=1, gpu_model="R200"))
+    with pytest.raises(GpuConstructsError, match=r"state efa_cards in the declaration of g8\.xlarge"):
+        cluster.add_capacity("Efa", instance_types=["g8.xlarge"], max_instances=2, network=HostNetwork.efa())
+    new = cluster.add_capacity("New", instance_types=["g8.xlarge"], max_instances=2)
+    task = GpuTaskDefinition(cdk.Stack.of(cluster), "Task", capacity=[new])
+    with pytest.raises(GpuConstructsError, match=r"gpus: .*; fix: state gpu_memory_mib in the declaration"):
+        task.add_gpu_container("main", image=IMAGE, gpus=GpuShare(memory_mib=8192))
 
 
 def test_a_task_on_hosts_of_another_app_declares_their_type_itself(

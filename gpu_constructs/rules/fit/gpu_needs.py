@@ -90,13 +90,16 @@ def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) ->
         ", which it may be placed on," if others else ""
     )
     of_memory, most = worst.need is NeedKind.GPU_MEMORY, worst.instance_type.gpu_memory_mib
+    undeclared = _undeclared(worst)
     return Problem(
         about=task,
         container=container,
         message=f"container {container.name} of {task.name} needs {worst.asked} {_OF[worst.need]}, and {which} "
         f"{'have' if len(missing) > 1 else 'has'} {worst.has}",
         fix="ask for less, or other hosts",
-        ways=(
+        ways=((Way(text=f"state {undeclared} in the declaration of {worst.instance_type}"),),)
+        if undeclared
+        else (
             hosts_for(task, pool, "hosts of a type"),
             _with_less_memory(task, container, most) if of_memory and most else (),
         ),
@@ -104,6 +107,16 @@ def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) ->
         value=worst.asked,
         is_shortage=True,
     )
+
+
+def _undeclared(unmet: UnmetNeed) -> str:
+    """The field that the declaration of a type lacks to say whether it meets a need; empty where it says so."""
+    devices = unmet.instance_type.accelerators
+    if not unmet.instance_type.declared or devices is None:
+        return ""
+    field = _FIELDS.get(unmet.need, "")
+    known = {"gpu_memory_mib": devices.memory_mib, "compute_capability": devices.compute_capability}
+    return field if known.get(field, "") is None else ""
 
 
 def _with_less_memory(task: Task, container: Container, most: int) -> tuple[Way, ...]:
@@ -117,6 +130,11 @@ _PROPERTIES = {
     NeedKind.COMPUTE_CAPABILITY: "ComputeCapability",
     NeedKind.PRECISION: "Precision",
     NeedKind.NVLINK: "Nvlink",
+}
+_FIELDS = {
+    NeedKind.GPU_MEMORY: "gpu_memory_mib",
+    NeedKind.COMPUTE_CAPABILITY: "compute_capability",
+    NeedKind.PRECISION: "compute_capability",
 }
 _OF = {
     NeedKind.GPU_MEMORY: "of memory on each GPU",

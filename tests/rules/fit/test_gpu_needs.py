@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpu_constructs.fleet import Container, GpuNeeds, PlacementConstraint, Pool, ResourceRequirement, Task
+from gpu_constructs.hardware import DeclaredInstanceType
 from gpu_constructs.rules import Severity
 from tests.rules.given import FIT_RULES, a_pool, found, only, running_on
 
@@ -73,6 +76,21 @@ def test_a_need_that_is_not_served_is_a_warning_with_both_values(
     assert (finding.rule, finding.severity, finding.subject) == (rule, Severity.WARNING, "chat")
     assert message in finding.message
     assert fix in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("needs", "field"),
+    [
+        ({"memory_mib": 40_960}, "gpu_memory_mib"),
+        ({"compute_capability": (9, 0)}, "compute_capability"),
+        ({"precision": "fp8"}, "compute_capability"),
+    ],
+)
+def test_what_a_declaration_does_not_say_is_to_be_stated_there(needs: dict[str, Any], field: str) -> None:
+    new = DeclaredInstanceType("g9.xlarge", vcpus=8, memory_mib=65536, gpus=1, gpu_model="R200").instance_type
+    finding = only(FIT_RULES, running_on(a_pool(instance_types=(new,)), task=needing(**needs)))
+    assert "an unknown" in finding.message
+    assert finding.fix == f"state {field} in the declaration of g9.xlarge"
 
 
 def test_one_type_of_several_is_enough_to_be_warned_of_because_ecs_does_not_look() -> None:
