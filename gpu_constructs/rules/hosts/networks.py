@@ -7,6 +7,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
+_SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResources.Subnets"}
 # Hosts register without them.
 _REPORTS = frozenset({"ecs-telemetry", "monitoring"})
 
@@ -51,7 +52,7 @@ def reaches_ecs(context: Context) -> Problems:
                 f"{or_list(pool.missing_endpoints)}",
                 fix="a NAT gateway, or interface endpoints for them, with private DNS and a security group that lets "
                 "the hosts in, and for ECR, logs and S3 as tasks need them; in CDK a HostEndpoints defines them",
-                property_name="Subnets" if pool.kind is PoolKind.MANAGED_INSTANCES else "VPCZoneIdentifier",
+                property_name=_SUBNETS.get(pool.kind, "VPCZoneIdentifier"),
                 is_certain=context.fleet.is_whole and not _REPORTS.issuperset(pool.missing_endpoints),
             )
 

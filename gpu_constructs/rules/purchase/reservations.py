@@ -122,7 +122,7 @@ def of_the_reserved_type(pool: Pool) -> Problems:
     names = [each.name for each in pool.instance_types]
     if reserved not in names:
         yield Problem(
-            property_name="InstanceType",
+            property_name="ComputeResources.InstanceTypes" if pool.kind is PoolKind.BATCH else "InstanceType",
             value=names,
             allowed=reserved,
             message=f"the hosts of {pool.name} are {or_list(names)}, and they start in {named} of {brief(reserved)}",
@@ -143,6 +143,8 @@ def enough_reserved(pool: Pool) -> Problems:
     most = pool.max_instances
     if pool.bought.option not in BOUGHT_IN_ADVANCE or reserved is None or isinstance(reserved, Unknown):
         return
+    if pool.kind is PoolKind.BATCH:
+        return  # which counts in vCPUs
     if not isinstance(most, Unknown) and most > reserved:
         yield Problem(
             property_name="MaxSize",
@@ -300,6 +302,8 @@ def _by_reservation(context: Context) -> Mapping[tuple[str, str], tuple[Pool, ..
     for each in context.fleet.pools:
         reservation = each.bought.reservation
         if each.bought.option not in BOUGHT_IN_ADVANCE or reservation is None or reservation.instances is None:
+            continue
+        if each.kind is PoolKind.BATCH:
             continue
         if isinstance(reservation.id, str):
             key = ("id", reservation.id)

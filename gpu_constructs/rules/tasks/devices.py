@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.budget import brief
@@ -22,7 +23,7 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.network_devices import NVLINK_CONTROLLERS
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
-from gpu_constructs.placement.route import Destination
+from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
@@ -107,15 +108,15 @@ def apart(context: Context) -> Problems:
     unless=("GPU090", "GPU091"),
 )
 def given_efa(context: Context) -> Problems:
-    for assignment in context.assigned(lambda task: _highest_efa(task) is not None):
-        wanted = _highest_efa(assignment.task) or 0
-        for each in assignment.destinations:
+    for route in _routed(context, _is_given_efa):
+        wanted = _highest_efa(route.task) or 0
+        for each in route.destinations:
             reason = _lacking_efa(each.pool, wanted) if each.is_certain else ""
             if reason:
                 yield Problem(
-                    about=assignment.workload,
+                    about=route.workload or route.task,
                     involves=(each.pool,),
-                    message=f"{assignment.task.name} is given /dev/infiniband/uverbs{wanted}, and {reason}",
+                    message=f"{route.task.name} is given /dev/infiniband/uverbs{wanted}, and {reason}",
                     fix="hosts with as many EFA interfaces, and a launch template that asks for them, or leave the "
                     "device out",
                 )
@@ -131,14 +132,14 @@ def given_efa(context: Context) -> Problems:
     unless=("GPU132",),
 )
 def of_efa_alone(context: Context) -> Problems:
-    for assignment in context.assigned(lambda task: _highest_efa(task) is not None):
-        for each in assignment.destinations:
+    for route in _routed(context, _is_given_efa):
+        for each in route.destinations:
             doubtful = [one for one in each.pool.instance_types if one.family in NVLINK_CONTROLLERS]
             if doubtful:
                 yield Problem(
-                    about=assignment.task,
-                    involves=(assignment.workload, each.pool),
-                    message=f"{assignment.task.name} is given /dev/infiniband/uverbs<N> of {or_list(doubtful)}, where "
+                    about=route.task,
+                    involves=(each.pool, *([] if route.workload is None else [route.workload])),
+                    message=f"{route.task.name} is given /dev/infiniband/uverbs<N> of {or_list(doubtful)}, where "
                     "some of these devices are NVLink controllers and not EFA",
                     fix="only the devices whose name in /sys/class/infiniband_verbs/uverbs<N>/ibdev of a host begins "
                     "with rdmap",
@@ -155,12 +156,12 @@ def of_efa_alone(context: Context) -> Problems:
     unless=("GPU090", "GPU091", "GPU092"),
 )
 def sees_efa(context: Context) -> Problems:
-    if any(_highest_efa(task) is not None for task in context.tasks):
+    if any(map(_is_given_efa, context.tasks)):
         return  # the adapters are for that task
-    for assignment in context.assigned(_is_given_no_other):
-        task = assignment.task
+    for route in _routed(context, _is_given_no_other):
+        task = route.task
         container = next(each for each in task.containers if each.wants_gpu)
-        for each in assignment.destinations if _several(assignment.workload) else ():
+        for each in route.destinations if _is_run_twice(route) else ():
             pool, adapters = each.pool, sum(one.is_efa for one in each.pool.interfaces)
             if each.is_certain and adapters and pool.max_instances not in {0, 1} and _takes_all(task, pool):
                 yield Problem(
@@ -256,6 +257,22 @@ def _elsewhere(workload: Workload, pools: tuple[Destination, ...]) -> Problems:
             f"on {and_list(where)}",
             fix=f"a capacity provider of ECS Managed Instances; {_ON_EC2}",
         )
+
+
+def _routed(context: Context, suspect: Callable[[Task], bool]) -> Iterator[Route]:
+    """The routes of workloads with tasks of a kind, and of such jobs of AWS Batch, where all environments are known."""
+    for route in context.routed(suspect):
+        if route.workload is not None or (route.task.scheduler is Scheduler.BATCH and context.fleet.is_whole):
+            yield route
+
+
+def _is_run_twice(route: Route) -> bool:
+    """Whether copies of a task may run at once that talk to each other: of a workload, or nodes of a Batch job."""
+    return route.task.is_multi_node if route.workload is None else _several(route.workload)
+
+
+def _is_given_efa(task: Task) -> bool:
+    return _highest_efa(task) is not None
 
 
 def _highest_efa(task: Task) -> int | None:

@@ -31,6 +31,7 @@ from gpu_constructs.template.resources.images import host_image
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.managed import managed_purchase, managed_types
+from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.pools import FoundPool
 from gpu_constructs.template.resources.section import Notes, Section
 
@@ -55,6 +56,7 @@ _NVIDIA = "_NVIDIA"
 
 def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[FoundPool]:
     """Reads every compute environment that has its own hosts and runs its jobs on ECS."""
+    networks = Networks(index)
     for resource in index.all(_ENVIRONMENT):
         properties = Section.of(resource, notes)
         resources = properties.section("ComputeResources")
@@ -63,7 +65,7 @@ def batch_pools(index: Index, launches: Launches, notes: Notes) -> Iterator[Foun
         names = resources.texts("InstanceTypes")
         # Of words alone, Batch takes types without accelerators.
         if not fargate and on_ecs and not (names and BATCH_TYPE_WORDS.issuperset(names)):
-            yield FoundPool(_pool(resource, resources, launches, index), resource)
+            yield FoundPool(_pool(resource, resources, launches, networks, index), resource)
 
 
 def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
@@ -91,13 +93,13 @@ def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
             )
 
 
-def _pool(resource: Resource, section: Section, launches: Launches, index: Index) -> Pool:
+def _pool(resource: Resource, section: Section, launches: Launches, networks: Networks, index: Index) -> Pool:
     managed = section.section("ManagedInstancesProvider").section("InstanceLaunchTemplate")
     is_managed = section.has("ManagedInstancesProvider")
     choice = managed_types(managed, of_batch=True) if is_managed else _types(section)
     launch = launches.specified(section.section("LaunchTemplate")).setup if section.has("LaunchTemplate") else None
     network = managed.section("NetworkConfiguration") if is_managed else section
-    names = section.texts("InstanceTypes")
+    names, subnets = section.texts("InstanceTypes"), network.get("Subnets")
     own = _own_image(section, launch)
     return Pool(
         name=resource.logical_id,
@@ -109,11 +111,18 @@ def _pool(resource: Resource, section: Section, launches: Launches, index: Index
         else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
         max_instances=_hosts(section.integer("MaxvCpus"), choice, at_most=True),
         kind=PoolKind.BATCH,
-        bought=Bought(option=managed_purchase(managed) if is_managed else _purchase(section, launch)),
+        bought=Bought(
+            option=managed_purchase(managed) if is_managed else _purchase(section, launch),
+            reservation=launch.bought.reservation if launch else None,
+        ),
         managed_scaling=True,
         interfaces=launch.interfaces if launch else (),
         placement_group=launches.is_cluster_group(section.get("PlacementGroup"), section.resource.place),
-        zones=zones_of(network.get("Subnets"), None, index),
+        zones=zones_of(subnets, None, index),
+        has_no_route_out=networks.have_no_route_out(subnets),
+        missing_endpoints=networks.missing_endpoints(
+            subnets, may_have_address=launch is None or launch.details.may_have_address
+        ),
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),
         user_data=launch.user_data if launch else NO_USER_DATA,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, Scheduler, Task
+from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, PoolKind, Scheduler, Task
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
-from gpu_constructs.rules import Severity
+from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.devices import given_efa, of_efa_alone, reachable, sees_efa
 from tests.rules.given import GPU_TASK, a_pool, a_task, container, gpu, on_launch_type, only, running_on, said
 
@@ -163,3 +163,25 @@ def test_devices_of_p6_may_be_those_of_nvlink(name: str) -> None:
 )
 def test_other_devices_are_those_of_efa(fleet: Fleet) -> None:
     assert said(of_efa_alone, fleet) == []
+
+
+def _as_jobs(fleet: Fleet, **changes: Any) -> Fleet:
+    """The same hosts and tasks in AWS Batch, where nothing but the job definition says what runs."""
+    pools = tuple(replace(each, kind=PoolKind.BATCH, has_provider=False) for each in fleet.pools)
+    task = fleet.workloads[0].task
+    assert task is not None
+    return Fleet(pools=pools, tasks=(replace(task, scheduler=Scheduler.BATCH, **changes),), is_whole=True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "fleet", "is_found"),
+    [
+        (given_efa, _as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), True),
+        (given_efa, replace(_as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), is_whole=False), False),
+        (of_efa_alone, _as_jobs(running_on(a_pool("p6-b200.48xlarge"), task=given(0))), True),
+        (sees_efa, _as_jobs(on_p4d(alone()), is_multi_node=True), True),
+        (sees_efa, _as_jobs(on_p4d(alone())), False),
+    ],
+)
+def test_jobs_of_batch_are_asked_too(rule: Rule, fleet: Fleet, is_found: bool) -> None:
+    assert bool(said(rule, fleet)) is is_found
