@@ -63,15 +63,16 @@ def service(gpus: int, *, cluster: str = "prod", **properties: Any) -> Template:
     }
 
 
-def on_provider(gpus: int) -> Template:
-    return service(gpus, CapacityProviderStrategy=[{"CapacityProvider": "l4", "Weight": 1}])
+def on_provider(gpus: int, provider: object = "l4") -> Template:
+    return service(gpus, CapacityProviderStrategy=[{"CapacityProvider": provider, "Weight": 1}])
 
 
 def misfits(folder: Path, *stacks: tuple[str, Template]) -> list[str]:
     """What says, of an app with these stacks, that a task does not fit on its hosts."""
+    exports = {"Provider": {"Value": {"Ref": "Provider"}, "Export": {"Name": "provider"}}}
     artifacts = {}
     for number, (environment, resources) in enumerate(stacks):
-        save(folder / f"{number}.json", {"Resources": resources})
+        save(folder / f"{number}.json", {"Resources": resources, "Outputs": exports if "Provider" in resources else {}})
         properties = {"templateFile": f"{number}.json"}
         artifacts[f"S{number}"] = {
             "type": "aws:cloudformation:stack",
@@ -87,6 +88,7 @@ def misfits(folder: Path, *stacks: tuple[str, Template]) -> list[str]:
     ("hosts_with", "runs"),
     [
         pytest.param(provided, on_provider, id="provider"),
+        pytest.param(provided, lambda gpus: on_provider(gpus, {"Fn::ImportValue": "provider"}), id="export"),
         pytest.param(imported, service, id="default strategy of a cluster of other files"),
         pytest.param(
             lambda each: hosts(each, "default"),
