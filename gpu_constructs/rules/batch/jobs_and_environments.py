@@ -20,7 +20,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import Image, OperatingSystem, image, instance_type
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.rules.change import Way, either
-from gpu_constructs.rules.evidence.accelerated import is_gpu
+from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -30,6 +30,7 @@ _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
 _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html"
 
 
+@and_where_submitted
 @error(
     "GPU133",
     question="does a job ask AWS Batch for whole GPUs?",

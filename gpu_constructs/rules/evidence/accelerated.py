@@ -15,6 +15,7 @@ from gpu_constructs.rules.rule import Problems, Rule
 __all__ = [
     "MANAGED_INSTANCES",
     "accelerated_workloads",
+    "and_where_submitted",
     "asks_for_accelerator",
     "is_accelerated",
     "is_gpu",
@@ -54,6 +55,20 @@ def where_accelerated(rule: Rule) -> Rule:
                 yield replace(each, about=task)
 
     return replace(rule, ask=alone, in_fleet=of_others)
+
+
+def and_where_submitted(rule: Rule) -> Rule:
+    """A rule about the GPUs of tasks, asked also of jobs that are submitted with other GPUs than defined."""
+
+    def of_submissions(context: Context) -> Problems:
+        for task in context.tasks:
+            known = {id(each) for container in task.containers for each in container.requirements}
+            for submitted in task.submissions:
+                asked = (each for container in submitted.containers for each in container.requirements if is_gpu(each))
+                if any(id(each) not in known for each in asked):
+                    yield from (replace(each, about=submitted) for each in rule.ask(submitted))
+
+    return replace(rule, in_fleet=of_submissions)
 
 
 def is_accelerated(task: Task) -> bool:

@@ -10,7 +10,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
 from gpu_constructs.rules.change import Ways, either
-from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator, is_gpu
+from gpu_constructs.rules.evidence.accelerated import and_where_submitted, asks_for_accelerator, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -39,6 +39,7 @@ _BATCH_TYPES = (GPU, "MEMORY", "VCPU")
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html"
 
 
+@and_where_submitted
 @error(
     "GPU020",
     question="is the number of GPUs a value that ECS takes?",

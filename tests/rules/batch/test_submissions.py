@@ -80,6 +80,20 @@ def test_a_job_is_judged_on_the_hosts_of_the_queue(gpus: int, states: list[Any],
 
 
 @pytest.mark.parametrize(
+    ("value", "rule"),
+    [("0", "GPU020"), ("-1", "GPU020"), ("x", "GPU020"), ("1.5", "GPU020"), ("ALL", "GPU133"), ("0.25", "GPU133")],
+)
+def test_a_submission_asks_for_gpus_as_its_job_definition_does(value: str, rule: str) -> None:
+    (finding,) = (each for each in found(_state(**_asks_for({"Type": "GPU", "Value": value}))) if each.rule == rule)
+    assert finding.subject == "Machine[S0]"
+
+
+def test_a_wrong_number_of_gpus_in_the_job_definition_is_reported_there_alone() -> None:
+    state = _state(**_asks_for({"Type": "VCPU", "Value": "4"}))
+    assert [(each.rule, each.subject) for each in found(state, gpus=0)] == [("GPU020", "Job")]
+
+
+@pytest.mark.parametrize(
     "request_",
     [
         {"ContainerOverrides": {"ResourceRequirements.$": "$.sizes"}},
