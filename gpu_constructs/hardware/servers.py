@@ -38,7 +38,7 @@ class ServerFacts:
         gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
         gpu_variable: The environment variable that says the same; None if it has none.
         parallel: Arguments that make it use more than one GPU; empty where it needs none.
-        max_gpus: GPUs that it uses at most; None for no limit.
+        max_gpus: GPUs that it uses where no request asks for more; None for no limit.
         environment: Environment variables that it needs in a container.
         cache_directory: Where it keeps what it downloads.
         cache_variables: Environment variables that name a directory for that.

@@ -204,7 +204,7 @@ class ModelServer:
     def comfyui(
         cls, *, image: ecs.ContainerImage, port: int | None = None, arguments: Sequence[str] = ()
     ) -> ModelServer:
-        """Serves with ComfyUI on port 8188, which uses one GPU and listens on ``127.0.0.1`` unless told otherwise.
+        """Serves with ComfyUI on port 8188; it uses one GPU unless a workflow places models on others.
 
         Args:
             image: An image with ComfyUI in its working directory; only the community publishes some.

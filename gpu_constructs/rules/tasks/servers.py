@@ -20,8 +20,8 @@ _PROGRAMS = frozenset({"sglang", "text-generation-launcher", "vllm"})
 @warning(
     "GPU236",
     question="does a model server use all GPUs of its container, and no more?",
-    because="vLLM and SGLang use one GPU unless an argument says otherwise, ComfyUI uses one in any case, and a server "
-    "that is set to use more GPUs than it has does not start",
+    because="vLLM and SGLang use one GPU unless an argument says otherwise, ComfyUI uses one unless a workflow "
+    "places models on others, and a server that is set to use more GPUs than it has does not start",
     source="https://docs.vllm.ai/en/stable/serving/parallelism_scaling.html",
 )
 def all_used(task: Task) -> Iterator[Problem]:
@@ -32,7 +32,8 @@ def all_used(task: Task) -> Iterator[Problem]:
             continue
         words = _words(container)
         if server.max_gpus is not None and gpus > server.max_gpus:
-            yield _problem(task, container, f"uses {server.max_gpus} of its {gpus} GPUs", f"{server.max_gpus} GPU")
+            what = f"uses {server.max_gpus} of its {gpus} GPUs, unless a workflow places models on the others"
+            yield _problem(task, container, what, f"{server.max_gpus} GPU")
         elif server.gpu_arguments and words is not None:
             told = _told(server, words) or _told_by_variable(server, container)
             argument = f"{server.gpu_arguments[0]} {gpus}"

@@ -32,7 +32,7 @@ def _with_variable(shards: str | Unknown) -> Fleet:
         (_fleet("4", _SGLANG, "--model-path qwen"), "uses one of its 4 GPUs"),
         (_fleet("2", _VLLM, *_MODEL, "--tensor-parallel-size=4"), "is told to use 4 GPUs and has 2"),
         (_fleet("1", _VLLM, *_MODEL, "-tp", "2"), "is told to use 2 GPUs and has 1"),
-        (_fleet("2", "ghcr.io/ai-dock/comfyui:v2"), "uses 1 of its 2 GPUs"),
+        (_fleet("2", "ghcr.io/ai-dock/comfyui:v2"), "uses 1 of its 2 GPUs, unless a workflow"),
         (_fleet("4", _VLLM, "vllm serve qwen -tp 8", entry_point=("sh", "-c")), "is told to use 8 GPUs and has 4"),
         (_fleet("4", _VLLM, "serve", "qwen", entry_point=("vllm",)), "uses one of its 4 GPUs"),
         (_fleet("2", _TGI, "--num-shard", "4"), "is told to use 4 GPUs and has 2"),
