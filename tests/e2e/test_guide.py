@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
+import pytest
 
 from .account import Account
 from .local import Local
@@ -59,6 +60,7 @@ def _running(account: Account, cluster: str) -> Counter[str]:
     return Counter(re.sub(rf"{STACK}(\w+)[0-9A-F]{{8}}:\d+", r"\1", each) for each in families)
 
 
+@pytest.mark.usefixtures("forget_declared_types")
 def test_every_kind_of_capacity_comes_changes_and_goes_in_one_go(cloud: Local, tmp_path: Path) -> None:
     for name, what in RESERVED.items():
         cloud.switch(f"reservations/{name}", json.dumps({"AvailabilityZone": "us-east-1a", **what}))
