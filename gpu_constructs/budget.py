@@ -19,6 +19,7 @@ __all__ = [
     "EVALUATED_NODES",
     "EVALUATION_DEPTH",
     "FOLLOWED",
+    "HOSTS",
     "JSON_MARKS",
     "LABEL",
     "LOOPED",
@@ -98,6 +99,9 @@ RESOURCES = 60_000
 PAIRS = 250_000
 """Workloads and pools that are held against each other, each pair once. 5,000 services of 20 providers, which is what
 ECS takes for a cluster, make 100,000."""
+
+HOSTS = 999_999
+"""Hosts of one type that a user describes; a cluster has no million."""
 
 DESCRIBED = 5_000
 """Hosts that a user describes: their types, once for each cluster whose hosts no file defines."""

@@ -11,21 +11,23 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 import boto3
+from botocore.client import BaseClient
 from botocore.exceptions import BotoCoreError, ClientError
 
+from gpu_constructs.account.answers import InstanceTypeInfo
 from gpu_constructs.account.merge import Answers
 from gpu_constructs.account.price_list import price_in
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
+from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.hardware.image_table import IMAGES, Image
 from gpu_constructs.hardware.type_names import name_problem
 
 __all__ = ["Clients", "ask", "clients_of"]
 
-Clients: TypeAlias = Callable[[str, str], Any]
+Clients: TypeAlias = Callable[[str, str], BaseClient]
 """A client of boto3, by service and region."""
 
-_REGION = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}")
 _PAGES = 500
 """Pages that are read of one answer; EC2 has about 1,200 types in a region, in 13 pages."""
 
@@ -70,10 +72,10 @@ def ask(clients: Clients, regions: Sequence[str], *, day: dt.date, with_prices: 
         GpuConstructsError: AWS did not answer.
     """
     for region in regions:
-        if not _REGION.fullmatch(region):
+        if not is_region(region):
             raise InvalidValueError(f"{shown(region)} is not a region", argument="--region", value=region)
     asked = tuple(dict.fromkeys(regions)) or _enabled(clients)
-    described: dict[str, Any] = {}
+    described: dict[str, InstanceTypeInfo] = {}
     offered: dict[str, frozenset[str]] = {}
     for region in asked:
         ec2 = clients("ec2", region)
@@ -93,16 +95,16 @@ def ask(clients: Clients, regions: Sequence[str], *, day: dt.date, with_prices: 
 def _enabled(clients: Clients) -> tuple[str, ...]:
     with _answer("ec2:DescribeRegions"):
         found = clients("ec2", _PRICING_REGION).describe_regions()["Regions"]
-    return tuple(sorted(each["RegionName"] for each in found if _REGION.fullmatch(each["RegionName"])))
+    return tuple(sorted(each["RegionName"] for each in found if is_region(each["RegionName"])))
 
 
-def _offered(ec2: Any, region: str) -> Iterator[str]:  # noqa: ANN401 - boto3 ships no types
+def _offered(ec2: BaseClient, region: str) -> Iterator[str]:
     with _answer(f"ec2:DescribeInstanceTypeOfferings in {region}"):
         for page in _pages(ec2, "describe_instance_type_offerings", LocationType="region"):
             yield from (each["InstanceType"] for each in page["InstanceTypeOfferings"] if _is_type(each))
 
 
-def _described(ec2: Any, region: str, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401 - as above
+def _described(ec2: BaseClient, region: str, names: Sequence[str]) -> dict[str, InstanceTypeInfo]:
     with _answer(f"ec2:DescribeInstanceTypes in {region}"):
         pages = _pages(ec2, "describe_instance_types", InstanceTypes=list(names))
         return {each["InstanceType"]: each for page in pages for each in page["InstanceTypes"] if _is_type(each)}
@@ -123,7 +125,7 @@ def _prices(clients: Clients, region: str) -> Mapping[str, float]:
         return {price[0]: price[1] for price in found if price is not None and not name_problem(price[0])}
 
 
-def _releases(ssm: Any, image: Image) -> Mapping[str, str | None]:  # noqa: ANN401 - as above
+def _releases(ssm: BaseClient, image: Image) -> Mapping[str, str | None]:
     """The releases that the public parameters of an image have, each with its agent where they say it."""
     root = image.pinned_ssm_parameter.partition("/{release}")[0]
     found: dict[str, str | None] = {}
@@ -144,7 +146,7 @@ def _agent(value: str) -> str | None:
     return version if isinstance(version, str) and re.fullmatch(r"\d{1,3}(\.\d{1,4}){1,3}", version) else None
 
 
-def _pages(client: Any, call: str, **arguments: object) -> Iterator[Any]:  # noqa: ANN401 - as above
+def _pages(client: BaseClient, call: str, **arguments: object) -> Iterator[Any]:
     yield from islice(client.get_paginator(call).paginate(**arguments), _PAGES)
 
 

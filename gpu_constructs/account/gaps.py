@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
+from gpu_constructs.account.layout import family_of
 from gpu_constructs.account.rows import DevicesRow, FamilyRow, TypeRow
 from gpu_constructs.hardware.drivers import driver_support
 from gpu_constructs.hardware.model import Accelerators, Vendor
@@ -42,9 +43,7 @@ def gaps(rows: Mapping[str, TypeRow], families: Mapping[str, FamilyRow]) -> froz
         families: Traits of its accelerated families.
     """
     return frozenset(
-        gap
-        for name, row in rows.items()
-        for gap in _of_type(name.partition(".")[0], row, families.get(name.partition(".")[0], {}))
+        gap for name, row in rows.items() for gap in _of_type(family_of(name), row, families.get(family_of(name), {}))
     )
 
 

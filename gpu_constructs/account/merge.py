@@ -38,7 +38,7 @@ class Answers:
     """
 
     day: dt.date
-    described: Mapping[str, Any]
+    described: Mapping[str, answers.InstanceTypeInfo]
     offered: Mapping[str, frozenset[str]]
     prices: Mapping[str, Mapping[str, float]]
     releases: Mapping[str, Mapping[str, str | None]]
@@ -151,7 +151,7 @@ class _Facts:
             devices["interconnect"] = interconnect
 
 
-def _row(info: Any) -> TypeRow | answers.UndescribedError:  # noqa: ANN401 - as AWS answers
+def _row(info: answers.InstanceTypeInfo) -> TypeRow | answers.UndescribedError:
     try:
         row = answers.row(info)
     except answers.UndescribedError as problem:

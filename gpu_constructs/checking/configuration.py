@@ -13,14 +13,14 @@ It is read by the reader of templates, with its limits and its lines, and like t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn
 
-from gpu_constructs.budget import ENTRIES, NAME
+from gpu_constructs.budget import ENTRIES, HOSTS, NAME
 from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.hardware import InstanceType, instance_type
@@ -38,7 +38,6 @@ FAIL_ON = (*map(str, Severity), UNCHECKED_TASKS, NEVER)
 """What makes a check fail."""
 
 _TYPES = "instance_types"
-_MOST_HOSTS = 999_999  # as on the command line; a cluster has no million
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +76,7 @@ def found_configuration(named: str | None = None) -> Configuration:
     """
     if named is not None:
         return configuration_of(named)
-    found = [each for each in CONFIGURATION_FILES if os.path.isfile(each)]  # noqa: PTH113 - a path keeps the user's spelling
+    found = [each for each in CONFIGURATION_FILES if Path(each).is_file()]
     if len(found) > 1:
         raise UnreadableError(
             f"there is {found[1]} too", file=found[0], allowed="one configuration", fix="delete one, or take --config"
@@ -137,7 +136,7 @@ class _Reader:
         raise UnreadableError(f"{steps}: {problem}", file=self._document.file, line=line, allowed=allowed, fix=fix)
 
     def by_name(
-        self, key: str, content: Mapping[str, Any], read: Callable[[str, str, Any, dict[str, Any]], None]
+        self, key: str, content: Mapping[str, Any], read: Callable[[str, str, object, dict[str, Any]], None]
     ) -> dict[str, Any]:
         """An object whose values are read one after the other, into what is returned."""
         written, found = content[key], dict[str, Any]()
@@ -159,20 +158,20 @@ class _Reader:
             below = (error.argument,) if isinstance(of, dict) and error.argument in of else ()
             self.refuse(error.problem, *path, *below, allowed=error.allowed, fix=error.fix)
 
-    def types(self, key: str, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - as it is written
+    def types(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
         """A declared type."""
         if not isinstance(value, dict):
             self.refuse(f"got {shown(value)}", key, name, allowed="an object", fix="{vcpus: …, memory_mib: …}")
         with for_one_check(found):
             found.update(instance_types_of_declarations([declared_type_of(name, value)]))
 
-    def hosts(self, key: str, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - likewise
+    def hosts(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
         """A number of hosts of a type."""
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= _MOST_HOSTS:
-            self.refuse(f"got {shown(value)}", key, name, allowed=f"a number of hosts from 1 to {_MOST_HOSTS}")
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= HOSTS:
+            self.refuse(f"got {shown(value)}", key, name, allowed=f"a number of hosts from 1 to {HOSTS}")
         found[instance_type(name).name] = value
 
-    def parameters(self, key: str, name: str, value: Any, found: dict[str, Any]) -> None:  # noqa: ANN401 - likewise
+    def parameters(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
         """A value of a parameter as it is written, as on the command line; it may be a secret, and is not quoted."""
         if not isinstance(value, (str, int, float)):
             self.refuse("expects a single value", key, name, allowed="a text, a number, true or false")

@@ -50,7 +50,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     refresh.add_argument("--profile", help="the AWS profile whose credentials are used")
     refresh.add_argument("--without-prices", action="store_true", help="keep the prices of the catalogue in use")
     diff = actions.add_parser("diff", help="shows what differs between two catalogues", allow_abbrev=False)
-    diff.add_argument("folders", nargs="+", metavar="FOLDER", help="the newer one, or the older and the newer one")
+    diff.add_argument("older", metavar="OLDER", nargs="?", help="a folder with a catalogue; default: the one in use")
+    diff.add_argument("newer", metavar="NEWER", help="a folder with another one")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "refresh":
         sys.stdout.writelines(f"{clean(line)}\n" for line in _refresh(arguments))
         return 0
-    lines = list(_differences([Path(each) for each in arguments.folders]))
+    lines = list(_differences(arguments.older and Path(arguments.older), Path(arguments.newer)))
     sys.stdout.writelines(f"{clean(line)}\n" for line in lines)
     return 1 if lines else 0
 
@@ -102,16 +103,13 @@ def _boto3_part() -> ModuleType:
         raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
 
 
-def _differences(folders: list[Path]) -> Iterator[str]:
-    if len(folders) > 2:  # noqa: PLR2004 - two are compared
-        raise InvalidValueError(f"got {len(folders)} folders", argument="FOLDER", allowed="one or two")
-    newer = folders[-1]
+def _differences(older: Path | None, newer: Path) -> Iterator[str]:
     names = [each for each in _FILES if (newer / f"{each}.json").is_file()]
     if not names:
         files = ", ".join(f"{each}.json" for each in _FILES)
         raise InvalidValueError(f"{shown(str(newer))} is not a folder with a catalogue", allowed=f"one with {files}")
     for name in names:
-        before = parsed(folders[0] / f"{name}.json") if folders[1:] else read(name)
+        before = read(name) if older is None else parsed(older / f"{name}.json")
         after = parsed(newer / f"{name}.json")
         with as_written(name):
             found = changes(before, after)

@@ -152,10 +152,11 @@ def _runs(here: Destination, instance_type: InstanceType) -> bool:
 
 def _works(here: Destination, way: Way) -> bool:
     """Whether a task certainly runs on a pool once something is changed."""
-    task = next((each for each in way.things if isinstance(each, Task)), here.task)
-    pool = next((each for each in way.things if isinstance(each, Pool)), here.pool)
+    things = way.made()
+    task = next((each for each in things if isinstance(each, Task)), here.task)
+    pool = next((each for each in things if isinstance(each, Pool)), here.pool)
     changed = replace(here, task=task, pool=pool, fit=fit(task, pool, constraints=here.constraints))
-    return bool(way.things) and changed.answer is True
+    return bool(things) and changed.answer is True
 
 
 def _with_one_image(pool: Pool, types: Sequence[InstanceType]) -> tuple[InstanceType, ...]:

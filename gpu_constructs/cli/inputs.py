@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from gpu_constructs.budget import BYTES
+from gpu_constructs.budget import BYTES, HOSTS
 from gpu_constructs.checking.configuration import Configuration
 from gpu_constructs.checking.report import Report, check_files
 from gpu_constructs.cli.configuration import add_configuration
@@ -22,7 +22,6 @@ __all__ = ["add_inputs", "reviewed"]
 
 _STDIN = "-"
 _OPTIONS = {"region": "--region", "hosts": "--hosts"}
-_DIGITS = 6  # of a number of hosts; a cluster has no million
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +108,7 @@ def _hosts(written: Sequence[str]) -> dict[str, int]:
     hosts: dict[str, int] = {}
     for each in written:
         name, _, number = each.partition("=")
-        if not name or not (number.isascii() and number.isdecimal()) or len(number) > _DIGITS:
+        if not name or not (number.isascii() and number.isdecimal()) or len(number) > len(str(HOSTS)):
             raise InvalidValueError(
                 f"{shown(each)} describes no hosts", argument="--hosts", allowed="TYPE=NUMBER, such as g6.xlarge=4"
             )

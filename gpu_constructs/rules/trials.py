@@ -56,7 +56,7 @@ class Trials:
             before = self._before(part, about[0])
         self._tries -= 1
         self._things -= _size(part)
-        if self._tries < 0 or self._things < 0:
+        if self._things < 0:
             return False
         after = self._grave(changed(part, things), about[0])
         return after[about] < before[about] and all(count <= before[each] for each, count in after.items())

@@ -9,7 +9,18 @@ from typing import Any
 from gpu_constructs.checking.report import check_files
 from tools.rule_examples import example_of
 
-__all__ = ["severities"]
+__all__ = ["USER_DATA", "severities"]
+
+USER_DATA = """  Template:
+    Properties:
+      LaunchTemplateData:
+        UserData:
+          Fn::Base64: !Sub |
+            #!/bin/bash
+            echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config
+            %s
+"""
+"""A part of a template in YAML: the user data of the examples' hosts with one more command."""
 
 
 def severities(rule: str, properties: dict[str, Any] | None = None, **resources: Any) -> list[str]:

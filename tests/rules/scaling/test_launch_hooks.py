@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.checking.report import check_files
+from tests.rules.changed import USER_DATA
 from tools.rule_examples import example_of
 
 _HOOK = "LifecycleTransition: autoscaling:EC2_INSTANCE_LAUNCHING"
@@ -13,15 +14,6 @@ _BESIDE = """  Hook:
     Properties: {AutoScalingGroupName: !Ref Hosts, %s}
 """
 _ALONE = _BESIDE % _HOOK
-_USER_DATA = """  Template:
-    Properties:
-      LaunchTemplateData:
-        UserData:
-          Fn::Base64: !Sub |
-            #!/bin/bash
-            echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config
-            %s
-"""
 _FUNCTION = """  Answers:
     Type: AWS::Events::Rule
     Properties: {EventPattern: {source: [aws.autoscaling]}, Targets: [{Id: a, Arn: !Ref Answering}]}
@@ -37,13 +29,13 @@ _ROLE = """  May:
     [
         (_ALONE, 1),
         (_BESIDE % f"{_HOOK}, DefaultResult: ABANDON", 1),
-        (_ALONE + _USER_DATA % "echo ready", 1),
+        (_ALONE + USER_DATA % "echo ready", 1),
         (_BESIDE % f"{_HOOK}, DefaultResult: CONTINUE", 0),
         (_BESIDE % f"{_HOOK}, DefaultResult: !Ref Result", 0),
         (_BESIDE % f"{_HOOK}, NotificationTargetARN: !Ref Answering", 0),
         (_BESIDE % "LifecycleTransition: autoscaling:EC2_INSTANCE_TERMINATING", 0),
-        (_ALONE + _USER_DATA % "aws autoscaling complete-lifecycle-action --lifecycle-action-result CONTINUE", 0),
-        (_ALONE + _USER_DATA % "curl -s https://example.com/setup.sh | bash", 0),
+        (_ALONE + USER_DATA % "aws autoscaling complete-lifecycle-action --lifecycle-action-result CONTINUE", 0),
+        (_ALONE + USER_DATA % "curl -s https://example.com/setup.sh | bash", 0),
         (_ALONE + _FUNCTION, 0),
         (_ALONE + _ROLE, 0),
         (_ALONE + "  Runs: {Type: AWS::SSM::Association, Properties: {Name: AWS-RunShellScript}}\n", 0),

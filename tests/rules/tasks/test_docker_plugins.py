@@ -5,21 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.checking.report import check_files
+from tests.rules.changed import USER_DATA
 from tools.rule_examples import example_of
 
 _TASK = """  Task:
     Properties: {Volumes: [{Name: models, DockerVolumeConfiguration: {Driver: %s}}]}
 """
 _REXRAY = _TASK % "rexray/ebs"
-_USER_DATA = """  Template:
-    Properties:
-      LaunchTemplateData:
-        UserData:
-          Fn::Base64: !Sub |
-            #!/bin/bash
-            echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config
-            %s
-"""
 _TWO_POOLS = """  Service:
     Properties:
       CapacityProviderStrategy: [{CapacityProvider: !Ref Provider, Weight: 1}, {CapacityProvider: other, Weight: 1}]
@@ -36,13 +28,13 @@ _DAEMON = """  Installs:
         (_REXRAY, ["error"]),
         (_TASK % "nfs", ["error"]),
         (_REXRAY + _TWO_POOLS, ["error"]),
-        (_REXRAY + _USER_DATA % "echo ECS_ENABLE_SPOT_INSTANCE_DRAINING=true >> /etc/ecs/ecs.config", ["error"]),
+        (_REXRAY + USER_DATA % "echo ECS_ENABLE_SPOT_INSTANCE_DRAINING=true >> /etc/ecs/ecs.config", ["error"]),
         (_REXRAY + "  Service: null\n", ["error"]),
         (_TASK % "local", []),
         (_TASK % "amazon-ecs-volume-plugin", []),
         (_TASK % "!Ref Driver", []),
-        (_REXRAY + _USER_DATA % "docker plugin install rexray/ebs --grant-all-permissions", []),
-        (_REXRAY + _USER_DATA % "yum install -y docker-volume-netshare", []),
+        (_REXRAY + USER_DATA % "docker plugin install rexray/ebs --grant-all-permissions", []),
+        (_REXRAY + USER_DATA % "yum install -y docker-volume-netshare", []),
         (_REXRAY + "  Template: {Properties: {LaunchTemplateData: {ImageId: ami-0123456789abcdef0}}}\n", []),
         (_REXRAY + "  Runs: {Type: AWS::SSM::Association, Properties: {Name: AWS-RunShellScript}}\n", []),
         (_REXRAY + _DAEMON, []),
