@@ -114,23 +114,23 @@ ORACLE: dict[str, dict[str, tuple[str | None, str]]] = {
     },
     "bottlerocket-ecs-2-nvidia-x86_64": {
         **dict.fromkeys(["p3", "p3dn", "g4dn", "g5", "g6", "g6e", "gr6", "p4d", "p4de", "p5", "p5e", "p5en"], ALWAYS),
-        "p2": (None, "1.68.0"),
+        "p2": (None, "1.70.0"),
         "g7e": ("1.53.0", "1.52.0"),
         "p6-b200": (None, "1.36.0"),
         "p6-b300": (None, "1.52.0"),
         "g7": (None, "1.58.0"),
     },
     "bottlerocket-ecs-2-nvidia-fips-x86_64": {"g6": ALWAYS, "g7e": ("1.53.0", "1.52.0"), "p6-b300": (None, "1.52.0")},
-    "bottlerocket-ecs-2-nvidia-arm64": {"g5g": ALWAYS, "p6e-gb200": (None, "1.68.0")},
+    "bottlerocket-ecs-2-nvidia-arm64": {"g5g": ALWAYS, "p6e-gb200": (None, "1.70.0")},
     "bottlerocket-ecs-3-nvidia-x86_64": {
         **dict.fromkeys(["p3", "g4dn", "g5", "g6", "g6e", "p4d", "p5", "p5en"], ALWAYS),
         "g7e": ("1.52.0", ""),
-        "p2": (None, "1.68.0"),
+        "p2": (None, "1.70.0"),
         "g7": (None, "1.56.0"),
     },
     "bottlerocket-ecs-4-nvidia-x86_64": {
         **dict.fromkeys(["p3", "g4dn", "g5", "g6", "g6e", "p4d", "p5", "p5en", "g7e"], ALWAYS),
-        "p2": (None, "1.68.0"),
+        "p2": (None, "1.70.0"),
     },
 }
 
