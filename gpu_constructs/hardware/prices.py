@@ -1,7 +1,8 @@
 """What an instance type costs an hour on demand: a list price with its date, never without.
 
-A snapshot of public price lists, see `Price.source`; the account's own prices (savings plans, discounts, taxes) are not
-in it. ``make catalogue`` writes ``data/prices.json``.
+A snapshot of public price lists, see `Price.source`, for the types that are sold on demand in the recorded regions.
+Spot prices change all the time and are not shipped; nor are the account's own (savings plans, discounts, taxes).
+``make catalogue`` writes ``data/prices.json``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gpu_constructs.hardware.records import as_written, read
 
 __all__ = ["Price", "dollars", "on_demand_price"]
 
-_REFERENCE_REGION = "us-east-1"  # the one whose list is whole
+_REFERENCE_REGION = "us-east-1"  # the one whose list has the most types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ def test_refresh_writes_a_catalogue_of_what_aws_answers(
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "accelerated.json:"
     assert said[1].startswith("  the file: recorded 2026-09-29 -> ")
-    assert "  me-south-1: new" in said
+    assert "  me-south-1: g9.xlarge unknown -> 2.0" in said
     assert said[-1].startswith("GPU_CONSTRUCTS_CATALOG=")
     assert main(["catalog", "diff", str(tmp_path / "newer")]) == 1
     prices = json.loads((tmp_path / "newer" / "prices.json").read_text(encoding="utf-8"))["regions"]["me-south-1"]

@@ -120,7 +120,7 @@ def test_what_is_not_curated_is_said_in_words_and_unknown_in_the_files(
     said = capsys.readouterr().out.splitlines()
     assert "  g9.xlarge, g9.48xlarge: new" in said
     assert "general.json: unchanged" in said
-    assert said[-1].startswith("without a price: dl2q.24xlarge, g9.48xlarge, g9.xlarge, ")
+    assert said[-1].startswith("without a price: g9.48xlarge, g9.xlarge, ")
     assert f"{MODEL}gpu_constructs/hardware/drivers.py)" in said
     assert f"g9: {FAMILY}" in said
     row = json.loads((folder / "accelerated.json").read_text(encoding="utf-8"))["instance_types"]["g9.xlarge"]
