@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import flag, whole_number
 from gpu_constructs.cdk.kinds import names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
@@ -37,6 +37,7 @@ __all__ = ["GpuMachineImage"]
 _Choice = TypeVar("_Choice", bound=Enum)
 
 _VERSION = re.compile(r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?")
+_AGENT_VERSION = re.compile(r"[1-9]\.[0-9]{1,4}\.[0-9]{1,4}")
 _DEVICE = re.compile(r"/dev/[a-z0-9/]{1,60}")
 
 
@@ -118,6 +119,8 @@ class GpuMachineImage:
         accelerator: Vendor | None = Vendor.NVIDIA,
         driver_branch: int | None = None,
         driver_version: str | None = None,
+        agent_version: str | None = None,
+        has_mps_service: bool | None = None,
         operating_system: OperatingSystem = OperatingSystem.AMAZON_LINUX_2023,
         root_device: str = ROOT_DEVICE,
         image_device: str | None = None,
@@ -133,6 +136,9 @@ class GpuMachineImage:
                 decides, a warning says so.
             driver_version: The whole NVIDIA driver version, such as ``580.95.05``. Without it and a branch a warning
                 says that no source confirms that the image drives the types.
+            agent_version: Version of its ECS agent, such as ``1.107.0``, the first that shares GPUs.
+            has_mps_service: Whether ``nvidia-mps.service`` is enabled on it, through which ECS shares GPUs. Without it
+                and `agent_version` a warning says that no source confirms that its hosts share GPUs.
             operating_system: Decides the form of the user data.
             root_device: The system's own volume, such as ``/dev/sda1`` on Ubuntu.
             image_device: The volume that holds container images. By default the system's own, on Bottlerocket
@@ -159,6 +165,8 @@ class GpuMachineImage:
                     value=value,
                     fix=f"{argument}='/dev/xvda'",
                 )
+        if has_mps_service is not None:
+            flag("has_mps_service", has_mps_service, fix="has_mps_service=True, or leave it out")
         row = Image(
             name="custom",
             operating_system=system,
@@ -169,8 +177,9 @@ class GpuMachineImage:
             known_release=None,
             driver_branch=_branch(driver_branch, driver_version),
             driver_version=driver_version,
-            agent_version=None,
+            agent_version=_agent_version(agent_version),
             end_of_life=None,
+            has_mps_service=has_mps_service,
             root_device=root_device,
             image_device=device,
             source="declared by its owner",
@@ -262,6 +271,17 @@ def _one_of(argument: str, value: object, choices: type[_Choice]) -> _Choice:
             value=value,
             allowed=", ".join(repr(str(each.value)) for each in choices),
         ) from None
+
+
+def _agent_version(version: str | None) -> str | None:
+    if version is None or (isinstance(version, str) and _AGENT_VERSION.fullmatch(version)):
+        return version
+    raise InvalidValueError(
+        f"{shown(version)} is not a version of the ECS agent",
+        argument="agent_version",
+        value=version,
+        fix="agent_version='1.107.0'",
+    )
 
 
 def _branch(branch: int | None, version: str | None) -> int | None:

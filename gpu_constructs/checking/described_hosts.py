@@ -76,7 +76,7 @@ def _moved(workload: Workload) -> Workload:
 
 def _pool(each: InstanceType, number: int, cluster: str | Unknown | None, where: str) -> Pool:
     try:
-        image: HostImage | Unknown = HostImage(image=default_image(each), release="custom")
+        image: HostImage | Unknown = HostImage(image=replace(default_image(each), agent_version=None), release="custom")
     except IncompatibleError:
         image = UNKNOWN
     return Pool(

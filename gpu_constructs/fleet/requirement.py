@@ -90,11 +90,14 @@ class GpuNeeds:
     Attributes:
         memory_mib: Memory of each GPU in MiB at least.
         compute_capability: CUDA compute capability at least, as (major, minor).
+        compute_features: The letter of what its code was compiled for, as in ``sm_90a`` or ``sm_100f``: ``a`` where it
+            runs on that compute capability alone, ``f`` where it runs on its family; empty where later GPUs run it too.
         precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``.
         nvlink: Whether its GPUs must be joined by NVLink, as tensor parallelism over several wants it.
     """
 
     memory_mib: int | None = None
     compute_capability: tuple[int, int] | None = None
+    compute_features: str = ""
     precision: str | None = None
     nvlink: bool = False

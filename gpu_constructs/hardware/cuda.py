@@ -9,9 +9,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["CUDA_COMPATIBILITY", "CUDA_RELEASE_NOTES", "Cuda", "CudaImage", "cuda_image", "first_branch", "is_dropped"]
+__all__ = [
+    "CUDA_COMPATIBILITY",
+    "CUDA_RELEASE_NOTES",
+    "Cuda",
+    "CudaImage",
+    "cuda_image",
+    "first_branch",
+    "is_dropped",
+    "runs_on",
+]
 
 CUDA_COMPATIBILITY = "https://docs.nvidia.com/deploy/cuda-compatibility/"
+# Letters of targets:
+# https://developer.nvidia.com/blog/nvidia-blackwell-and-nvidia-cuda-12-9-introduce-family-specific-architecture-features
 CUDA_RELEASE_NOTES = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/"
 
 Cuda = tuple[int, int]
@@ -167,6 +178,20 @@ def is_dropped(compute_capability: tuple[int, int], cuda: Cuda) -> bool:
         cuda: The version.
     """
     return cuda[0] >= _DROPPED_IN and compute_capability < _FIRST_OF_13
+
+
+def runs_on(compute_capability: Cuda, target: Cuda, features: str = "") -> bool:
+    """Whether a GPU runs code that was compiled for a compute capability.
+
+    Args:
+        compute_capability: Of the GPU, as (major, minor).
+        target: What the code was compiled for, as (major, minor).
+        features: The letter of the target: ``a`` for code of this architecture alone, such as ``sm_90a``; ``f`` for
+            code of its family, such as ``sm_100f``; empty for code that later GPUs run as well.
+    """
+    if features == "a":
+        return compute_capability == target
+    return compute_capability >= target and (features != "f" or compute_capability[0] == target[0])
 
 
 def _of_release(releases: _Releases, tag: str) -> Cuda | None:

@@ -62,7 +62,8 @@ class Image:
             None if no region's releases are recorded.
         driver_branch: Branch of its NVIDIA driver; None without one.
         driver_version: Version of that driver in `known_release`; of an image of a user as declared, None if it is not.
-        agent_version: Version of the ECS agent in `known_release`; None if unknown.
+        agent_version: Version of the ECS agent in `known_release`; of an image of a user as declared. None if unknown.
+        has_mps_service: Whether ``nvidia-mps.service`` is enabled on an image of a user, as declared; None if not.
         end_of_life: Day after which AWS promises no updates; releases may still appear. None if no day is announced.
         root_device: Device name of its root volume.
         image_device: Device name of the volume that holds container images.
@@ -87,6 +88,7 @@ class Image:
     source: str
     stopped_in: tuple[tuple[str, str], ...] | None = None
     line: str = ""
+    has_mps_service: bool | None = None
 
     def __str__(self) -> str:
         return self.name

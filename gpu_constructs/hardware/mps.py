@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["FIRST_RELEASE", "LEAST_CAPABILITY"]
+__all__ = ["FIRST_AGENT", "FIRST_RELEASE", "LEAST_CAPABILITY", "SERVICE"]
+
+FIRST_AGENT = "1.107.0"
+"""The first ECS agent that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0).
+
+It offers that where ``/usr/bin/nvidia-cuda-mps-control`` is there, `SERVICE` is enabled and no GPU is a vGPU, as those
+of G6f and Gr6f are (https://github.com/aws/amazon-ecs-agent, ecs-init/gpu/nvidia_gpu_manager.go, read on 2026-11-22).
+"""
+
+SERVICE = "nvidia-mps.service"
 
 FIRST_RELEASE = "20260922"
 """Date of the first release of the Amazon Linux 2023 GPU image with ECS agent 1.107.0.
 
-Agent 1.107.0 is the first that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0); the public
-SSM parameter of this image reports it.
+The public SSM parameter of this image reports it.
 """
 
 LEAST_CAPABILITY = (7, 0)

@@ -1,7 +1,8 @@
 """Which GPUs compute in which number formats: a table by CUDA compute capability and a pure look-up over it.
 
 "Computes in" means that the multiply-add units take the format as it is. Older GPUs emulate some formats, converting
-every value before they compute: the work runs, without the speed or the memory that the format was chosen for.
+every value before they compute: the work runs, without the speed or the memory that the format was chosen for. Formats
+of the weights alone are another matter: a kernel unpacks them and computes in 16 bits, which older GPUs do as well.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ __all__ = ["PRECISIONS", "Precision", "precision"]
 
 _CUDA = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/ (feature support per compute capability)"
 _TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html"
+_VLLM = "https://docs.vllm.ai/en/v0.15.1/features/quantization/ (supported hardware, read on 2026-11-22)"
+_FP8_WEIGHTS = "https://docs.vllm.ai/en/v0.32.0/features/quantization/llm_compressor/fp8/ (7.5 or higher, weight-only)"
+_MXFP4 = "https://huggingface.co/docs/transformers/quantization/mxfp4"
 _BLACKWELL = f"{_TENSORRT}; https://nvidia.github.io/Model-Optimizer/guides/0_support_matrix.html (FP4: Blackwell)"
 
 
@@ -25,13 +29,16 @@ class Precision:
 
     Attributes:
         name: As it is written in a need, such as ``bf16``.
-        lowest: The lowest CUDA compute capability that computes in it, as (major, minor).
+        lowest: The lowest CUDA compute capability that computes in it, or has kernels that unpack it, as
+            (major, minor).
         source: Where that is from.
+        of_weights: Whether only weights are stored in it, and the GPU computes in 16 bits.
     """
 
     name: str
     lowest: tuple[int, int]
     source: str
+    of_weights: bool = False
 
 
 # As of 2026-11-21. 6.0 has no dp4a instruction, 6.1 does; half precision arithmetic starts with 5.3. INT4 is left out:
@@ -46,6 +53,12 @@ PRECISIONS: tuple[Precision, ...] = (
     Precision(name="fp8", lowest=(8, 9), source=_TENSORRT),
     Precision(name="fp6", lowest=(10, 0), source=_CUDA),
     Precision(name="fp4", lowest=(10, 0), source=_BLACKWELL),
+    # Of several programs that unpack a format, the one that takes the oldest GPU decides.
+    Precision(name="awq", lowest=(7, 5), source=_VLLM, of_weights=True),
+    Precision(name="bitsandbytes", lowest=(7, 0), source=_VLLM, of_weights=True),
+    Precision(name="fp8-weights", lowest=(7, 5), source=_FP8_WEIGHTS, of_weights=True),
+    Precision(name="gptq", lowest=(7, 0), source=_VLLM, of_weights=True),
+    Precision(name="mxfp4", lowest=(7, 5), source=_MXFP4, of_weights=True),
 )
 
 # Names of the same formats in PyTorch, NVIDIA's own tools and papers.
@@ -60,7 +73,6 @@ _ALIASES = {
     "float64": "fp64",
     "float8": "fp8",
     "half": "fp16",
-    "mxfp4": "fp4",
     "nvfp4": "fp4",
 }
 _BY_NAME = {each.name: each for each in PRECISIONS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import gpu_memory_mib, texts, whole_number
@@ -11,6 +11,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
+from gpu_constructs.hardware.overlay import declared_types
 
 __all__ = ["HostNeed", "generation_of", "model_of"]
 
@@ -21,6 +22,7 @@ class HostNeed:
     """What a host must have, where ECS Managed Instances are to choose the type.
 
     ECS takes the cheapest type that satisfies it and takes the waiting tasks, those that come out later among them.
+    Where a declared type satisfies it (`declare_instance_types`), ECS gets the names of all types that do.
 
     Args:
         gpus: Whole NVIDIA GPUs of a host, no more and no fewer. By default 1.
@@ -53,7 +55,7 @@ class HostNeed:
         object.__setattr__(
             self,
             "gpus",
-            _known_number("gpus", self.gpus, unit="GPUs", largest=max(each.gpus for each in accelerated())),
+            _known_number("gpus", self.gpus, unit="GPUs", largest=max(each.gpus for each in _with_gpus())),
         )
         if self.gpu_memory_gib is not None:
             gpu_memory_mib(self.gpu_memory_gib)
@@ -88,7 +90,7 @@ class HostNeed:
 
 
 def _names(argument: str, given: Sequence[str], of_type: Callable[[InstanceType], str | None]) -> tuple[str, ...]:
-    known = {name.lower(): name for name in (of_type(each) for each in accelerated() if each.gpus) if name is not None}
+    known = {name.lower(): name for name in map(of_type, _with_gpus()) if name is not None}
     wanted = texts(argument, given, example=f"{argument}=({min(known.values())!r},)")
     for each in wanted:
         if each.lower() not in known:
@@ -100,6 +102,10 @@ def _names(argument: str, given: Sequence[str], of_type: Callable[[InstanceType]
                 fix=f"leave {argument} out for any",
             )
     return tuple(dict.fromkeys(known[each.lower()] for each in wanted))
+
+
+def _with_gpus() -> Iterator[InstanceType]:
+    return (each for each in (*accelerated(), *declared_types()) if each.gpus)
 
 
 def model_of(each: InstanceType) -> str | None:

@@ -12,11 +12,12 @@ from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
-from gpu_constructs.fleet.instance_requirements import selected_types
+from gpu_constructs.fleet.instance_requirements import satisfies, selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, accelerated, instance_type
 from gpu_constructs.hardware.accelerator_names import ECS_VALUES, MANUFACTURERS, accelerator_name
 from gpu_constructs.hardware.aws_limits import NO_PRICE_THRESHOLD_PERCENT
 from gpu_constructs.hardware.managed_instances import is_managed_size, may_be_managed
+from gpu_constructs.hardware.overlay import declared_types
 from gpu_constructs.managed.need import HostNeed, generation_of, model_of
 from gpu_constructs.placement.reasons import listed
 
@@ -149,6 +150,8 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
 def choice_of_need(need: HostNeed) -> ManagedChoice:
     """Requirements that express a need: by model where the ECS API has a name for it, otherwise by instance type.
 
+    No page says what ECS does with a type that the catalogue does not have, so one that is declared is named.
+
     AMD GPUs are never selected, since ECS cannot hand them to a task.
 
     Args:
@@ -170,9 +173,10 @@ def choice_of_need(need: HostNeed) -> ManagedChoice:
             fix=_ask_for_less(need),
         )
     models = dict.fromkeys(accelerator_name(model_of(each) or "") for each in fitting)
-    if not need.models and not need.generations:
+    declared = any(each.declared for each in fitting)
+    if not declared and not need.models and not need.generations:
         requirements = wanted
-    elif models.keys() <= ECS_VALUES["accelerator_names"]:
+    elif not declared and models.keys() <= ECS_VALUES["accelerator_names"]:
         requirements = replace(wanted, accelerator_names=tuple(models))
     else:
         names = tuple(each.name for each in fitting)
@@ -203,8 +207,12 @@ def _wanted(need: HostNeed) -> InstanceRequirements:
 def _fitting(need: HostNeed, wanted: InstanceRequirements) -> list[InstanceType]:
     return [
         each
-        for each in selected_types(wanted, managed=True)
-        if (not need.models or model_of(each) in need.models)
+        for each in (
+            *selected_types(wanted, managed=True),
+            *(each for each in declared_types() if satisfies(each, wanted)),
+        )
+        if not (each.declared and each.bare_metal)
+        and (not need.models or model_of(each) in need.models)
         and (not need.generations or generation_of(each) in need.generations)
     ]
 

@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 _OFF = frozenset({"false", "0", "f"})
+_OWN = "custom"  # the release of an image of the user's own
 _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 
 
@@ -102,7 +103,9 @@ def why_too_old(pool: Pool) -> str | None:
     image = pool.image
     if pool.kind is PoolKind.MANAGED_INSTANCES or isinstance(image, Unknown):
         return None
-    if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2:
+    if image.release == _OWN and (reason := _why_not_declared(image.image)):
+        return reason
+    if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2 and not image.image.has_mps_service:
         return f"image {image.image.name} is Amazon Linux 2, which has no MPS service"
     released = _released(image)
     if released is not None and released < mps.FIRST_RELEASE:
@@ -116,17 +119,45 @@ def why_too_old(pool: Pool) -> str | None:
 def doubt_of_sharing(pool: Pool) -> str | None:
     """Why it is not known whether the image of a pool shares GPUs; None if it is known."""
     image = pool.image
-    if pool.kind is PoolKind.MANAGED_INSTANCES:
-        return None
-    if isinstance(image, Unknown):
+    if isinstance(image, Unknown) and pool.kind is not PoolKind.MANAGED_INSTANCES:
         return "its image is not known, sharing needs ECS agent 1.107.0 and the MPS service of the AL2023 GPU image"
-    if why_too_old(pool) is not None or image.image.accelerator is not Vendor.NVIDIA:
-        return None  # without a driver nothing is shared, which other rules report
+    if (
+        pool.kind is PoolKind.MANAGED_INSTANCES
+        or isinstance(image, Unknown)
+        or why_too_old(pool) is not None
+        or image.image.accelerator is not Vendor.NVIDIA
+    ):
+        return None  # ECS chooses that image; without a driver nothing is shared, which other rules report
+    if image.release == _OWN:
+        return _doubt_of_declared(image.image)
     if image.image.operating_system is OperatingSystem.BOTTLEROCKET:
         return f"whether image {image.image.name} can share GPUs is documented nowhere"
     if image.release is not None and _released(image) is None:
         return f"release {image.release[:80]} of image {image.image.name} does not say whether its ECS agent is 1.107.0"
     return None
+
+
+def _why_not_declared(image: Image) -> str | None:
+    """What an image of the user's own is declared with that keeps ECS from sharing GPUs."""
+    if image.agent_version is not None and _numbers(image.agent_version) < _numbers(mps.FIRST_AGENT):
+        return (
+            f"image {image.name} is declared with ECS agent {image.agent_version}, and {mps.FIRST_AGENT} is the first"
+        )
+    if image.has_mps_service is False:
+        return f"image {image.name} is declared without {mps.SERVICE}"
+    return None
+
+
+def _doubt_of_declared(image: Image) -> str | None:
+    unknown = [
+        *([] if image.agent_version is not None else [f"ECS agent {mps.FIRST_AGENT} or later"]),
+        *([] if image.has_mps_service is not None else [mps.SERVICE]),
+    ]
+    return f"whether image {image.name} has {' and '.join(unknown)} is not known" if unknown else None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:

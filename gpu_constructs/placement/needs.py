@@ -12,10 +12,15 @@ from enum import Enum
 from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.fleet import Container, GpuNeeds, Task, Unknown
 from gpu_constructs.hardware import InstanceType, Vendor
+from gpu_constructs.hardware.cuda import runs_on
 from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.hardware.precision import precision
 
 __all__ = ["NeedKind", "UnmetNeed", "gib_of", "unmet_needs"]
+
+
+# What else runs code, by the letter of what it was compiled for.
+_AND = {"": " or higher", "a": " and no other", "f": " or higher of {}.x"}
 
 
 class NeedKind(Enum):
@@ -72,8 +77,9 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
         yield NeedKind.GPU_MEMORY, f"{_gib_asked(needs.memory_mib)} GiB", f"{has} ({devices.model})"
     capability = devices.compute_capability
     here = "an unknown one" if capability is None else f"{_dotted(capability)} ({devices.model})"
-    if needs.compute_capability is not None and needs.compute_capability > (capability or (0, 0)):
-        yield NeedKind.COMPUTE_CAPABILITY, f"{_dotted(needs.compute_capability)} or higher", here
+    target = needs.compute_capability
+    if target is not None and not runs_on(capability or (0, 0), target, needs.compute_features):
+        yield NeedKind.COMPUTE_CAPABILITY, f"{_dotted(target)}{_AND[needs.compute_features].format(target[0])}", here
     if needs.precision is not None:
         lowest = _lowest(needs.precision)
         if lowest is None:

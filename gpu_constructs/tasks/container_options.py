@@ -120,13 +120,14 @@ class ServerOptions(ContainerOptions, total=False):
 
     Attributes:
         gpu_memory_gib: Memory in GiB that each of its GPUs must have.
-        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor).
-        precision: The narrowest number format that it computes in.
+        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor), or text such as
+            ``"10.0a"`` for code of one architecture alone.
+        precision: The narrowest number format that it computes in, or that its weights are in.
         nvlink: Whether its GPUs must be joined by NVLink.
     """
 
     gpu_memory_gib: float | None
-    min_compute_capability: tuple[int, int] | None
+    min_compute_capability: tuple[int, int] | str | None
     precision: str | None
     nvlink: bool
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from gpu_constructs.budget import NAME
 from gpu_constructs.cdk.arguments import flag, gpu_memory_mib
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Container, GpuNeeds, Task
@@ -14,11 +15,14 @@ from gpu_constructs.hardware.precision import precision as number_format
 
 __all__ = ["metadata_of", "plan_needs"]
 
+# "10.0a", "sm_100a", "compute_100f"
+_OF_ONE_ARCHITECTURE = re.compile(r"(?:sm_|compute_)?([1-9][0-9]?)\.?([0-9])([af])")
+
 
 def plan_needs(
     *,
     gpu_memory_gib: float | None,
-    min_compute_capability: tuple[int, int] | None,
+    min_compute_capability: tuple[int, int] | str | None,
     precision: str | None,
     nvlink: bool,
 ) -> GpuNeeds | None:
@@ -33,9 +37,11 @@ def plan_needs(
     flag("nvlink", nvlink, fix="nvlink=True")
     with argument_named("precision"):
         known = None if precision is None else number_format(precision).name
+    target = (None, "") if min_compute_capability is None else _target(min_compute_capability)
     needs = GpuNeeds(
         memory_mib=None if gpu_memory_gib is None else gpu_memory_mib(gpu_memory_gib),
-        compute_capability=None if min_compute_capability is None else _capability(min_compute_capability),
+        compute_capability=target[0],
+        compute_features=target[1],
         precision=known,
         nvlink=nvlink,
     )
@@ -58,7 +64,7 @@ def _written(container: Container) -> dict[str, object]:
     if needs.memory_mib is not None:
         entry["GpuMemoryMib"] = needs.memory_mib
     if needs.compute_capability is not None:
-        entry["ComputeCapability"] = "{}.{}".format(*needs.compute_capability)
+        entry["ComputeCapability"] = "{}.{}".format(*needs.compute_capability) + needs.compute_features
     if needs.precision is not None:
         entry["Precision"] = needs.precision
     if needs.nvlink:
@@ -66,16 +72,18 @@ def _written(container: Container) -> dict[str, object]:
     return entry
 
 
-def _capability(value: object) -> tuple[int, int]:
+def _target(value: object) -> tuple[tuple[int, int], str]:
     match value:
         case (int(major), int(minor)) if not isinstance(major, bool) and major > 0 and minor >= 0:
-            return major, minor
-    text = str(value) if isinstance(value, (str, float)) else ""
+            return (major, minor), ""
+    text = str(value)[:NAME] if isinstance(value, (str, float)) else ""
+    if found := _OF_ONE_ARCHITECTURE.fullmatch(text):
+        return (int(found[1]), int(found[2])), found[3]
     written = re.fullmatch(r"([1-9]\d?)\.(\d)", text)
     raise InvalidValueError(
         f"expects major and minor, got {shown(value)}",
         argument="min_compute_capability",
         value=value,
-        allowed="two whole numbers",
+        allowed="two whole numbers, or text such as '10.0a' or 'sm_100a' for code of one architecture alone",
         fix=f"min_compute_capability=({', '.join(written.groups() if written else ('8', '0'))})",
     )

@@ -155,7 +155,7 @@ class GpuTaskDefinition(CountedContainers):
         image: ecs.ContainerImage,
         gpus: Gpus = 1,
         gpu_memory_gib: float | None = None,
-        min_compute_capability: tuple[int, int] | None = None,
+        min_compute_capability: tuple[int, int] | str | None = None,
         precision: str | None = None,
         nvlink: bool = False,
         **options: Unpack[ContainerOptions],
@@ -173,9 +173,12 @@ class GpuTaskDefinition(CountedContainers):
                 with a part of a GPU that part, such as 0.25 on g6f.2xlarge. All containers of a task ask in one way.
             gpu_memory_gib: Memory in GiB that each of its GPUs must have, measured by what EC2 reports: an L4 has
                 22.3 GiB, not 24. By default any GPU will do.
-            min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
+            min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). Code for
+                ``sm_100a`` runs on 10.0 alone and code for ``sm_100f`` on 10.x: say so with ``"10.0a"`` or ``"10.0f"``.
+                By default any.
             precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``; GPUs that only
-                emulate it are refused. By default any GPU will do.
+                emulate it are refused. Where weights alone are in a format, name that: ``awq``, ``bitsandbytes``,
+                ``fp8-weights``, ``gptq`` or ``mxfp4``. By default any GPU will do.
             nvlink: Whether its GPUs must be joined by NVLink, as tensor parallelism over several wants it.
             **options: Every argument of `ContainerOptions`: those of CDK's ``add_container`` under the same names, and
                 `efa`, `memory_mib` and `shared_memory_mib`.

@@ -77,6 +77,9 @@ def test_a_release_must_be_known_at_synth() -> None:
         ("driver_branch", True),
         ("driver_branch", float("nan")),
         ("driver_branch", float("-inf")),
+        ("agent_version", "1.107"),
+        ("agent_version", 1.107),
+        ("has_mps_service", "yes"),
         ("root_device", "xvda"),
         ("image_device", "xvda"),
         ("image_device", 7),
@@ -124,6 +127,8 @@ def test_a_custom_image_declares_its_side() -> None:
     silent = GpuMachineImage.custom(ami).host_image.image
     assert compatibility(silent, instance_type("g6.xlarge")).verdict is Verdict.UNCONFIRMED
     assert not arm.host_image.is_floating
+    shares = GpuMachineImage.custom(ami, agent_version="1.108.3", has_mps_service=True).host_image.image
+    assert (shares.agent_version, shares.has_mps_service) == ("1.108.3", True)
 
 
 def test_the_volumes_of_a_custom_image_are_its_own() -> None:
@@ -335,7 +340,7 @@ def test_a_release_that_is_too_old_for_the_gpus_is_refused_with_the_first_that_i
 @pytest.mark.parametrize(
     ("name", "release", "first"),
     [
-        ("bottlerocket-ecs-4-nvidia-x86_64", "1.16.0", "1.59.0"),
+        ("bottlerocket-ecs-4-nvidia-x86_64", "1.60.0", "1.61.0"),
         ("bottlerocket-ecs-3-nvidia-arm64", "1.50.0", "1.51.0"),
         ("al2023-gpu", NEWER.replace("20260922", "20241217"), "20250224"),
     ],

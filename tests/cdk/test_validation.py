@@ -139,12 +139,14 @@ def test_the_constructs_own_metadata_is_kept_for_the_reader(site: Site) -> None:
         image=site.image,
         gpus=2,
         gpu_memory_gib=40,
-        min_compute_capability=(9, 0),
+        min_compute_capability="sm_90a",
         precision="FP8",
         nvlink=True,
     )
     task.add_gpu_container("plain", image=site.image, gpus=2, cpu=1024, memory_mib=1024)
     (resource,) = [each for each in site.template()["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
     assert resource["Metadata"]["gpu-constructs"] == {
-        "Containers": {"train": {"GpuMemoryMib": 40960, "ComputeCapability": "9.0", "Precision": "fp8", "Nvlink": True}}
+        "Containers": {
+            "train": {"GpuMemoryMib": 40960, "ComputeCapability": "9.0a", "Precision": "fp8", "Nvlink": True}
+        }
     }

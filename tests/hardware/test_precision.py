@@ -9,8 +9,8 @@ from gpu_constructs.hardware import accelerated
 from gpu_constructs.hardware.precision import PRECISIONS, precision
 
 # The first GPU of EC2 that has each, by NVIDIA's architecture whitepapers.
-FIRST = {"tf32": "A100", "bf16": "A100", "fp8": "L4", "fp4": "B200", "int8": "V100"}
-BEFORE = {"tf32": "T4", "bf16": "T4", "fp8": "A10G", "fp4": "H100", "int8": "M60"}
+FIRST = {"tf32": "A100", "bf16": "A100", "fp8": "L4", "fp4": "B200", "int8": "V100", "mxfp4": "T4", "gptq": "V100"}
+BEFORE = {"tf32": "T4", "bf16": "T4", "fp8": "A10G", "fp4": "H100", "int8": "M60", "mxfp4": "V100", "gptq": "M60"}
 
 
 def capability(model: str) -> tuple[int, int]:
@@ -53,6 +53,13 @@ def test_a_near_miss_names_what_was_meant() -> None:
 def test_what_is_no_text_is_refused_with_the_formats() -> None:
     with pytest.raises(InvalidValueError, match="bf16"):
         precision(8)  # type: ignore[arg-type]
+
+
+def test_weights_alone_may_be_in_a_format_that_the_gpu_does_not_compute_in() -> None:
+    of_weights = {each.name for each in PRECISIONS if each.of_weights}
+    assert of_weights == {"awq", "bitsandbytes", "fp8-weights", "gptq", "mxfp4"}
+    for weights, native in (("mxfp4", "fp4"), ("fp8-weights", "fp8")):
+        assert precision(weights).lowest < capability("A10G") < precision(native).lowest
 
 
 def test_every_format_is_listed_once_with_a_source() -> None:

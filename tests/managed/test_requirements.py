@@ -8,7 +8,9 @@ import pytest
 
 from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError, UnknownNameError
 from gpu_constructs.fleet import PurchaseOption, satisfies
-from gpu_constructs.hardware import Architecture, Vendor, accelerated, instance_type
+from gpu_constructs.hardware import Architecture, DeclaredInstanceType, Vendor, accelerated, instance_type
+from gpu_constructs.hardware.declared import instance_types_of_declarations
+from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.managed.need import HostNeed
 from gpu_constructs.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
 
@@ -150,6 +152,43 @@ def test_what_a_need_selects_satisfies_it(need: HostNeed) -> None:
         assert not need.models or each.accelerators.model in need.models
         assert not need.generations or each.accelerators.generation in need.generations
         assert satisfies(each, choice.requirements)
+
+
+R200 = DeclaredInstanceType("g9.xlarge", vcpus=4, memory_mib=65536, gpus=1, gpu_model="R200", gpu_memory_mib=294912)
+L4 = DeclaredInstanceType("g8.xlarge", vcpus=4, memory_mib=32768, gpus=1, gpu_model="L4", gpu_memory_mib=22888)
+
+
+@pytest.mark.parametrize(
+    ("declared", "need", "chosen"),
+    [
+        (R200, {"models": ["r200"]}, ["g9.xlarge"]),
+        (R200, {"gpu_memory_gib": 200}, ["g9.xlarge"]),
+        (R200, {"gpu_memory_gib": 140}, ["g9.xlarge"]),
+        (L4, {"models": ["L4"], "max_vcpus": 4}, ["g6.xlarge", "g8.xlarge"]),
+        (L4, {"generations": ["Ada"], "max_vcpus": 4, "min_memory_mib": 32768}, ["g6e.xlarge", "g8.xlarge"]),
+    ],
+)
+def test_a_declared_type_that_satisfies_a_need_is_named(
+    declared: DeclaredInstanceType, need: dict[str, Any], chosen: list[str]
+) -> None:
+    with for_one_check(instance_types_of_declarations([declared])):
+        choice = choice_of_need(HostNeed(**need))
+        assert names(choice) == set(chosen)
+        assert data(choice)["AllowedInstanceTypes"] == [each.name for each in choice.types]
+        assert all(satisfies(each, choice.requirements) for each in choice.types)
+
+
+def test_a_declared_type_that_does_not_satisfy_a_need_changes_nothing() -> None:
+    need = HostNeed(gpus=4, gpu_memory_gib=20)
+    before = data(choice_of_need(need))
+    metal = DeclaredInstanceType(
+        "g9.metal-24xl", vcpus=96, memory_mib=65536, gpus=4, gpu_model="R200", gpu_memory_mib=294912
+    )
+    neuron = DeclaredInstanceType("trn9.xlarge", vcpus=4, memory_mib=65536, neuron_devices=4, neuron_model="Trainium9")
+    with for_one_check(instance_types_of_declarations([R200, metal, neuron])):
+        assert data(choice_of_need(need)) == before
+        with pytest.raises(IncompatibleError):
+            choice_of_need(HostNeed(models=["R200"], gpu_memory_gib=300))
 
 
 def test_the_api_never_has_both_lists() -> None:

@@ -30,6 +30,7 @@ _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
     "ecs-gpu-sharing.md"
 )
+_GATES = "https://github.com/aws/amazon-ecs-agent/blob/master/ecs-init/gpu/nvidia_gpu_manager.go"
 _NEWER = "an image with a newer ECS agent and the MPS service"
 _AGENT = f"image al2023-gpu of release 2023.0.{mps.FIRST_RELEASE} or later"
 _USUAL_MIB = (4096, 2048, 1024)  # examples, tried in order
@@ -41,9 +42,9 @@ _LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
 @warning(
     "GPU030",
     question="is it known that the image of the hosts can share GPUs?",
-    because="sharing needs ECS agent 1.107.0 and the MPS service of the Amazon Linux 2023 GPU image; AWS does not say "
-    "whether other images have both",
-    source="UNCONFIRMED: no page names an image but Amazon Linux 2023 with GPU sharing",
+    because=f"sharing needs ECS agent {mps.FIRST_AGENT} and {mps.SERVICE}, which the Amazon Linux 2023 GPU image has; "
+    "AWS does not say whether other images have both",
+    source=_GATES,
     unless=("GPU130", "GPU141", "GPU142", "GPU309"),
 )
 def served(context: Context) -> Problems:
@@ -123,9 +124,9 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
 @error(
     "GPU032",
     question="do shares of a GPU run where ECS can share one?",
-    because="GPU sharing works on EC2 hosts and ECS Managed Instances, not for tasks of EXTERNAL compatibility and not "
-    "on hosts that have a part of a GPU (g6f, gr6f)",
-    source=_SHARING,
+    because="GPU sharing works on EC2 hosts and ECS Managed Instances, not for tasks of EXTERNAL compatibility; the "
+    "agent does not offer it on hosts with a vGPU, which is what g6f and gr6f have",
+    source=_GATES,
     in_fleet=_sent_where_none_is_shared,
 )
 def shareable(task: Task) -> Problems:

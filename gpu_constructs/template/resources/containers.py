@@ -40,7 +40,7 @@ _KEYS: Final = frozenset(key for key in CONTAINER_KEYS if "." not in key)
 
 _REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})
 _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precision"})
-_CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})")
+_CAPABILITY = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})([af]?)")
 _PORT_RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 _NO_NAME = "unknown"
 _NO_HEALTH_CHECK = "NONE"
@@ -180,9 +180,11 @@ def needs_of(section: Section) -> GpuNeeds | None:
         section.note("expects MiB", memory, "GpuMemoryMib")
         memory = None
     precision = section.text("Precision")
+    capability, features = _capability(section)
     return GpuNeeds(
         memory_mib=None if isinstance(memory, Unknown) else memory,
-        compute_capability=_capability(section),
+        compute_capability=capability,
+        compute_features=features,
         precision=None if isinstance(precision, Unknown) else precision,
         nvlink=section.flag("Nvlink") is True,
     )
@@ -274,9 +276,9 @@ def _note_range(mapping: Section) -> None:
         mapping.note(expected, written, "ContainerPortRange")
 
 
-def _capability(section: Section) -> tuple[int, int] | None:
+def _capability(section: Section) -> tuple[tuple[int, int] | None, str]:
     written = section.text("ComputeCapability")
     found = _CAPABILITY.fullmatch(written) if isinstance(written, str) else None
     if isinstance(written, str) and found is None:
         section.note("expects major and minor, such as '8.0'", written, "ComputeCapability")
-    return None if found is None else (int(found[1]), int(found[2]))
+    return (None, "") if found is None else ((int(found[1]), int(found[2])), found[3])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpu_constructs.fleet import (
     UNKNOWN,
     Fleet,
+    HostImage,
     Pool,
     PoolKind,
     ResourceRequirement,
@@ -17,6 +19,7 @@ from gpu_constructs.fleet import (
     Task,
     Workload,
 )
+from gpu_constructs.hardware import OperatingSystem, image
 from gpu_constructs.rules.tasks.sharing import apart, limitable, measured, new_enough, served, shareable
 from tests.rules.given import (
     a_pool,
@@ -36,6 +39,10 @@ SHARING = task_of(container(mps(), name="serve"))
 OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
 CUSTOM = a_pool(image=of_image(release="custom"))
 BOTTLEROCKET = a_pool(image=of_image("bottlerocket-ecs-2-nvidia-x86_64", release="1.66.0"))
+
+
+def own(**declared: Any) -> Pool:
+    return a_pool(image=HostImage(image=replace(image("al2023-gpu"), **declared), release="custom"))
 
 
 def on(pool: Pool) -> Fleet:
@@ -116,6 +123,9 @@ def test_hosts_that_can_share_and_tasks_that_do_not_are_silent(fleet: Fleet) -> 
     [
         (a_pool(image=of_image(release=OLD)), "the release of 2026-09-18, whose ECS agent is older than 1.107.0"),
         (a_pool("g5.xlarge", image=of_image("al2-gpu", release=None)), "Amazon Linux 2, which has no MPS service"),
+        (own(agent_version="1.106.2"), "is declared with ECS agent 1.106.2, and 1.107.0 is the first"),
+        (own(agent_version="1.99.0", has_mps_service=True), "is declared with ECS agent 1.99.0"),
+        (own(has_mps_service=False), "is declared without nvidia-mps.service"),
     ],
 )
 def test_an_image_that_is_too_old_to_share_is_an_error(pool: Pool, words: str) -> None:
@@ -130,7 +140,9 @@ def test_an_image_that_is_too_old_to_share_is_an_error(pool: Pool, words: str) -
     ("pool", "words"),
     [
         (BOTTLEROCKET, "documented nowhere"),
-        (CUSTOM, "release custom"),
+        (CUSTOM, "whether image al2023-gpu has nvidia-mps.service is not known"),
+        (own(agent_version=None), "has ECS agent 1.107.0 or later and nvidia-mps.service is not known"),
+        (own(agent_version=None, has_mps_service=True), "has ECS agent 1.107.0 or later is not known"),
         (a_pool(image=UNKNOWN), "its image is not known"),
     ],
 )
@@ -148,6 +160,9 @@ def test_an_image_of_which_nobody_knows_whether_it_shares_is_a_warning(pool: Poo
         a_pool(image=of_image(release=None)),
         a_pool(image=of_image(release=OLD.replace("20260918", "20261113"))),
         managed_pool(),
+        own(agent_version="1.107.0", has_mps_service=True),
+        own(agent_version="2.0.0", has_mps_service=True, operating_system=OperatingSystem.AMAZON_LINUX_2),
+        own(agent_version="1.108.3", has_mps_service=True, operating_system=OperatingSystem.BOTTLEROCKET),
     ],
 )
 def test_an_image_that_shares_is_silent(pool: Pool) -> None:

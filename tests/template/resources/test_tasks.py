@@ -199,13 +199,13 @@ def test_an_expression_with_a_piece_of_the_deploy_in_it_is_unknown() -> None:
 
 
 def test_needs_that_cloudformation_has_no_property_for_come_from_the_metadata() -> None:
-    needs = {"GpuMemoryMib": 16384, "ComputeCapability": "8.0", "Precision": "bf16", "Nvlink": True}
+    needs = {"GpuMemoryMib": 16384, "ComputeCapability": "9.0a", "Precision": "bf16", "Nvlink": True}
     task = only_task(
         {"ContainerDefinitions": [{"Name": "vllm"}, {"Name": "sidecar"}]},
         {"gpu-constructs": {"Containers": {"vllm": needs}}},
     )
     assert task.containers[0].needs == GpuNeeds(
-        memory_mib=16384, compute_capability=(8, 0), precision="bf16", nvlink=True
+        memory_mib=16384, compute_capability=(9, 0), compute_features="a", precision="bf16", nvlink=True
     )
     assert task.containers[1].needs is None
 
@@ -219,6 +219,7 @@ def test_needs_that_cloudformation_has_no_property_for_come_from_the_metadata() 
         {"gpu-constructs": {"Containers": {"c": {"GpuMemoryMib": "16 GiB"}}}},
         {"gpu-constructs": {"Containers": {"c": {"GpuMemoryMib": -1}}}},
         {"gpu-constructs": {"Containers": {"c": {"ComputeCapability": "Ada"}}}},
+        {"gpu-constructs": {"Containers": {"c": {"ComputeCapability": "9.0b"}}}},
         {"gpu-constructs": {"Containers": {"c": {"gpu_memory": 1}}}},
     ],
 )
