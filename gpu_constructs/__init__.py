@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
     from gpu_constructs.hardware.declared import DeclaredInstanceType as DeclaredInstanceType
     from gpu_constructs.hardware.declared import declare_instance_types as declare_instance_types
+    from gpu_constructs.jobs.gpu_job import GpuJob as GpuJob
+    from gpu_constructs.jobs.retries import JobRetries as JobRetries
     from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
     from gpu_constructs.managed.need import HostNeed as HostNeed
     from gpu_constructs.managed.operation import ManagedOperation as ManagedOperation
@@ -73,6 +75,7 @@ _HOME = {
     "GpuChecks": "cdk.validation",
     "GpuCluster": "cluster",
     "GpuConstructsError": "errors",
+    "GpuJob": "jobs.gpu_job",
     "GpuMachineImage": "capacity.images",
     "GpuService": "service",
     "GpuShare": "tasks.gpu_share",
@@ -88,6 +91,7 @@ _HOME = {
     "DeclaredInstanceType": "hardware.declared",
     "InvalidValueError": "errors",
     "ImportedGpuCapacity": "capacity.imported_capacity",
+    "JobRetries": "jobs.retries",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
     "ManagedOperation": "managed.operation",
     "ManagedPurchase": "managed.purchase",
@@ -115,6 +119,7 @@ __all__ = [
     "GpuChecks",
     "GpuCluster",
     "GpuConstructsError",
+    "GpuJob",
     "GpuMachineImage",
     "GpuService",
     "GpuShare",
@@ -129,6 +134,7 @@ __all__ = [
     "ImportedGpuCapacity",
     "IncompatibleError",
     "InvalidValueError",
+    "JobRetries",
     "ManagedGpuCapacity",
     "ManagedOperation",
     "ManagedPurchase",

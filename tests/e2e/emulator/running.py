@@ -17,7 +17,17 @@ from moto.ecs import urls
 from moto.ecs.exceptions import InvalidParameterException, ServiceNotFoundException
 from moto.ecs.models import CapacityProvider, Cluster, EC2ContainerServiceBackend, Service, Task, TaskDefinition
 
-from . import autoscaling, group_minutes, lifecycle_hooks, managed_scaling, schedules, service_scaling, warm_pools
+from . import (
+    autoscaling,
+    ends,
+    executions,
+    group_minutes,
+    lifecycle_hooks,
+    managed_scaling,
+    schedules,
+    service_scaling,
+    warm_pools,
+)
 from .agent import AgentConfig, agent_config
 from .autoscaling import EmulatedGroup
 from .demands import TaskDefinitionError
@@ -276,6 +286,7 @@ class RunningEcs(EC2ContainerServiceBackend):
         cluster = self._get_cluster(cluster_str)
         self._forget_terminated(cluster)
         schedules.run_due(self, cluster.arn)
+        ends.end_tasks(self, self.active_tasks(cluster.name))
         for task in self.active_tasks(cluster.name):
             if task.last_status == "PENDING":
                 task.begin()
@@ -296,6 +307,8 @@ class RunningEcs(EC2ContainerServiceBackend):
             provider.scale_out(self._waiting(cluster, provider.name), len(hosts))
             provider.scale_in(hosts)
         self._forget_terminated(cluster)
+        ends.give_up(self.active_tasks(cluster.name))
+        executions.advance(self.where, cluster.name)
         self._count(cluster)
 
     def _scale(self, cluster: Cluster, provider: CapacityProvider) -> None:

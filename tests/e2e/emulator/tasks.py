@@ -97,6 +97,10 @@ class EmulatedTask(Task):
         self.cpu, self.memory = str(demand.cpu), str(demand.memory)
         self.created_at = utcnow()
         self.stop_code: str | None = None
+        self.end: str | None = None
+        self.waited = 0
+        self.exit_code: int | None = None
+        self.family = definition.family
         self._definitions: list[dict[str, Any]] = definition.container_definitions
         self.containers = self._described()
 
@@ -157,6 +161,27 @@ class EmulatedTask(Task):
         else:
             self.last_status = "RUNNING"
 
+    def exit(self, code: int) -> None:
+        """End by itself, with this exit code of the first container; the others are stopped."""
+        self.exit_code = code
+        self.stop("Essential container in task exited", "EssentialContainerExited")
+
+    @property
+    def as_described(self) -> dict[str, Any]:
+        """What DescribeTasks says of it, as far as somebody here reads it."""
+        placed = {"containerInstanceArn": self.container_instance_arn} if self.container_instance_arn else {}
+        return {
+            "taskArn": self.task_arn,
+            "group": self.group,
+            "lastStatus": self._last_status,
+            "stopCode": self.stop_code,
+            "stoppedReason": self.stopped_reason,
+            "containers": self.containers,
+            "overrides": self.overrides,
+            "createdAt": self.created_at,
+            **placed,
+        }
+
     def stop(self, reason: str, code: str = "UserInitiated") -> None:
         """Stop, and give back what it held."""
         self.stopped_reason, self.stop_code = reason, code
@@ -181,6 +206,7 @@ class EmulatedTask(Task):
                 "lastStatus": self._last_status,
                 "cpu": str(definition.get("cpu", 0)),
                 "gpuIds": list(gpus.get(definition["name"], ())),
+                **({} if getattr(self, "exit_code", None) is None else {"exitCode": self.exit_code}),
                 "networkBindings": [
                     {"protocol": "tcp", "containerPort": each["containerPort"], "hostPort": each["hostPort"]}
                     for each in getattr(self, "bindings", ())

@@ -1,0 +1,268 @@
+"""Work on GPUs that ends: a task that gets a host from zero, is tried again within budgets, and ends within a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from gpu_constructs.cdk.arguments import of_kind
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
+from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.refusal import require_allowed, require_yes
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cluster import GpuCluster
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, PoolKind, Starter, StrategyItem, Workload
+from gpu_constructs.hosts.given_cluster import require_gpu_cluster
+from gpu_constructs.jobs.permissions import permissions_of
+from gpu_constructs.jobs.retries import JobRetries
+from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, JobRun, definition_of, in_words, longest_seconds
+from gpu_constructs.placement import demand_of, task_slots
+from gpu_constructs.serving.deployment import shares
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
+
+__all__ = ["GpuJob"]
+
+_ARGUMENTS: Mapping[str, str] = {
+    "CapacityProviderStrategy": "capacity",
+    "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
+    "Strategy": "capacity",
+}
+
+
+class GpuJob(Construct):
+    """Defines work on GPUs that ends, and the state machine of AWS Step Functions that runs it.
+
+    Each execution of the machine is one job: it runs the task with a capacity provider strategy, so that a cluster
+    without hosts starts one, and runs it again after what `JobRetries` names, each cause within a budget of its own. It
+    ends with the description of the task, or with an error that says what happened. Nothing that ended well is run
+    twice by it, and nothing runs longer than its limit.
+
+    The container gets three variables: ``JOB_NAME``, the name of the execution, which is the same in each attempt;
+    ``JOB_ATTEMPT``, 0 for the first; and ``JOB_INPUT``, what the execution was started with, as JSON.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        cluster: The cluster whose capacity the task definition names.
+        task_definition: What it runs.
+        time_limit: How long one attempt may take, with the time in which it waits for a host. Its task is then stopped,
+            and the job has failed.
+        capacity: Which of the task definition's capacities it uses. By default all of them; of Auto Scaling groups and
+            Managed Instances, a job uses one kind.
+        retries: How often it is run again, for each cause. By default three times after no host came, five times after
+            its host was lost, and never after a failure of its own.
+        container_name: The container whose exit code is that of the job. By default the first with GPUs.
+        state_machine_name: The name of the machine. By default CloudFormation makes one.
+        security_groups: Of tasks in network mode ``awsvpc``. By default one is made, which lets nothing in.
+        vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself, or the task definition has no GPU container yet.
+        IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
+            tasks that have no network interface.
+        RefusedByCdkError: CDK refuses it for another reason.
+
+    Attributes:
+        state_machine: Each execution of it is one job.
+        task_definition: What it runs.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: GpuCluster,
+        task_definition: GpuTaskDefinition,
+        time_limit: cdk.Duration,
+        capacity: Sequence[Capacity] | None = None,
+        retries: JobRetries | None = None,
+        container_name: str | None = None,
+        state_machine_name: str | None = None,
+        security_groups: Sequence[ec2.ISecurityGroup] | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+    ) -> None:
+        require_construct_id(construct_id)
+        require_gpu_cluster(cluster)
+        _require_task(task_definition)
+        budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
+        seconds = _limit(time_limit, budgets)
+        container = _container(task_definition, container_name)
+        cluster.hosts.require_same_region(scope)
+        used = capacity_of_service(capacity, task_definition.capacity)
+        task = task_definition.task_with_ports()
+        is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES
+        slots = [task_slots(task, each.pool) for each in used]
+        given = list(zip(used, shares(slots, [each.comes_first for each in used]), strict=True))
+        workload = Workload(
+            name=construct_id,
+            task=task,
+            starter=Starter.STATE_MACHINE,
+            strategy=tuple(
+                StrategyItem(provider=each.pool.provider or UNKNOWN, pool=each.pool, weight=weight, base=base)
+                for each, (weight, base) in given
+            ),
+            network_configuration=bool(task.interfaces),
+        )
+        _require_home(workload, cluster, used)
+        require_allowed(workload, _ARGUMENTS)
+        require_yes(workload, "GPU140", arguments=_ARGUMENTS)
+        for name, chosen in (("security_groups", security_groups), ("vpc_subnets", vpc_subnets)):
+            if chosen is not None:
+                _require_interfaces(workload, name)
+        with creating(scope, construct_id):
+            super().__init__(scope, construct_id)
+        with rolled_back_on_error(scope, construct_id):
+            groups = self._groups(cluster, security_groups) if task.interfaces else []
+            run = JobRun(
+                cluster=cluster.cluster.cluster_arn,
+                task_definition=task_definition.task_definition_arn,
+                family=task_definition.family,
+                container=container,
+                strategy=[
+                    {
+                        "CapacityProvider": each.capacity_provider_name,
+                        "Weight": weight,
+                        **({"Base": base} if base else {}),
+                    }
+                    for each, (weight, base) in given
+                ],
+                network=_network(cluster, groups, vpc_subnets) if task.interfaces else None,
+                packed=not is_managed,
+                environment={},
+                time_limit_seconds=seconds,
+                time_limit=in_words(seconds),
+            )
+            self.task_definition: GpuTaskDefinition = task_definition
+            self.state_machine: sfn.StateMachine = self._machine(run, budgets, state_machine_name)
+            # A provider cannot leave the cluster while a task uses it.
+            self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on)
+        self._run = run
+        self._workload = workload
+        self._cluster = cluster
+
+    @property
+    def workload(self) -> Workload:
+        """One copy of its task on its capacity, as the value that every check reads."""
+        return replace(self._workload, task=self.task_definition.task)
+
+    def _groups(self, cluster: GpuCluster, given: Sequence[ec2.ISecurityGroup] | None) -> Sequence[ec2.ISecurityGroup]:
+        if given is not None:
+            return given
+        return [ec2.SecurityGroup(self, "SecurityGroup", vpc=cluster.hosts.vpc, description="A job: no way in")]
+
+    def _machine(self, run: JobRun, retries: JobRetries, name: str | None) -> sfn.StateMachine:
+        stack = stack_of(self)
+        task = self.task_definition
+        policy = permissions_of(
+            partition=stack.partition,
+            region=stack.region,
+            account=stack.account,
+            cluster_arn=run.cluster,
+            family=run.family,
+            roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
+        )
+        role = construct_of(
+            iam.Role,
+            iam.RoleProps,
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
+            inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
+        )
+        return construct_of(
+            sfn.StateMachine,
+            sfn.StateMachineProps,
+            self,
+            "StateMachine",
+            state_machine_name=name,
+            role=role.without_policy_updates(),
+            definition_body=sfn.DefinitionBody.from_string(stack.to_json_string(definition_of(run, retries))),
+        )
+
+
+def _require_task(task_definition: GpuTaskDefinition) -> None:
+    if not isinstance(task_definition, GpuTaskDefinition):
+        raise InvalidValueError(
+            f"expects a GpuTaskDefinition, got {shown(task_definition)}",
+            argument="task_definition",
+            value=task_definition,
+            fix="GpuTaskDefinition(self, 'Train', capacity=[…])",
+        )
+    if not demand_of(task_definition.task).wants_accelerator:
+        raise InvalidValueError(
+            "the task definition has no container with GPUs or Neuron devices",
+            argument="task_definition",
+            fix="add_gpu_container or add_neuron_container before the job",
+        )
+
+
+def _limit(time_limit: cdk.Duration, retries: JobRetries) -> int:
+    """The limit in seconds, within which every attempt of an execution has to find its place."""
+    smallest = 60
+    largest = (LONGEST_EXECUTION_SECONDS - longest_seconds(0, retries)) // retries.attempts
+    whole_seconds("time_limit", time_limit, smallest=smallest, largest=largest)
+    seconds = time_limit.to_seconds()
+    if is_token(seconds):
+        raise InvalidValueError(
+            "a limit that is only known at deploy time cannot bound the retries",
+            argument="time_limit",
+            fix="cdk.Duration.hours(6)",
+        )
+    return int(seconds)
+
+
+def _container(task_definition: GpuTaskDefinition, name: str | None) -> str:
+    """The container whose exit code is that of the job."""
+    containers = task_definition.task.containers
+    names = [each.name for each in containers if isinstance(each.name, str)]
+    if name is None:
+        default = task_definition.default_container
+        return names[0] if default is None else default.container_name
+    if name not in names:
+        raise InvalidValueError(
+            f"{task_definition.node.path} has no container {shown(name)}",
+            argument="container_name",
+            value=name,
+            allowed=", ".join(names),
+            fix="leave it out for the first container with GPUs",
+        )
+    return name
+
+
+def _network(
+    cluster: GpuCluster, groups: Sequence[ec2.ISecurityGroup], chosen: ec2.SubnetSelection | None
+) -> dict[str, object]:
+    subnets = cluster.hosts.subnets_of(chosen)
+    return {
+        "Subnets": [each.subnet_id for each in subnets.subnets],
+        "SecurityGroups": [each.security_group_id for each in groups],
+    }
+
+
+def _require_home(workload: Workload, cluster: GpuCluster, used: Sequence[Capacity]) -> None:
+    """Refuses capacity of another cluster; two GpuClusters around one cluster share its capacity."""
+    if all(each.cluster is cluster.cluster for each in used):
+        return
+    strategy = tuple(
+        replace(item, pool=replace(each.pool, cluster=each.cluster.node.path, associated=True))
+        for item, each in zip(workload.strategy, used, strict=True)
+    )
+    require_yes(replace(workload, cluster=cluster.cluster.node.path, strategy=strategy), "GPU143", arguments=_ARGUMENTS)
+
+
+def _require_interfaces(workload: Workload, argument: str) -> None:
+    """Refuses what is for the network interfaces of tasks where they have none."""
+    arguments = {**_ARGUMENTS, "NetworkConfiguration": argument, "a network configuration": argument}
+    require_yes(replace(workload, network_configuration=True), "GPU126", arguments=arguments)

@@ -1,0 +1,76 @@
+"""How often a job is run again, for each cause that can end it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import Unknown
+
+__all__ = ["JobRetries"]
+
+_MOST = 100
+_MOST_CODES = 10
+_LARGEST_CODE = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRetries:
+    """How often a job is run again, for each cause by itself; a job that ended well is never run again.
+
+    Attributes:
+        no_host: After no host came. ECS waits for one for 10 to 30 minutes each time, which cannot be configured, see
+            https://github.com/aws/containers-roadmap/issues/2381.
+        not_started: After a host came and the containers did not start, for example because an image was not pulled.
+        lost_host: After the host was interrupted by EC2 Spot, terminated, or failed.
+        exit_codes: After the job's container ended with one of these codes, 1 to 255: ``{75: 2}`` runs it again up to
+            twice after code 75. Any other code than 0 fails the job at once.
+
+    Raises:
+        InvalidValueError: A number is not a whole one within its limits.
+    """
+
+    no_host: int = 3
+    not_started: int = 2
+    lost_host: int = 5
+    exit_codes: Mapping[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("no_host", "not_started", "lost_host"):
+            _times(name, getattr(self, name), fix=f"{name}=3")
+        codes = self.exit_codes
+        if not isinstance(codes, Mapping) or len(codes) > _MOST_CODES:
+            raise InvalidValueError(
+                f"expects retries by exit code, got {shown(codes)}",
+                argument="exit_codes",
+                value=codes,
+                allowed=f"up to {_MOST_CODES} codes",
+                fix="exit_codes={75: 2}",
+            )
+        for code, times in codes.items():
+            if type(code) is not int or not 1 <= code <= _LARGEST_CODE:
+                raise InvalidValueError(
+                    f"expects an exit code, got {shown(code)}",
+                    argument="exit_codes",
+                    value=code,
+                    allowed=f"1 to {_LARGEST_CODE}; 0 ends well and is never run again",
+                    fix="exit_codes={75: 2}",
+                )
+            _times("exit_codes", times, fix=f"exit_codes={{{code}: 2}}")
+        object.__setattr__(self, "exit_codes", MappingProxyType(dict(sorted(codes.items()))))
+
+    @property
+    def attempts(self) -> int:
+        """How often a job runs at most, the first attempt included."""
+        return 1 + self.no_host + self.not_started + self.lost_host + sum(self.exit_codes.values())
+
+
+def _times(argument: str, value: int, *, fix: str) -> None:
+    number = whole_number(argument, value, smallest=0, largest=_MOST, unit="retries", fix=fix)
+    if isinstance(number, Unknown):
+        raise InvalidValueError(
+            "a number that is only known at deploy time cannot be a budget", argument=argument, fix=fix
+        )

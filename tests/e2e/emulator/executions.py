@@ -1,0 +1,261 @@
+"""State machines of Step Functions that run: standard executions, their tasks of ECS, and executions inside of others.
+
+moto 5.2.5 either runs no state or runs them in threads with a real clock. Here a machine goes on by a minute whenever a
+minute passes in the cluster of the task that it waits for, and whenever somebody describes the execution. Not modelled:
+roles, logs, histories, versions, express workflows, JSONata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from moto.core.exceptions import ServiceException
+from moto.core.utils import utcnow
+from moto.ecs.models import ecs_backends
+from moto.stepfunctions import models, urls
+from moto.stepfunctions.models import Execution, StateMachine, StepFunctionBackend, stepfunctions_backends
+
+from .resource import Properties, Region, Resource, camel_case
+from .state_language import FOREVER_SECONDS, StateError, Waiting, run_machine
+from .tasks import EmulatedTask
+
+if TYPE_CHECKING:
+    from .running import RunningEcs
+
+__all__ = ["Machine", "RunningExecution", "advance", "install", "pascal_case"]
+
+_SYNC, _NESTED = ":states:::ecs:runTask.sync", ":states:::states:startExecution.sync:2"
+_SDK = ":states:::aws-sdk:ecs:"
+
+
+class RunningExecution(Execution):
+    """One execution."""
+
+    def __init__(self, machine: StateMachine, name: str, given: str, backend: StepFunctionBackend) -> None:
+        super().__init__(backend.region_name, backend.account_id, machine.name, name, machine.arn, given)
+        self.where = Region(backend.account_id, backend.region_name)
+        definition = json.loads(machine.definition)
+        self._minutes_left = definition.get("TimeoutSeconds", FOREVER_SECONDS) / 60
+        self.waits_for: EmulatedTask | RunningExecution | None = None
+        context = {
+            "Execution": {"Id": self.execution_arn, "Name": name, "Input": json.loads(given)},
+            "StateMachine": {"Id": machine.arn, "Name": machine.name},
+        }
+        self._steps = run_machine(definition, json.loads(given), context, self._call)
+        self.advance()
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster of the task that it waits for; None where it waits for none."""
+        waits = self.waits_for
+        return waits.cluster if isinstance(waits, RunningExecution) else None if waits is None else waits.cluster_name
+
+    def advance(self) -> None:
+        """Go on by a minute."""
+        if self.status != "RUNNING":
+            return
+        try:
+            next(self._steps)
+        except StopIteration as end:
+            self.output = json.dumps(end.value, default=str)
+            self._end("SUCCEEDED")
+        except StateError as failed:
+            self.error, self.cause = failed.error, failed.cause
+            self._end("FAILED")
+        else:
+            self._minutes_left -= 1
+            if self._minutes_left < 0:
+                self.stop(status="TIMED_OUT")
+
+    def _end(self, status: str) -> None:
+        self.status, self.stop_date, self.waits_for = status, utcnow(), None
+
+    def stop(self, *_: Any, status: str = "ABORTED", **__: Any) -> None:
+        """End it; what it waits for ends as well, which AWS attempts
+        (https://docs.aws.amazon.com/step-functions/latest/dg/connect-to-resource.html)."""
+        waits = self.waits_for
+        if isinstance(waits, RunningExecution):
+            waits.stop()
+        elif waits is not None and waits.last_status != "STOPPED":
+            waits.stop("Task stopped by AWS Step Functions")
+        self._end(status)
+
+    def _call(self, resource: str, given: Any, _: Mapping[str, Any]) -> Waiting:
+        if resource.endswith(_SYNC):
+            return self._run_task(given)
+        if resource.endswith(_NESTED):
+            return self._start_execution(given)
+        if _SDK in resource:
+            return self._ask_ecs(resource.rpartition(":")[2], given)
+        raise StateError("States.Runtime", f"the emulator does not know {resource}")
+
+    @property
+    def _ecs(self) -> RunningEcs:
+        return cast("RunningEcs", ecs_backends[self.where.account_id][self.where.name])
+
+    def _run_task(self, given: Any) -> Waiting:
+        asked = camel_case(given)
+        try:
+            tasks, failures = self._ecs.run(
+                asked["cluster"],
+                asked["taskDefinition"],
+                int(asked.get("count", 1)),
+                launch_type=asked.get("launchType"),
+                strategy=asked.get("capacityProviderStrategy"),
+                group=asked.get("group"),
+                constraints=asked.get("placementConstraints"),
+                options={
+                    "overrides": asked.get("overrides") or {},
+                    "started_by": "AWS Step Functions",
+                    "tags": None,
+                    "networking_configuration": asked.get("networkConfiguration"),
+                },
+            )
+        except ServiceException as error:
+            raise StateError(f"ECS.{error.code}", error.message) from error
+        if failures:
+            raise StateError("AmazonECS.Unknown", "; ".join(each.reason for each in failures))
+        task = tasks[0]
+        assert isinstance(task, EmulatedTask)
+        self.waits_for = task
+        while task.last_status != "STOPPED":
+            yield
+        self.waits_for = None
+        described = pascal_case(task.as_described)
+        if task.stop_code != "EssentialContainerExited" or any(
+            each.get("ExitCode") for each in described["Containers"]
+        ):
+            raise StateError("States.TaskFailed", json.dumps(described, default=str))
+        return described
+
+    def _start_execution(self, given: Any) -> Waiting:
+        machines = _machines(self.where)
+        given_input = given.get("Input", {})
+        text = given_input if isinstance(given_input, str) else json.dumps(given_input)
+        started = machines.start_execution(given["StateMachineArn"], given.get("Name", ""), text)
+        assert isinstance(started, RunningExecution)
+        self.waits_for = started
+        while started.status == "RUNNING":
+            yield
+            if started.cluster is None:
+                started.advance()
+        self.waits_for = None
+        described = {"ExecutionArn": started.execution_arn, "Name": started.name, "Status": started.status}
+        if started.status != "SUCCEEDED":
+            cause = {**described, "Error": started.error, "Cause": started.cause}
+            raise StateError("States.TaskFailed", json.dumps(cause))
+        return {**described, "Output": json.loads(started.output or "{}")}
+
+    def _ask_ecs(self, action: str, given: Mapping[str, Any]) -> Waiting:
+        yield from ()
+        tasks = self._ecs.active_tasks(given["Cluster"].rpartition("/")[2])
+        if action == "listTasks":
+            return {"TaskArns": [each.task_arn for each in tasks if each.family == given["Family"]]}
+        wanted = [each for each in tasks if each.task_arn in given.get("Tasks", [given.get("Task")])]
+        if action == "describeTasks":
+            return {"Tasks": [pascal_case(each.as_described) for each in wanted]}
+        assert action == "stopTask", action
+        for each in wanted:
+            each.stop(given["Reason"])
+        return {"Task": pascal_case(wanted[0].as_described)}
+
+
+def pascal_case(value: Any) -> Any:
+    """The API's property names as Step Functions writes them."""
+    if isinstance(value, list):
+        return [pascal_case(each) for each in value]
+    if isinstance(value, dict):
+        return {f"{key[:1].upper()}{key[1:]}": pascal_case(each) for key, each in value.items()}
+    return value
+
+
+def _machines(where: Region) -> StepFunctionBackend:
+    return stepfunctions_backends[where.account_id][where.name]
+
+
+def _running(where: Region) -> Iterator[RunningExecution]:
+    for machine in list(_machines(where).state_machines):
+        for each in list(machine.executions):
+            if isinstance(each, RunningExecution) and each.status == "RUNNING":
+                yield each
+
+
+def advance(where: Region, cluster: str) -> None:
+    """Let a minute pass for the executions that wait for tasks of a cluster.
+
+    Args:
+        where: The account and region.
+        cluster: Its name.
+    """
+    for each in [each for each in _running(where) if each.cluster == cluster]:
+        each.advance()
+
+
+class EmulatedStepFunctions(StepFunctionBackend):
+    """Step Functions in one account and region."""
+
+    @property
+    def _url_module(self) -> ModuleType:
+        return urls
+
+    def start_execution(self, state_machine_arn: str, name: str, execution_input: str) -> Execution:
+        machine = self.describe_state_machine(state_machine_arn)
+        earlier = machine.executions[:]
+        # moto refuses a name that is taken; what it makes of a free one is replaced by one that runs.
+        made = super().start_execution(state_machine_arn, name, execution_input)
+        if made in earlier:
+            return made
+        machine.executions.remove(made)
+        running = RunningExecution(machine, made.name, execution_input, self)
+        machine.executions.append(running)
+        return running
+
+    def describe_execution(self, execution_arn: str) -> Execution:
+        found = super().describe_execution(execution_arn)
+        if isinstance(found, RunningExecution) and found.status == "RUNNING":
+            cluster = found.cluster
+            if cluster is None:
+                found.advance()
+            else:
+                found._ecs.pass_a_minute(cluster)
+        return found
+
+
+class Machine(Resource):
+    """A state machine; ``Ref`` gives its ARN."""
+
+    type_name = "AWS::StepFunctions::StateMachine"
+    name_property = "StateMachineName"
+    attribute_names = frozenset({"Arn", "Name"})
+    create_only = frozenset({"StateMachineName", "StateMachineType"})
+
+    @classmethod
+    def create(cls, region: Region, name: str, properties: Properties) -> Machine:
+        made = _machines(region).create_state_machine(name, _definition(properties), properties["RoleArn"])
+        return cls(made.arn, {"Arn": made.arn, "Name": made.name})
+
+    def update(self, region: Region, properties: Properties) -> None:
+        _machines(region).update_state_machine(
+            self.physical_resource_id, definition=_definition(properties), role_arn=properties["RoleArn"]
+        )
+
+    def remove(self, region: Region) -> None:
+        for each in _running(region):
+            if each.state_machine_arn == self.physical_resource_id:
+                each.stop()
+        _machines(region).delete_state_machine(self.physical_resource_id)
+
+
+def _definition(properties: Properties) -> str:
+    text = properties.get("DefinitionString") or json.dumps(properties["Definition"])
+    for name, value in (properties.get("DefinitionSubstitutions") or {}).items():
+        text = text.replace(f"${{{name}}}", str(value))
+    return text
+
+
+def install() -> None:
+    """Put this Step Functions in the place of moto's, in every account and region from now on."""
+    models.stepfunctions_backends.backend = EmulatedStepFunctions

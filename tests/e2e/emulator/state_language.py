@@ -1,0 +1,301 @@
+"""The Amazon States Language, as far as jobs and those who start them need it, with JSONPath.
+
+A machine is a generator that stops wherever it has to wait; each time it goes on, a minute has passed. What a task
+state calls is given from outside. A timeout fails the state and stops nothing: no page of AWS promises more.
+https://states-language.net/spec.html
+"""
+
+from __future__ import annotations
+
+import copy
+import fnmatch
+import json
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from jsonpath_ng.ext.parser import parse
+
+__all__ = ["Call", "StateError", "Waiting", "run_machine"]
+
+Waiting: TypeAlias = Generator[None, None, Any]
+"""Something that takes minutes, and then has a value."""
+Call: TypeAlias = Callable[[str, Any, Mapping[str, Any]], Waiting]
+"""Does what a task state asks for, from its resource, its parameters and the context."""
+
+FOREVER_SECONDS = 99999999
+"""A state without a timeout."""
+
+Json = Mapping[str, Any]
+
+
+class StateError(Exception):
+    """A state failed.
+
+    Args:
+        error: Its name.
+        cause: What happened.
+    """
+
+    def __init__(self, error: str, cause: str) -> None:
+        super().__init__(f"{error}: {cause}")
+        self.error, self.cause = error, cause
+
+
+def run_machine(definition: Json, given: Any, context: Json, call: Call) -> Waiting:
+    """Run a machine, or the states of a map.
+
+    Args:
+        definition: It, with ``StartAt`` and ``States``.
+        given: Its input.
+        context: What ``$$`` stands for.
+        call: Does what task states ask for.
+
+    Raises:
+        StateError: A state failed and nothing caught it.
+    """
+    name, data = definition["StartAt"], given
+    while name:
+        state = definition["States"][name]
+        name, data = yield from _Step(state, data, context, call).run()
+    return data
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One state with its input."""
+
+    state: Json
+    given: Any
+    context: Json
+    call: Call
+
+    def run(self) -> Waiting:
+        retried: dict[int, int] = {}
+        while True:
+            try:
+                return (yield from getattr(self, f"_{self.state['Type'].lower()}")())
+            except StateError as error:  # noqa: PERF203 - the loop is what tries it again
+                again = _retrier(self.state.get("Retry", ()), error, retried)
+                if again is None:
+                    return self._caught(error)
+                yield from _wait(again)
+
+    def _caught(self, error: StateError) -> tuple[str, Any]:
+        for each in self.state.get("Catch", ()):
+            if _names(each["ErrorEquals"], error):
+                output = {"Error": error.error, "Cause": error.cause}
+                return each["Next"], _placed(self.given, each.get("ResultPath", "$"), output)
+        raise error
+
+    def _pass(self) -> Waiting:
+        yield from ()
+        result = self.state["Result"] if "Result" in self.state else self._input()
+        return self._next(self._output(result))
+
+    def _wait(self) -> Waiting:
+        yield from _wait(self.state["Seconds"])
+        return self._next(self.given)
+
+    def _succeed(self) -> Waiting:
+        yield from ()
+        return "", self.given
+
+    def _fail(self) -> Waiting:
+        yield from ()
+        raise StateError(self.state["Error"], self.state.get("Cause") or self._value(self.state["CausePath"]))
+
+    def _choice(self) -> Waiting:
+        yield from ()
+        chosen = (each["Next"] for each in self.state["Choices"] if self._holds(each))
+        name = next(chosen, self.state.get("Default"))
+        if name is None:
+            raise StateError("States.NoChoiceMatched", "no choice was true")
+        return name, self.given
+
+    def _task(self) -> Waiting:
+        limit = self.state.get("TimeoutSeconds", FOREVER_SECONDS)
+        result = yield from _within(limit, self.call(self.state["Resource"], self._input(), self.context))
+        return self._next(self._output(result))
+
+    def _map(self) -> Waiting:
+        results = []
+        for number, item in enumerate(self._value(self.state.get("ItemsPath", "$"))):
+            context = {**self.context, "Map": {"Item": {"Index": number, "Value": item}}}
+            selector = self.state.get("ItemSelector")
+            given = item if selector is None else _filled(selector, self.given, context)
+            results.append((yield from run_machine(self.state["ItemProcessor"], given, context, self.call)))
+        return self._next(self._output(results))
+
+    def _next(self, data: Any) -> tuple[str, Any]:
+        return self.state.get("Next", ""), data
+
+    def _value(self, path: str) -> Any:
+        return _evaluated(path, self.given, self.context)
+
+    def _input(self) -> Any:
+        given = self._value(self.state.get("InputPath", "$"))
+        parameters = self.state.get("Parameters")
+        return given if parameters is None else _filled(parameters, given, self.context)
+
+    def _output(self, result: Any) -> Any:
+        selector = self.state.get("ResultSelector")
+        selected = result if selector is None else _filled(selector, result, self.context)
+        return _placed(self.given, self.state.get("ResultPath", "$"), selected)
+
+    def _holds(self, rule: Json) -> bool:
+        if "And" in rule:
+            return all(map(self._holds, rule["And"]))
+        if "Or" in rule:
+            return any(map(self._holds, rule["Or"]))
+        if "Not" in rule:
+            return not self._holds(rule["Not"])
+        found = _found(rule["Variable"], self.given, self.context)
+        (operator, wanted), *others = ((key, value) for key, value in rule.items() if key not in {"Variable", "Next"})
+        assert not others, rule
+        if operator == "IsPresent":
+            return bool(found) is wanted
+        if not found:
+            raise StateError(
+                "States.Runtime", f"Invalid path '{rule['Variable']}': the choice state's path is not there"
+            )
+        if operator.endswith("Path"):
+            operator, wanted = operator.removesuffix("Path"), self._value(wanted)
+        return OPERATORS[operator](found[0], wanted)
+
+
+def _compared(kind: type | tuple[type, ...], compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """A comparison that is false between values of other types."""
+    return lambda value, wanted: isinstance(value, kind) and not isinstance(value, bool) and compare(value, wanted)
+
+
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "StringEquals": _compared(str, lambda value, wanted: value == wanted),
+    "StringMatches": _compared(str, lambda value, wanted: fnmatch.fnmatchcase(value, wanted.replace("[", "[[]"))),
+    "NumericEquals": _compared((int, float), lambda value, wanted: value == wanted),
+    "NumericLessThan": _compared((int, float), lambda value, wanted: value < wanted),
+}
+
+
+def _wait(seconds: float) -> Iterator[None]:
+    for _ in range(max(1, round(seconds / 60))):
+        yield
+
+
+def _within(seconds: float, steps: Waiting) -> Waiting:
+    passed = 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+        if passed >= seconds:
+            raise StateError("States.Timeout", "")
+        yield
+        passed += 60
+
+
+def _retrier(retriers: list[Json], error: StateError, retried: dict[int, int]) -> float | None:
+    """Seconds until the state is tried again; None where it is not."""
+    for number, each in enumerate(retriers):
+        if _names(each["ErrorEquals"], error):
+            done = retried.get(number, 0)
+            if done >= each.get("MaxAttempts", 3):
+                return None
+            retried[number] = done + 1
+            seconds: float = each.get("IntervalSeconds", 1) * each.get("BackoffRate", 2) ** done
+            return seconds
+    return None
+
+
+def _names(names: list[str], error: StateError) -> bool:
+    # "States.TaskFailed" stands for every error but a timeout, "States.ALL" for every one that can be caught.
+    wildcard = "States.TaskFailed" in names and error.error != "States.Timeout"
+    return "States.ALL" in names or wildcard or error.error in names
+
+
+def _placed(given: Any, path: str | None, result: Any) -> Any:
+    if path is None:
+        return given
+    if path == "$":
+        return result
+    placed = copy.deepcopy(given)
+    *parents, last = path.removeprefix("$.").split(".")
+    inside = placed
+    for each in parents:
+        inside = inside.setdefault(each, {})
+    inside[last] = result
+    return placed
+
+
+def _filled(template: Any, given: Any, context: Json) -> Any:
+    if isinstance(template, Mapping):
+        return {
+            key.removesuffix(".$"): _evaluated(value, given, context)
+            if key.endswith(".$")
+            else _filled(value, given, context)
+            for key, value in template.items()
+        }
+    if isinstance(template, list):
+        return [_filled(each, given, context) for each in template]
+    return template
+
+
+def _found(path: str, given: Any, context: Json) -> list[Any]:
+    data, inside = (context, path[1:]) if path.startswith("$$") else (given, path)
+    return [each.value for each in parse(inside).find(data)]
+
+
+def _evaluated(text: str, given: Any, context: Json) -> Any:
+    """A path, or an intrinsic function of paths."""
+    if not text.startswith("States."):
+        found = _found(text, given, context)
+        if "?(" in text or "*" in text:
+            return found
+        if not found:
+            raise StateError("States.Runtime", f"The JSONPath '{text}' could not be found in the input")
+        return found[0]
+    name, _, rest = text.partition("(")
+    values = [_argument(each, given, context) for each in _split(rest.removesuffix(")"))]
+    try:
+        return FUNCTIONS[name](*values)
+    except (ValueError, TypeError) as error:
+        raise StateError("States.IntrinsicFailure", f"{text}: {error}") from error
+
+
+def _argument(text: str, given: Any, context: Json) -> Any:
+    if text.startswith("'"):
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return _evaluated(text, given, context) if text.startswith(("$", "States.")) else json.loads(text)
+
+
+def _split(text: str) -> list[str]:
+    """Arguments between commas, of which none is inside of quotes or brackets."""
+    parts, depth, quoted, skipped = [""], 0, False, False
+    for letter in text:
+        if not skipped and letter == "'":
+            quoted = not quoted
+        skipped = letter == "\\" and not skipped
+        depth += 0 if quoted else {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and not quoted and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [each.strip() for each in parts]
+
+
+def _format(template: str, *values: Any) -> str:
+    if template.count("{}") != len(values):
+        raise ValueError(f"{len(values)} values for {template!r}")
+    return template.replace("{}", "%s") % tuple(
+        value if isinstance(value, str) else json.dumps(value) for value in values
+    )
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "States.Format": _format,
+    "States.JsonToString": lambda value: json.dumps(value, separators=(",", ":")),
+    "States.MathAdd": lambda first, second: first + second,
+    "States.StringToJson": json.loads,
+}

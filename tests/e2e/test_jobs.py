@@ -1,0 +1,175 @@
+"""Jobs on the emulator: a host comes from zero, the task ends, and what ended badly is run again within its budget."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from gpu_constructs import GpuCluster, GpuJob, GpuTaskDefinition, JobRetries
+
+from .local import Deployed, Local
+
+LIMIT = cdk.Duration.hours(6)
+RETRIES = JobRetries(no_host=1, not_started=1, lost_host=2, exit_codes={75: 1})
+
+
+class Job:
+    """One job that is deployed."""
+
+    def __init__(self, cloud: Local, stack: Deployed) -> None:
+        self.cloud, self.stack = cloud, stack
+        self.cluster, self.machine = stack.outputs["ClusterName"], stack.outputs["Machine"]
+        self._step_functions = cloud.account.client("stepfunctions")
+
+    def start(self, ends: str = "", given: Any = None) -> str:
+        """Starts it; its tasks end like this."""
+        if ends:
+            self.cloud.switch("ends/train", ends)
+        started = self._step_functions.start_execution(stateMachineArn=self.machine, input=json.dumps(given or {}))
+        return str(started["executionArn"])
+
+    def end(self, execution: str, minutes: int = 600) -> dict[str, Any]:
+        """What it says when it is over."""
+        for _ in range(minutes):
+            described: dict[str, Any] = self._step_functions.describe_execution(executionArn=execution)
+            if described["status"] != "RUNNING":
+                return described
+        raise AssertionError(f"still running after {minutes} minutes")
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """Every task that it ever ran, in that order."""
+        ecs_client = self.cloud.account.client("ecs")
+        arns = [
+            arn
+            for status in ("RUNNING", "STOPPED")
+            for arn in ecs_client.list_tasks(cluster=self.cluster, desiredStatus=status)["taskArns"]
+        ]
+        found: list[dict[str, Any]] = (
+            ecs_client.describe_tasks(cluster=self.cluster, tasks=arns)["tasks"] if arns else []
+        )
+        return sorted(found, key=lambda each: str(each["createdAt"]))
+
+    @staticmethod
+    def variable(task: dict[str, Any], name: str) -> str:
+        """A variable that the job's container was given."""
+        (container,) = task["overrides"]["containerOverrides"]
+        return str(next(each["value"] for each in container["environment"] if each["name"] == name))
+
+
+Deploy = Callable[..., Job]
+
+
+@pytest.fixture(name="deploy")
+def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
+    deployed: list[Job] = []
+
+    def deploy(time_limit: cdk.Duration = LIMIT, retries: JobRetries = RETRIES, **task: Any) -> Job:
+        app = cdk.App(outdir=str(tmp_path))
+        stack = cdk.Stack(app, "Jobs")
+        cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
+        l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+        train = GpuTaskDefinition(stack, "Train", capacity=[l4], family="train", **task)
+        train.add_gpu_container("train", image=ecs.ContainerImage.from_registry("example/train:1"), gpus=1)
+        job = GpuJob(stack, "Job", cluster=cluster, task_definition=train, time_limit=time_limit, retries=retries)
+        cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
+        cdk.CfnOutput(stack, "Machine", value=job.state_machine.state_machine_arn)
+        app.synth()
+        deployed.append(Job(cloud, cloud.deploy_assembly(tmp_path, "Jobs")))
+        return deployed[-1]
+
+    yield deploy
+    for each in deployed:
+        each.cloud.account.stop_all(each.cluster)
+        each.cloud.destroy(each.stack)
+
+
+def test_a_job_gets_a_host_from_zero_and_ends_well(deploy: Deploy, cloud: Local) -> None:
+    job = deploy()
+    assert cloud.account.hosts(job.cluster) == ()
+    end = job.end(job.start("0"))
+    assert end["status"] == "SUCCEEDED"
+    (task,) = job.tasks()
+    assert json.loads(end["output"])["TaskArn"] == task["taskArn"]
+    assert task["containers"][0]["exitCode"] == 0
+
+
+@pytest.mark.parametrize("loss", ["spot", "host"])
+def test_a_job_that_loses_its_host_goes_on_on_another_one(deploy: Deploy, loss: str) -> None:
+    job = deploy()
+    end = job.end(job.start(f"{loss},0"))
+    assert end["status"] == "SUCCEEDED"
+    assert [each["stopCode"] for each in job.tasks()][-1] == "EssentialContainerExited"
+    assert [job.variable(each, "JOB_ATTEMPT") for each in job.tasks()] == ["0", "1"]
+    assert len({job.variable(each, "JOB_NAME") for each in job.tasks()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "attempts", "error", "words"),
+    [
+        ("1", 1, "OtherExitCode", "the container train ended with exit code 1"),
+        ("75", 2, "ExitCode75", "the container train ended 2 times with exit code 75"),
+        ("75,1", 2, "OtherExitCode", "the container train ended with exit code 1"),
+        ("spot", 3, "LostHost", r"its host was lost 3 times: Host EC2 \(instance i-\w+\) terminated\."),
+        ("start", 2, "NotStarted", "a host came, and the containers did not start 2 times: CannotPullContainerError.*"),
+    ],
+)
+def test_each_cause_has_a_budget_and_the_end_says_what_happened(
+    deploy: Deploy, ends: str, attempts: int, error: str, words: str
+) -> None:
+    job = deploy()
+    end = job.end(job.start(ends))
+    assert (end["status"], end["error"]) == ("FAILED", error)
+    assert re.fullmatch(words, end["cause"])
+    assert len(job.tasks()) == attempts
+
+
+def test_a_job_that_no_host_comes_for_ends_and_says_so(deploy: Deploy, cloud: Local) -> None:
+    cloud.switch("no-capacity", "g6.xlarge")
+    job = deploy()
+    end = job.end(job.start("0"))
+    assert (end["error"], end["cause"]) == ("NoHost", "no host came 2 times: Timeout waiting for capacity")
+    assert len(job.tasks()) == 2
+
+
+def test_a_job_waits_out_a_shortage(deploy: Deploy, cloud: Local) -> None:
+    cloud.switch("no-capacity", "g6.xlarge")
+    job = deploy()
+    execution = job.start("0")
+    cloud.minutes(job.cluster, 40)
+    cloud.switch("no-capacity", "nothing")
+    assert job.end(execution)["status"] == "SUCCEEDED"
+
+
+def test_a_forgotten_job_is_ended_by_its_limit_and_gives_its_host_back(deploy: Deploy) -> None:
+    job = deploy(time_limit=cdk.Duration.hours(1))
+    other = job.start("late")
+    first = job.end(other, minutes=80)
+    assert (first["error"], first["cause"]) == ("TimeLimit", "it passed its time limit of 1 hour")
+    (task,) = job.tasks()
+    assert (task["stopCode"], task["stoppedReason"]) == ("UserInitiated", "it passed its time limit of 1 hour")
+
+
+def test_a_job_that_somebody_stops_is_not_run_again(deploy: Deploy, cloud: Local) -> None:
+    job = deploy()
+    execution = job.start("late")
+    cloud.minutes(job.cluster, 6)
+    cloud.account.stop_all(job.cluster)
+    end = job.end(execution)
+    assert (end["error"], end["cause"]) == ("Stopped", "the task was stopped: the story goes on")
+    assert len(job.tasks()) == 1
+
+
+def test_the_task_of_an_aborted_execution_is_stopped(deploy: Deploy, cloud: Local) -> None:
+    job = deploy()
+    execution = job.start("late")
+    cloud.minutes(job.cluster, 6)
+    cloud.account.client("stepfunctions").stop_execution(executionArn=execution)
+    assert job.end(execution)["status"] == "ABORTED"
+    assert cloud.account.tasks(job.cluster) == ()
