@@ -35,9 +35,10 @@ from gpu_constructs.lint import lint_id
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.template import Inputs
 from gpu_constructs.testing import gpus
+from tests.examples import times
 from tests.properties.small_templates import Written, small_template
 
-FILES = 2_000
+FILES = times(240)
 CHUNKS = 8
 PACK = "gpu_constructs.lint"
 
@@ -116,12 +117,7 @@ def test_all_doors_give_the_same_answer(chunk: int, tmp_path: Path, files: dict[
     assert min(answers[each] for each in (True, False, None)) > FILES // CHUNKS // 10, answers
 
 
-def test_2000_files_are_tried() -> None:
-    tried = {number for chunk in range(CHUNKS) for number in range(chunk, FILES, CHUNKS)}
-    assert len(tried) == FILES == 2_000
-
-
-@pytest.mark.parametrize("number", range(0, FILES, FILES // 4))
+@pytest.mark.parametrize("number", range(0, 240, 120))
 def test_cfn_lint_itself_shows_what_its_rules_show(number: int) -> None:
     template = small_template(number).template
     matches = lint(json.dumps(template), config=ManualArgs(append_rules=[PACK], include_checks=["I"]))

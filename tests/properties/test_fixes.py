@@ -34,6 +34,7 @@ from gpu_constructs.hardware import IMAGES, Architecture, accelerated, general, 
 from gpu_constructs.rules import RULES, Finding, Severity, check
 from gpu_constructs.rules.change import changed
 from tests.acceptance.recall import expectations, given
+from tests.examples import times
 from tests.properties.small_fleets import small_fleet
 from tools.rule_examples import example_of
 
@@ -170,7 +171,7 @@ def _by_hand() -> Iterator[Shown]:
 
 
 def _at_random() -> Iterator[Shown]:
-    for seed in range(150):
+    for seed in range(times(50)):
         random = Random(seed)  # noqa: S311 - no secret
         for fleet in (broken_fleet(random), replace(small_fleet(random)[0], is_whole=True)):
             yield Shown(fleet=fleet, findings=check(fleet))
