@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import Pool, PurchaseOption
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
 
 __all__ = ["Cost", "cost_of"]
@@ -19,12 +19,14 @@ class Cost:
         price: The list price of one, of the cheapest type of its pool.
         is_least: Whether the pool has other types, so that it may cost more.
         is_list_price_only: Whether the hosts are bought in another way than the price is for.
+        is_spot: Whether some of them are Spot, whose prices are not shipped.
     """
 
     hosts: int
     price: Price
     is_least: bool = False
     is_list_price_only: bool = False
+    is_spot: bool = False
 
     @property
     def usd_per_hour(self) -> float:
@@ -35,6 +37,7 @@ class Cost:
         price = self.price
         text = f"{'from ' if self.is_least else ''}{dollars(self.usd_per_hour)} an hour"
         what = "on-demand price, which these hosts are not bought at" if self.is_list_price_only else "on-demand price"
+        what += "; spot prices change all the time and are not shipped" if self.is_spot else ""
         return f"{text} ({self.hosts} {price.instance_type}, {what}, {price.region}, {price.day})"
 
 
@@ -55,4 +58,5 @@ def cost_of(pool: Pool, hosts: int) -> Cost | None:
         price=min(known, key=lambda each: each.usd_per_hour),
         is_least=len(known) > 1,
         is_list_price_only=pool.bought.option is not PurchaseOption.ON_DEMAND,
+        is_spot=pool.bought.option in PARTLY_SPOT,
     )

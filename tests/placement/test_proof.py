@@ -251,7 +251,11 @@ def test_hosts_have_a_price_with_its_date_and_region() -> None:
 def test_a_price_says_what_it_is_not() -> None:
     spot = replace(pool("g6.2xlarge", "g6.xlarge"), bought=Bought(option=PurchaseOption.SPOT))
     text = str(cost_of(spot, 1))
-    assert text.startswith("from $0.80 an hour (1 g6.xlarge, on-demand price, which these hosts are not bought at")
+    assert text.startswith(
+        "from $0.80 an hour (1 g6.xlarge, on-demand price, which these hosts are not bought at; spot "
+    )
+    block = replace(pool("p5.48xlarge"), bought=Bought(option=PurchaseOption.CAPACITY_BLOCK))
+    assert "spot" not in str(cost_of(block, 1))
     assert cost_of(pool("p5e.48xlarge"), 1) is None
     assert cost_of(replace(pool(), has_unknown_types=True), 1) is None
 
