@@ -39,13 +39,14 @@ def auto_scaling_group(
         mixed_instances_policy=mixed,
         min_capacity=plan.choice.min_instances,
         max_capacity=plan.choice.max_instances,
+        update_policy=plan.parts.scaling.update_policy(plan.pool),
     )
     group = HostGroup(made, plan.choice.max_instances, hosts)
     # Hosts without a way out get no packages at their first boot, and those that are deleted before it stop no task, so
     # that the deletion of their service never ends (CDK issues 21348 and 18179).
     group.node.add_dependency(*plan.subnets.way_out)
-    for key, value in plan.adds.group.items():
-        group.resource.add_property_override(key, value)
+    for name, property_value in plan.adds.group.items():
+        setattr(group.resource, name, property_value)
     for key, value in plan.adds.update_policy.items():
         group.resource.add_override(f"UpdatePolicy.{key}", value)
     for key, value in plan.adds.metadata.items():

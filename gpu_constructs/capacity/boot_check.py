@@ -167,15 +167,15 @@ class GpuCount(HostPart):
         """
         if not self.is_asked:
             return NO_CONTRIBUTION
-        hook = {
-            "LifecycleHookName": HOOK_NAME,
-            "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING",
-            "DefaultResult": "ABANDON",
-            "HeartbeatTimeout": _HEARTBEAT_SECONDS,
-        }
+        hook = autoscaling.CfnAutoScalingGroup.LifecycleHookSpecificationProperty(
+            lifecycle_hook_name=HOOK_NAME,
+            lifecycle_transition="autoscaling:EC2_INSTANCE_LAUNCHING",
+            default_result="ABANDON",
+            heartbeat_timeout=_HEARTBEAT_SECONDS,
+        )
         return Contribution(
             boot_commands=boot_commands(pool),
-            group={"LifecycleHookSpecificationList": [hook]},
+            group={"lifecycle_hook_specification_list": [hook]},
             metadata={CHECKS_GPUS: True},
         )
 

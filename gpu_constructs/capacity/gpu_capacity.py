@@ -94,9 +94,7 @@ class GpuCapacity(Construct):
             self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
             self.comes_first: bool = plan.comes_first
             self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
-            self.launch_template: ec2.LaunchTemplate = launch_template(
-                self, hosts, plan, user_data, network.launch_template_data(hosts.security_group)
-            )
+            self.launch_template: ec2.LaunchTemplate = launch_template(self, hosts, plan, user_data, network)
             group = auto_scaling_group(self, hosts, plan, self.launch_template)
             self.auto_scaling_group: autoscaling.AutoScalingGroup = group.construct
             name = plan.choice.capacity_provider_name

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import aws_cdk as cdk
+from aws_cdk import aws_autoscaling as autoscaling
+
 from gpu_constructs.cdk.arguments import flag, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import HostUpdate, Pool, Unknown, UpdateMethod
+from gpu_constructs.fleet import HostUpdate, Pool, Unknown, UpdateMethod, known
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 
 __all__ = ["HostReplacement"]
+
+_HAS_INSTANCE_REFRESH = hasattr(autoscaling.UpdatePolicy, "instance_refresh")
+"""Whether CDK has an argument for it, as aws-cdk-lib 2.275 has and 2.262 has not."""
 
 
 @with_names_checked
@@ -79,13 +85,36 @@ class HostReplacement:
             replaces_protected=pool.managed_termination_protection is True,
         )
 
-    def update_policy(self, pool: Pool, warmup_seconds: int) -> dict[str, object]:
-        """The update policy of the Auto Scaling group.
+    def update_policy(self, pool: Pool, warmup_seconds: int) -> autoscaling.UpdatePolicy | None:
+        """The update policy of the Auto Scaling group; None where CDK has no argument for it.
 
         Args:
             pool: What the capacity can launch.
             warmup_seconds: How long a new host takes until it runs tasks.
         """
+        if not _HAS_INSTANCE_REFRESH:
+            return None
+        update = self.update_of(pool)
+        return autoscaling.UpdatePolicy.instance_refresh(
+            strategy=autoscaling.InstanceRefreshStrategy.ROLLING,
+            instance_warmup=cdk.Duration.seconds(warmup_seconds),
+            min_healthy_percentage=known(update.min_healthy_percent),
+            max_healthy_percentage=known(update.max_healthy_percent),
+            # An instance refresh waits an hour for hosts that are protected from scale-in, and fails.
+            scale_in_protected_instances=autoscaling.ScaleInProtectedInstances.REFRESH
+            if update.replaces_protected
+            else None,
+        )
+
+    def update_policy_data(self, pool: Pool, warmup_seconds: int) -> dict[str, object]:
+        """The same as it is written into the template where CDK has no argument for it.
+
+        Args:
+            pool: What the capacity can launch.
+            warmup_seconds: How long a new host takes until it runs tasks.
+        """
+        if _HAS_INSTANCE_REFRESH:
+            return {}
         update = self.update_of(pool)
         preferences: dict[str, object] = {
             "InstanceWarmup": warmup_seconds,
@@ -93,6 +122,5 @@ class HostReplacement:
             "MaxHealthyPercentage": update.max_healthy_percent,
         }
         if update.replaces_protected:
-            # An instance refresh waits an hour for hosts that are protected from scale-in, and fails.
             preferences["ScaleInProtectedInstances"] = "Refresh"
         return {str(update.method): {"Strategy": "Rolling", "Preferences": preferences}}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import cast
 
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from gpu_constructs.capacity.network import NetworkResources
 from gpu_constructs.capacity.plan import CapacityPlan
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import IncompatibleError
@@ -22,7 +22,7 @@ def launch_template(
     hosts: ClusterHosts,
     plan: CapacityPlan,
     user_data: ec2.UserData,
-    network_data: Mapping[str, object],
+    network: NetworkResources,
 ) -> ec2.LaunchTemplate:
     """Defines the launch template of a capacity.
 
@@ -31,7 +31,7 @@ def launch_template(
         hosts: What the hosts of the cluster share.
         plan: What the capacity was asked to be.
         user_data: User data of its hosts.
-        network_data: What its network adds to ``LaunchTemplateData``, which names resources of the capacity.
+        network: What was defined for its network.
 
     Raises:
         IncompatibleError: The image is of Windows.
@@ -50,6 +50,7 @@ def launch_template(
         associate_public_ip_address=plan.pool.interfaces[0].public_address is True,
         require_imdsv2=True,
         http_put_response_hop_limit=1,
+        placement_group=network.placement_group,
     )
     custom = plan.machine_image.machine_image
     if custom is not None and made.os_type is ec2.OperatingSystemType.WINDOWS:
@@ -59,8 +60,9 @@ def launch_template(
             value=custom,
             fix="GpuMachineImage.custom(…) with an AMI of Amazon Linux or Bottlerocket",
         )
-    data = {**plan.adds.launch_template, **network_data}
+    data = {**plan.adds.launch_template, **network.launch_template_data(hosts.security_group)}
     if data:
+        # Into the value that CDK's construct writes, which has no argument for it.
         resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)
         resource.add_property_override("LaunchTemplateData", data)
     return made

@@ -201,13 +201,10 @@ class NetworkResources:
         Args:
             host_security_group: The security group that all hosts of the cluster share.
         """
-        data: dict[str, object] = {}
-        if self.efa_security_group is not None:
-            groups = (host_security_group.security_group_id, self.efa_security_group.security_group_id)
-            data["NetworkInterfaces"] = interfaces_data(self.interfaces, groups)
-        if self.placement_group is not None:
-            data["Placement"] = {"GroupName": self.placement_group.placement_group_name}
-        return data
+        if self.efa_security_group is None:
+            return {}
+        groups = (host_security_group.security_group_id, self.efa_security_group.security_group_id)
+        return {"NetworkInterfaces": interfaces_data(self.interfaces, groups)}
 
 
 def network_resources(scope: Construct, *, network: HostNetwork, pool: Pool, vpc: ec2.IVpc) -> NetworkResources:

@@ -24,7 +24,8 @@ class Contribution:
         agent: Settings of the ECS agent, by the names of its variables.
         boot_commands: Lines of user data that run before the agent starts.
         launch_template: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
-        group: Properties of the Auto Scaling group that CDK's group has no argument for.
+        group: Properties that CDK's Auto Scaling group has no argument for, as `autoscaling.CfnAutoScalingGroup` takes
+            them.
         update_policy: How CloudFormation updates the group, besides what CDK says.
         metadata: What stands under `METADATA_KEY` in the metadata of the group.
     """

@@ -312,13 +312,19 @@ class Purchase(HostPart):
         }
 
     def _reservations(self) -> dict[str, object]:
-        if self.reservation is None or self.reservation.preference is None:
+        if self.reservation is None or not isinstance(self.reservation.preference, str):
             return {}
-        specification: dict[str, object] = {"CapacityReservationPreference": self.reservation.preference}
+        group, target = autoscaling.CfnAutoScalingGroup, None
         if self.target is not None:
-            key = "CapacityReservationIds" if self.reservation.group is None else "CapacityReservationResourceGroupArns"
-            specification["CapacityReservationTarget"] = {key: [self.target]}
-        return {"CapacityReservationSpecification": specification}
+            is_one = self.reservation.group is None
+            target = group.CapacityReservationTargetProperty(
+                capacity_reservation_ids=[self.target] if is_one else None,
+                capacity_reservation_resource_group_arns=None if is_one else [self.target],
+            )
+        specification = group.CapacityReservationSpecificationProperty(
+            capacity_reservation_preference=self.reservation.preference, capacity_reservation_target=target
+        )
+        return {"capacity_reservation_specification": specification}
 
     def instances_distribution(self) -> autoscaling.InstancesDistribution | None:
         """The distribution of a mixed instances policy; None where none is needed for one type."""

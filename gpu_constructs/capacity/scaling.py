@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
@@ -127,8 +128,16 @@ class HostScaling(HostPart):
             agent={} if self.warm_hosts is None else {"ECS_WARM_POOLS_CHECK": "true"},
             update_policy={}
             if self.replacement is None
-            else self.replacement.update_policy(pool, self._warmup_seconds(pool)),
+            else self.replacement.update_policy_data(pool, self._warmup_seconds(pool)),
         )
+
+    def update_policy(self, pool: Pool) -> autoscaling.UpdatePolicy | None:
+        """How CloudFormation updates the group, where CDK has an argument for it.
+
+        Args:
+            pool: What the capacity can launch.
+        """
+        return None if self.replacement is None else self.replacement.update_policy(pool, self._warmup_seconds(pool))
 
     def add_to(self, scope: Construct, group: HostGroup) -> None:
         """Defines the warm pool.

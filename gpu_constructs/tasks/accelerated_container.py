@@ -29,8 +29,11 @@ _PERMISSIONS = [ecs.DevicePermission.READ, ecs.DevicePermission.WRITE, ecs.Devic
 _ADDED_TO: WeakKeyDictionary[ecs.LinuxParameters, bool] = WeakKeyDictionary()
 """Linux settings that users gave to a container, and whether devices or capabilities were added to them for it."""
 
-# aws-cdk-lib 2.275 checks against a schema from before agent 1.107.0, in which SharingStrategy is unknown (F3002) and
-# Value required (F3003); errors where @aws-cdk/core:validateAgainstDefaultRules is on, as in every new app.
+_IS_SHARING_KNOWN = hasattr(ecs.CfnTaskDefinition.ResourceRequirementProperty, "sharing_strategy")
+"""Whether the schema of CDK is of agent 1.107.0 or later, as that of aws-cdk-lib 2.276 is."""
+
+# Against an older schema SharingStrategy is unknown (F3002) and Value required (F3003); errors where
+# @aws-cdk/core:validateAgainstDefaultRules is on, as in every new app.
 _NOT_KNOWN_TO_CDK = tuple(
     cdk.Acknowledgment(id=f"CloudFormation-Validate::{rule}", reason=reason)
     for rule, reason in (
@@ -140,6 +143,7 @@ def write_requirement(resource: ecs.CfnTaskDefinition, container: int, requireme
         container: Which of its containers, from 0.
         requirement: The container's one entry of ``ResourceRequirements``.
     """
+    # CDK's task definition makes the list of its containers at synth, so that until then there is none to set it in.
     resource.add_property_override(f"ContainerDefinitions.{container}.ResourceRequirements", [requirement])
-    if "SharingStrategy" in requirement:
+    if "SharingStrategy" in requirement and not _IS_SHARING_KNOWN:
         cdk.Validations.of(resource).acknowledge(*_NOT_KNOWN_TO_CDK)

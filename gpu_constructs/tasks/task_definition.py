@@ -128,10 +128,8 @@ class GpuTaskDefinition(CountedContainers):
                 encryption_key=encryption_key_of(capacity),
                 removal_policy=cdk.RemovalPolicy.DESTROY,
             )
-        written = landing.template_data()
-        if written:
-            # Nothing is overridden yet, and each override would be a question to Node.
-            self._resource.add_override("Properties", written)
+        for name, value in landing.properties().items():
+            setattr(self._resource, name, value)
         declared = types_written([instance_type for each in capacity for instance_type in each.pool.instance_types])
         if declared:
             # Its placement constraint names them, and their hosts may be in no template of the app.

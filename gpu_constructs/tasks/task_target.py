@@ -135,16 +135,18 @@ class Landing:
             else (PlacementConstraint(type="memberOf", expression=known_text(self.expression)),),
         )
 
-    def template_data(self) -> Mapping[str, object]:
-        """Properties that `ecs.Ec2TaskDefinition` has no words for.
+    def properties(self) -> Mapping[str, object]:
+        """Properties that `ecs.Ec2TaskDefinition` has no argument for, as `ecs.CfnTaskDefinition` takes them.
 
         The task's own size is left out: neither a page nor aws-cdk-lib 2.275 asks for it on Managed Instances, and as
         a hard limit it would keep containers from CPU that is idle.
         """
         if self.architecture is None:
             return {}
-        platform = {"CpuArchitecture": _SPELLED[self.architecture], "OperatingSystemFamily": _LINUX}
-        return {"RequiresCompatibilities": list(self.compatibilities), "RuntimePlatform": platform}
+        platform = ecs.CfnTaskDefinition.RuntimePlatformProperty(
+            cpu_architecture=_SPELLED[self.architecture], operating_system_family=_LINUX
+        )
+        return {"requires_compatibilities": list(self.compatibilities), "runtime_platform": platform}
 
 
 def landing_on(capacity: Sequence[Capacity]) -> Landing:

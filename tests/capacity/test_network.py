@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import GpuCluster, IncompatibleError, InvalidValueError, Purchase
-from gpu_constructs.capacity.network import HostNetwork, NetworkResources, interfaces_data, network_resources
+from gpu_constructs import GpuCapacity, GpuCluster, IncompatibleError, InvalidValueError, Purchase
+from gpu_constructs.capacity.network import HostNetwork, interfaces_data, network_resources
 from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
@@ -28,15 +28,10 @@ def applied(network: HostNetwork, *types: str, **changes: Any) -> Pool:
     return pool
 
 
-def made(site: Site, network: HostNetwork, *types: str, **changes: Any) -> NetworkResources:
-    """What a capacity has for its network, its launch template changed as `launch_template` changes it."""
-    capacity = site.capacity(*types)
-    pool = applied(network, *types, **changes)
-    resources = network_resources(capacity, network=network, pool=pool, vpc=site.vpc)
-    data = resources.launch_template_data(site.cluster.hosts.security_group)
-    template = cast("ec2.CfnLaunchTemplate", capacity.launch_template.node.default_child)
-    template.add_property_override("LaunchTemplateData", data)
-    return resources
+def made(site: Site, network: HostNetwork, *types: str) -> GpuCapacity:
+    """A capacity with such a network, in one zone."""
+    zone = ec2.SubnetSelection(availability_zones=["us-east-1a"])
+    return site.capacity(*types, network=network, vpc_subnets=zone)
 
 
 def resources_of(site: Site, resource_type: str) -> dict[str, Any]:
@@ -217,9 +212,7 @@ def test_the_placement_group_is_deleted_after_the_hosts(site: Site) -> None:
 
 def test_without_efa_nothing_is_made_and_nothing_is_written(site: Site) -> None:
     resources = made(site, HostNetwork(), "p4d.24xlarge")
-    assert resources == NetworkResources(
-        interfaces=(NetworkInterface(),), placement_group=None, efa_security_group=None
-    )
+    assert (resources.placement_group, resources.efa_security_group) == (None, None)
     assert len(site.launch_template()["NetworkInterfaces"]) == 1
     assert "Placement" not in site.launch_template()
     assert len(resources_of(site, "AWS::EC2::SecurityGroup")) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from gpu_constructs import (
 from gpu_constructs.fleet import NvidiaMps, ResourceRequirement
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import share_of, task_slots
+from gpu_constructs.tasks import accelerated_container
 from tests.synthesis import Site, Tenant
 
 OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260902-kernel-6.1-x86_64-ebs"
@@ -42,6 +44,16 @@ def test_a_share_without_a_limit_writes_none(tenant: Tenant) -> None:
     assert tenant.container()["ResourceRequirements"] == [
         {"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": 64}}}
     ]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_only_what_the_schema_of_cdk_lacks_is_acknowledged(
+    site: Site, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+) -> None:
+    monkeypatch.setattr(accelerated_container, "_IS_SHARING_KNOWN", is_known)
+    site.task(site.capacity("g6.xlarge")).add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=64))
+    written = [each.read_text() for each in Path(site.app.synth().directory).glob("*.json")]
+    assert any("CloudFormation-Validate::F3002" in each for each in written) is not is_known
 
 
 def test_a_share_of_tokens_reaches_the_template_as_references(tenant: Tenant) -> None:
